@@ -105,6 +105,29 @@ static void files_are_those_of_the_command_line(void **unused) {
   hub_close(&place.hub);
 }
 
+/* What no knob could do is not waited for. */
+static void knobs_learn_what_there_is(void **unused) {
+  (void)unused;
+  static const char *const refused[] = {"/etc/passwd", "strenght",  "model", "size",
+                                        "prompt=10",   "prompt=x",  "quit",  "command/parameters",
+                                        "blend[10]",   "new-seed=", " last", "device"};
+  static const char *const taken[] = {"strength", "lora[1].weight", "new-seed", "prompt=9", "command/help", "last", ""};
+  struct place place;
+  struct error err;
+  open_place(&place);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    if (!hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, refused[i], &err))
+      fail_msg("\"%s\" was taken", refused[i]);
+    assert_int_equal(hub_parse(place.hub, PARAMETER_MIDI_LEARN, 0, refused[i], &err), -1);
+  }
+  assert_false(hub_take(place.hub, &place.state, 0));
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    if (hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, taken[i], &err))
+      fail_msg("%s", err.message);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, NULL, &err), 0);
+  hub_close(&place.hub);
+}
+
 static void words_are_a_line_of_utf8(void **unused) {
   (void)unused;
   static const char *const refused[] = {"two\nlines", "\x1b[31m", "a\x7f", "a\xff\xfe", "a\xed\xa0\x80", "\xc2\x85"};
@@ -265,6 +288,7 @@ int main(void) {
       cmocka_unit_test(what_was_set_never_goes_back),
       cmocka_unit_test(wrong_values_change_nothing),
       cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(knobs_learn_what_there_is),
       cmocka_unit_test(words_are_a_line_of_utf8),
       cmocka_unit_test(commands_run_as_keys_run_them),
       cmocka_unit_test(observers_hear_of_changes),

@@ -175,8 +175,7 @@ static void a_knob_is_learnt_by_name(void **state) {
   struct error err;
   start(rig, rig->pipe);
   turn(rig);
-  hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "no-such-thing", &err);
-  await_notice(rig, "there is no parameter");
+  assert_int_equal(hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "no-such-thing", &err), -1);
   hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "split", &err);
   await_notice(rig, "move what is to set split");
   run_command(rig, "midi-learn"); /* again: nothing */

@@ -8,6 +8,7 @@
 
 #include <utf8proc.h>
 
+#include "app/control/knob_target.h"
 #include "app/flow/wait.h"
 #include "unet/base/platform.h"
 
@@ -118,6 +119,11 @@ static bool is_line(const char *text) {
   return true;
 }
 
+static int check_learning(const char *text, struct error *err) {
+  struct knob_target target;
+  return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
+}
+
 /* Presets may have what was typed on the command line; clients write lines. */
 static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
@@ -126,7 +132,7 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   if (parameter_row(id)->type == TYPE_TEXT && is_free(id) && text && !is_line(text))
     return error_set(err, STATUS_USAGE, "%s: a text is one line of UTF-8, without control characters",
                      parameter_name(id, index, name));
-  return 0;
+  return id == PARAMETER_MIDI_LEARN && text ? check_learning(text, err) : 0;
 }
 
 /* Under the lock: of what there are so many as there happen to be. */
@@ -182,14 +188,10 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
   const struct command_entry *entry = commands_find(command, strlen(command));
   if (!entry)
     return error_set(err, STATUS_USAGE, "there is no command \"%.60s\"", command);
-  if (entry->here)
-    return error_set(err, STATUS_USAGE, "%s: the window's own keys alone do that", entry->name);
+  if (commands_check(entry, value, err))
+    return -1;
   if (isnan(value))
     value = entry->value;
-  if (isnan(value))
-    return error_set(err, STATUS_USAGE, "%s: it needs a number", entry->name);
-  if (isnan(entry->value) && !(value >= 1 && value <= SLOT_PRESETS && value == trunc(value)))
-    return error_set(err, STATUS_USAGE, "%s: there are prompts 1 to %d", entry->name, SLOT_PRESETS);
   pthread_mutex_lock(&hub->lock);
   bool fits = hub->call_count < WAITING_CALLS_MAX;
   if (fits)

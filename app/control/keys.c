@@ -490,7 +490,7 @@ static void run_midi_learn(struct live_state *state, const struct command_call *
   bool learning = parameters_text(values, PARAMETER_MIDI_LEARN, 0);
   if (!state->midi)
     live_notice(state, call->now_ns, "there is no MIDI: --midi listens to it");
-  else if (!parameters_set_text(values, PARAMETER_MIDI_LEARN, 0, learning ? NULL : "last", &err) && learning)
+  else if (!parameters_set_text(values, PARAMETER_MIDI_LEARN, 0, learning ? NULL : MIDI_LEARN_LAST, &err) && learning)
     live_notice(state, call->now_ns, "MIDI: nothing is learnt");
 }
 
@@ -665,6 +665,17 @@ static const struct command_entry *find(int key) {
       return &entries[i];
   }
   return NULL;
+}
+
+int commands_check(const struct command_entry *entry, double value, struct error *err) {
+  bool numbered = isnan(entry->value);
+  if (entry->here)
+    return error_set(err, STATUS_USAGE, "%s: the window's own keys alone do that", entry->name);
+  if (numbered && isnan(value))
+    return error_set(err, STATUS_USAGE, "%s: it needs a number", entry->name);
+  if (numbered && !(value >= 1 && value <= SLOT_PRESETS && value == trunc(value)))
+    return error_set(err, STATUS_USAGE, "%s: there are prompts 1 to %d", entry->name, SLOT_PRESETS);
+  return 0;
 }
 
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns) {

@@ -95,6 +95,8 @@ const struct command_entry *commands_find(const char *name, size_t length);
 /* Runs the command of a key, if there is one that may run now. repeat: the key is being held. */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
 
+/* Whether it may be run from outside, with this value (NaN: its own). */
+int commands_check(const struct command_entry *entry, double value, struct error *err);
 /* Runs a command with a value of the caller's, if it may run now. */
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 

@@ -54,7 +54,7 @@ static void follow_wish(struct midi *midi, const char *wish) {
   char name[PARAMETER_NAME_MAX];
   struct knob_target target = midi->last;
   struct error err;
-  bool last = wish && !strcmp(wish, "last");
+  bool last = wish && !strcmp(wish, MIDI_LEARN_LAST);
   if (!wish || !*wish) {
     knobs_learn(&midi->knobs, NULL);
     return;

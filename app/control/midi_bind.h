@@ -4,7 +4,7 @@
 #ifndef APP_CONTROL_MIDI_BIND_H
 #define APP_CONTROL_MIDI_BIND_H
 
-#include "app/control/keys.h"
+#include "app/control/knob_target.h"
 #include "app/control/midi_bytes.h"
 
 enum knob_kind {
@@ -21,13 +21,6 @@ enum knob_kind {
 struct knob {
   enum knob_kind kind;
   int channel, number;
-};
-
-struct knob_target {
-  enum parameter id; /* PARAMETER_NONE: the command */
-  int index;
-  const struct command_entry *command; /* NULL: the parameter */
-  double value;                        /* for the command; NaN: its own */
 };
 
 struct knob_binding {
@@ -75,11 +68,6 @@ struct knob_action {
   double number; /* to set, or for the command; NaN: the command's own */
 };
 
-/* From a name of the table or of a command: "strength", "lora[1].weight", "new-seed", "prompt=3" (a command and its
- * number); what both have is the parameter, "command/help" the command. Refuses what no knob can set. */
-int knob_target_find(struct knob_target *target, const char *text, struct error *err);
-/* What knob_target_find takes back. */
-const char *knob_target_name(const struct knob_target *target, char name[PARAMETER_NAME_MAX]);
 /* "cc 21 of channel 1" */
 const char *knob_name(const struct knob *knob, char name[PARAMETER_NAME_MAX]);
 

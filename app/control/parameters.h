@@ -20,6 +20,7 @@ enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_M
  * and a model's own autoencoder. */
 #define PARAMETER_MODEL_BUILT_IN "mini"
 #define PARAMETER_VAE_OWN "own"
+#define MIDI_LEARN_LAST "last" /* the parameter changed last */
 /* What makes maps of depth where nobody names another network. */
 #define PARAMETER_DEPTH_USUAL "depth-anything/Depth-Anything-V2-Small-hf"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
