@@ -764,7 +764,9 @@ static void test_screen_as_source(void **state) {
   if (outcome.status || !strstr(outcome.said, "rawvideo 256x200"))
     fail_msg("status %d for a part of the screen: %s", outcome.status, outcome.said);
   program_expect(0, NULL, "--list-devices");
-  shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1920x800' out.txt", screen.number);
+  shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1920x800' out.txt && "
+        "grep -q '^sound' out.txt",
+        screen.number);
   /* What it shows of the screen is what is drawn there: a player's picture. */
   pid_t player = fork();
   if (!player) {

@@ -1,10 +1,12 @@
-/* --list-devices: what live can take its pictures from. */
+/* --list-devices: what live can take its pictures and sound from. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/midi_input.h"
 #include "app/options/options.h"
 #include "app/source/camera_text.h"
+#include "app/source/sound_inputs.h"
 #include "app/window/window.h"
 
 /* A display as a source: x11grab's way to say which part of the X screen it is. */
@@ -29,4 +31,7 @@ void command_devices(const struct options *options) {
   printf("screens (all of it: screen):\n");
   if (window_list_displays(print_display, NULL, &err))
     printf("  none: no display can be reached\n");
+  printf("sound (--sound takes these names):\n");
+  midi_alsa_hush(); /* it would tell of each card that there is not */
+  sound_inputs_print(stdout, sound_inputs_look);
 }

@@ -111,7 +111,7 @@ const struct option option_table[] = {
          "for both"},
     {"list-devices", 0, OPTION_LIST_DEVICES, GROUP_INPUT, 1u << COMMAND_NONE | LIVE,
      .help = "list cameras with their formats, sizes and rates, which of them --input-size and --input-fps would take, "
-             "and screens"},
+             "screens, and inputs of sound"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern; sizes may have names, too, as in hd720"},
     {"input-pixels", 0, OPTION_CHOICE, GROUP_INPUT, BENCH, NULL, "yuv420p|nv12|p010", AT(input_pixels),

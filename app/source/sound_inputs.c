@@ -1,0 +1,60 @@
+#include "app/source/sound_inputs.h"
+
+#include <string.h>
+
+#include "unet/base/text.h"
+
+struct system {
+  const char *device, *name, *nobody; /* nobody: why there is nothing to be listed, though FFmpeg could */
+};
+static const struct system systems[] = {
+    {"pulse", "PulseAudio", "no server of PulseAudio or PipeWire answers"},
+    {"alsa", "ALSA", "there is no sound card"},
+};
+
+int sound_inputs_look(AVDeviceInfoList **list, const char *device) {
+  avdevice_register_all();
+  const AVInputFormat *format = av_find_input_format(device);
+  return format ? avdevice_list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
+}
+
+/* ALSA lists each card several times, and filters that are no inputs. plughw takes any rate and format. */
+static bool is_worth_listing(const struct system *system, const char *name) {
+  return strcmp(system->device, "alsa") != 0 || !strncmp(name, "plughw:", strlen("plughw:"));
+}
+
+static void print_one(FILE *out, const struct system *system, const AVDeviceInfo *input, bool standard) {
+  fprintf(out, "  %s:", system->device);
+  text_put(out, input->device_name);
+  fputs("  ", out);
+  for (const char *part = input->device_description, *next; *part; part = next) { /* ALSA's have lines */
+    char line[256];
+    next = part + strcspn(part, "\n");
+    snprintf(line, sizeof line, "%.*s", (int)(next - part), part);
+    text_put(out, line);
+    if (*next && *++next)
+      fputs(", ", out);
+  }
+  fputs(standard ? " (pulse:default)\n" : "\n", out);
+}
+
+static void print_system(FILE *out, const struct system *system, sound_look *look) {
+  AVDeviceInfoList *list = NULL;
+  int code = look(&list, system->device), count = 0;
+  for (int i = 0; code >= 0 && i < list->nb_devices; i++)
+    if (is_worth_listing(system, list->devices[i]->device_name)) {
+      bool standard = i == list->default_device && !strcmp(system->device, "pulse");
+      print_one(out, system, list->devices[i], standard);
+      count++;
+    }
+  if (code == AVERROR_DEMUXER_NOT_FOUND)
+    fprintf(out, "  none by %s: FFmpeg here is built without it\n", system->name);
+  else if (!count)
+    fprintf(out, "  none by %s: %s\n", system->name, system->nobody);
+  avdevice_free_list_devices(&list);
+}
+
+void sound_inputs_print(FILE *out, sound_look *look) {
+  for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+    print_system(out, &systems[i], look);
+}
