@@ -1,0 +1,30 @@
+/* A plan on a device, for tests of the device interface. */
+#ifndef TESTS_DEVICE_RIG_H
+#define TESTS_DEVICE_RIG_H
+
+#include <stdint.h>
+
+#include "unet/base/picture.h"
+#include "unet/devices.h"
+
+enum { W = 24, H = 16, HELD = 3 };
+
+/* A plan and what runs it. */
+struct rig {
+  struct resources resources;
+  struct plan plan;
+  struct device *device;
+  struct program *program;
+  struct run_params params;
+  uint8_t pixels[W * H * 4];
+  struct frame frame;
+};
+
+/* A frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
+void rig_plan(struct rig *r);
+struct rig *rig_begin(void);
+void rig_prepare(struct rig *r, const char *name);
+struct rig *rig_open(const char *name);
+void rig_close(struct rig *r);
+
+#endif
