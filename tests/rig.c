@@ -122,8 +122,42 @@ uint8_t *generate_default(struct rig *rig) {
   return generate(rig, &rig->golden.frame);
 }
 
+uint8_t *generate_with(struct rig *rig, float *control, float value) {
+  float before = *control;
+  *control = value;
+  uint8_t *picture = generate_default(rig);
+  *control = before;
+  return picture;
+}
+
 size_t picture_bytes(const struct rig *rig) {
   return 4 * (size_t)rig->golden.frame.width * (size_t)rig->golden.frame.height;
+}
+
+void collect_expected(struct rig *rig, const uint8_t *expected) {
+  struct frame picture;
+  must(rig_collect(rig, &picture), &rig->err);
+  uint8_t *copy = picture_copy(&picture);
+  assert_memory_equal(copy, expected, picture_bytes(rig));
+  free(copy);
+}
+
+struct prepared_info shape_of(const struct rig *rig) {
+  struct prepared_info info;
+  prepared_get_info(rig->prepared, &info);
+  return info;
+}
+
+struct engine_info info_of(const struct rig *rig) {
+  struct engine_info info;
+  engine_get_info(rig->engine, &info);
+  return info;
+}
+
+long frame_launches(struct rig *rig) {
+  long before = info_of(rig).device_launches;
+  free(generate_default(rig));
+  return info_of(rig).device_launches - before;
 }
 
 void assert_same(const struct rig *rig, uint8_t *a, uint8_t *b) {

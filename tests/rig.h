@@ -51,6 +51,15 @@ uint8_t *generate(struct rig *rig, const struct frame *frame);
 uint8_t *generate_default(struct rig *rig); /* of the golden's input */
 size_t picture_bytes(const struct rig *rig);
 
+/* A picture with one control at this value. */
+uint8_t *generate_with(struct rig *rig, float *control, float value);
+/* Collects a picture, which is this one. */
+void collect_expected(struct rig *rig, const uint8_t *expected);
+
+struct prepared_info shape_of(const struct rig *rig);
+struct engine_info info_of(const struct rig *rig);
+long frame_launches(struct rig *rig); /* generates one */
+
 /* Both pictures are freed. */
 void assert_same(const struct rig *rig, uint8_t *a, uint8_t *b);
 void assert_differ(const struct rig *rig, uint8_t *a, uint8_t *b);
