@@ -189,6 +189,72 @@ static void progress_now_and_then(void **state) {
   assert_in_range(bars, 200, 300);
 }
 
+static void figures_text(void **unused) {
+  (void)unused;
+  char text[HUD_TEXT_MAX];
+  struct parameters values;
+  parameters_init(&values);
+  values.strength = 0.85;
+  values.steps = 2;
+  struct hud_content content = {.figures = true,
+                                .running = true,
+                                .fps = 24.83,
+                                .frame_ms = 41.2,
+                                .budget_ms = 40,
+                                .governed = "512x512, governed to 448x448",
+                                .dropped = 12,
+                                .prompts = {{"oil\npainting\x02\xc2\x9b\xe2\x80\xae", 0.625f}, {"neon", 0.375f}},
+                                .prompt_count = 2,
+                                .values = &values};
+  hud_figures_text(text, &content);
+  const char late[] = {TONE_ALERT, 0};
+  assert_non_null(strstr(text, "24.8"));
+  assert_non_null(strstr(text, "41.2"));
+  assert_non_null(strstr(text, "of 40"));
+  assert_non_null(strstr(text, "512x512, governed to 448x448"));
+  assert_non_null(strstr(text, late));
+  assert_non_null(strstr(text, "oil?painting???")); /* no line break and no mark comes in from outside */
+  assert_non_null(strstr(text, "neon"));
+  assert_non_null(strstr(text, " 38% "));
+  assert_non_null(strstr(text, "0.85"));
+  const char shown[] = {TONE_DIM, 's', 't', 'e', 'p', 's', ' ', TONE_PLAIN, '2', ' ', 0};
+  assert_non_null(strstr(text, shown));
+  assert_null(strstr(text, "model"));
+  content.frame_ms = 39;
+  content.model = "one";
+  hud_figures_text(text, &content);
+  assert_null(strstr(text, late));
+  assert_non_null(strstr(text, "model "));
+  assert_non_null(strstr(text, "one"));
+  assert_null(strstr(text, "loading"));
+  content.loading = "an\nother";
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "loading "));
+  assert_non_null(strstr(text, "an?other"));
+  content.figures = false;
+  hud_figures_text(text, &content);
+  assert_string_equal(text, "");
+  content = (struct hud_content){.figures = true, .state = "source lost: gone"};
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "source lost: gone"));
+}
+
+/* Words of any length fit. */
+static void long_words_are_cut(void **unused) {
+  (void)unused;
+  static char words[5000], text[HUD_TEXT_MAX + 1];
+  memset(words, 'x', sizeof words - 1);
+  text[HUD_TEXT_MAX] = 77;
+  struct hud_content content = {
+      .figures = true, .running = true, .prompt_count = SLOT_PRESETS, .state = words, .notice = words};
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    content.prompts[i] = (struct hud_prompt){words, 0.1f};
+  hud_figures_text(text, &content);
+  assert_true(strlen(text) < HUD_TEXT_MAX);
+  hud_notice_text(text, &content);
+  assert_true(strlen(text) < HUD_TEXT_MAX && text[HUD_TEXT_MAX] == 77);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fps_at_any_pace),
@@ -201,6 +267,8 @@ int main(void) {
       cmocka_unit_test(nothing_without_figures),
       cmocka_unit_test(progress_in_words),
       cmocka_unit_test(progress_now_and_then),
+      cmocka_unit_test(figures_text),
+      cmocka_unit_test(long_words_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,14 @@
+/* For tests of the live window's commands: a state as it is at the beginning, and keys that are pressed. */
+#ifndef TESTS_LIVE_KEYS_H
+#define TESTS_LIVE_KEYS_H
+
+#include "app/control/keys.h"
+
+static const int64_t second_ns = 1000000000;
+
+struct live_state fresh_state(void);
+void press(struct live_state *state, int key);
+
+#define SHARES(...) ((const int[SLOT_PRESETS]){__VA_ARGS__})
+
+#endif
