@@ -313,6 +313,15 @@ static void test_sound(void **state) {
   wait_said("saved preset 1");
   shell("tr -d ' \t\n' <out/set.json | grep -q '\"mix\":1[,}]'");
   quit_window();
+  /* That of what is shown; the next source has none. */
+  shell("ffmpeg -nostdin -v error -y -stream_loop -1 -i still.mkv -f lavfi -i sine=f=80 -t 30 -c:v copy hum.mkv");
+  start_window("hum.mkv still.mkv --sound source --modulate 'mix=bass*-1~0.1'" PICTURE);
+  expect_window(BELOW_WORDS, true, 0.98, "still.mkv", BELOW_WORDS);
+  press("g");
+  wait_said("--sound source: still.mkv has no sound; nothing is moved");
+  expect_window(BELOW_WORDS, false, 0.9, "still.mkv", BELOW_WORDS);
+  quit_window();
+  program_expect(2, "text to image has no source", "live --text-to-image --sound source --modulate mix=bass*1");
   program_expect(2, "--modulate says what it moves", "live still.mkv --sound x.wav");
   program_expect(3, "--sound nosuch.wav: No such file", "live still.mkv --sound nosuch.wav --modulate mix=bass*1");
   program_expect(2, "--sound INPUT names", "live still.mkv --modulate mix=bass*1");

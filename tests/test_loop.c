@@ -34,8 +34,9 @@ struct rig {
   bool recovers;
   atomic_int lefts; /* calls of loop_params.left */
   bool modulated;
-  _Atomic double offset; /* that is added to the strength, if it is */
-  bool files;            /* style pictures are followed: any but "none" can be read */
+  _Atomic uint64_t moved_for; /* the frame that was told of with it */
+  _Atomic double offset;      /* that is added to the strength, if it is */
+  bool files;                 /* style pictures are followed: any but "none" can be read */
   bool refuses_file;
 };
 
@@ -109,9 +110,10 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
 
-static void move_strength(void *opaque, struct settings *settings, int64_t now_ns) {
-  const struct rig *rig = opaque;
+static void move_strength(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns) {
+  struct rig *rig = opaque;
   assert_true(now_ns > 0);
+  rig->moved_for = frame ? frame->serial : 0;
   settings->values.strength += rig->offset;
 }
 
@@ -1250,6 +1252,7 @@ static void moved_values_stay_as_set(void **state) {
   assert_true(loop_get_settings(rig.loop, &settings));
   assert_true(settings.values.strength == 0.625);
   rig_finish(&rig, 0);
+  assert_int_equal(rig.moved_for, 1);
   const float wanted[] = {0.5f, 0.75f, 0.875f, 0.625f};
   assert_int_equal(fake_engine_log()->submitted, 4);
   for (int i = 0; i < 4; i++)

@@ -246,6 +246,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
   live_follow_sources(live, now_ns);
+  live_follow_sound(live, now_ns);
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
   live_follow_outputs(live, now_ns);

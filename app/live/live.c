@@ -69,9 +69,12 @@ static int open_all(struct live *live, struct error *err) {
     return -1;
   bool needs_input = setup_needs_input(live->options);
   live->source_is_control = !needs_input && live->options->control_source;
-  if (needs_input || live->source_is_control) {
-    if (sound_tap_open(&live->tap, err))
-      return -1;
+  bool has_source = needs_input || live->source_is_control;
+  if (has_source && sound_tap_open(&live->tap, err))
+    return -1;
+  if (live_open_track(live, err))
+    return -1;
+  if (has_source) {
     live->source_options.tap = live->tap;
     if (live_open_source(live, &source, err))
       return -1;
@@ -134,7 +137,7 @@ int live_perform(const struct options *options, struct live_probe *probe, struct
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;
-  listener_stop(&live.listener);
+  live_close_sound(&live);
   live_close_clients(&live);
   hub_close(&live.hub);
   styling_finish(&live.styling);

@@ -37,6 +37,7 @@
 #include "app/source/listener.h"
 #include "app/source/reader.h"
 #include "app/source/sound_tap.h"
+#include "app/source/track.h"
 #include "app/window/hud.h"
 #include "app/window/present.h"
 #include "app/window/snapshot.h"
@@ -68,6 +69,9 @@ struct live {
   int styles_told, styles_refused_told; /* of state.styles_asked, styling.refused */
   struct control_source *control;
   struct listener *listener;      /* NULL: none */
+  struct track *track;            /* the source's own sound in its place; NULL: none */
+  unsigned track_told;            /* the tap's number of which it was told whether it can be heard */
+  int silent_told;                /* the number of the source that it was told of that it has none; 0: none */
   struct modulations modulations; /* after the start the engine thread's alone */
   struct loop *loop;
   struct hub *hub;
@@ -143,10 +147,15 @@ int live_stop_threads(struct live *live, struct error *err);
 
 /* --- sound.c --- */
 
-/* Before the engine's thread, which must have ended when the listener stops. */
+/* Before the engine's thread, which must have ended when they are closed; what the options say is checked here. */
 int live_open_sound(struct live *live, struct error *err);
+/* The same for the source's own sound, once there is a tap. */
+int live_open_track(struct live *live, struct error *err);
+void live_close_sound(struct live *live);
 /* The settings of a frame as the sound moves them; the engine's thread. */
-void live_modulate(struct live *live, struct settings *settings, int64_t now_ns);
+void live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
+/* Tells of a source that has no sound to move anything. */
+void live_follow_sound(struct live *live, int64_t now_ns);
 
 /* --- clients.c --- */
 

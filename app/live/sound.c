@@ -2,14 +2,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "app/commands/setup.h"
 #include "app/control/midi_input.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/source/protocols.h"
+#include "unet/base/text.h"
 
-int live_open_sound(struct live *live, struct error *err) {
+static int read_modulations(struct live *live, struct error *err) {
   const struct options *options = live->options;
-  const struct listener_params params = {options->sound, options->read_timeout, &live->log};
   struct modulations *modulations = &live->modulations;
   for (int i = 0; i < options->modulate.count; i++)
     if (modulation_read(&modulations->entry[modulations->count++], options->modulate.text[i], err))
@@ -18,21 +19,75 @@ int live_open_sound(struct live *live, struct error *err) {
     return error_set(err, STATUS_USAGE, "--modulate: --sound INPUT names what is listened to");
   if (options->sound && !options->modulate.count)
     return error_set(err, STATUS_USAGE, "--sound: --modulate says what it moves, as in strength=bass*0.3");
-  if (!options->sound)
-    return 0;
+  return 0;
+}
+
+static bool is_of_source(const char *sound) {
+  return sound && !strcmp(sound, SOUND_OF_SOURCE);
+}
+
+int live_open_sound(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  const struct listener_params params = {options->sound, options->read_timeout, &live->log};
   struct platform_entry entry;
+  if (read_modulations(live, err))
+    return -1;
+  if (is_of_source(options->sound) && !setup_needs_input(options) && !options->control_source)
+    return error_set(err, STATUS_USAGE, "--sound %s: text to image has no source", SOUND_OF_SOURCE);
+  if (!options->sound || is_of_source(options->sound))
+    return 0;
   if (protocols_is_file(options->sound) && platform_look(&entry, options->sound))
     return error_set(err, STATUS_INPUT, "--sound %.300s: %s", options->sound, strerror(errno));
   midi_alsa_hush(); /* FFmpeg may use it */
   return listener_start(&live->listener, &params, err);
 }
 
-void live_modulate(struct live *live, struct settings *settings, int64_t now_ns) {
+int live_open_track(struct live *live, struct error *err) {
+  if (!is_of_source(live->options->sound))
+    return 0;
+  return track_start(&live->track, live->tap, &live->log, err);
+}
+
+void live_close_sound(struct live *live) {
+  listener_stop(&live->listener);
+  track_stop(&live->track);
+}
+
+/* The picture stands on purpose: what has moved it stays as it is. */
+static void halt(struct live *live, int64_t now_ns) {
+  if (live->track)
+    track_halt(live->track, now_ns);
+}
+
+void live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns) {
   double values[SOUND_VALUES];
-  if (!live->listener)
+  if (!live->listener && !live->track)
     return;
-  listener_get(live->listener, values);
-  if (!settings->values.pause) /* the picture stands */
+  if (settings->values.pause) {
+    halt(live, now_ns);
+  } else {
+    if (live->track)
+      track_get(live->track, frame, now_ns, values);
+    else
+      listener_get(live->listener, values);
     modulations_follow(&live->modulations, values, now_ns);
+  }
   modulations_apply(&live->modulations, settings);
+}
+
+/* A stream that comes back is not told of again. */
+void live_follow_sound(struct live *live, int64_t now_ns) {
+  bool present = false;
+  int source = live->changer ? changer_now(live->changer) + 1 : 1;
+  unsigned number = live->track ? sound_tap_number(live->tap, &present) : 0;
+  if (number == live->track_told)
+    return;
+  live->track_told = number;
+  if (!present && source != live->silent_told) {
+    const char *name = live->changer ? changer_name(live->changer, source - 1) : live->spec;
+    live_notice(&live->state, now_ns, "--sound source: %s has no sound; nothing is moved", text_last_part(name));
+    log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
+    live_was_told(live, LOG_WARNING);
+  }
+  live->silent_told = present ? 0 : source;
 }

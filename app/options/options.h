@@ -32,6 +32,8 @@ enum strength_grid {
 /* In place of a budget in ms: as long as the display shows a picture. */
 #define BUDGET_DISPLAY (-1.0)
 
+#define SOUND_OF_SOURCE "source" /* what is shown, in place of an input */
+
 struct options {
   enum command command;
   const char *input;            /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
@@ -99,7 +101,7 @@ struct options {
   struct parameter_choices osc_to;   /* likewise: who is sent to */
   const char *midi;                  /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
   const char *web;                   /* where the page is served, "": the usual place; NULL: it is not */
-  const char *sound;                 /* what is listened to; NULL: nothing */
+  const char *sound;                 /* what is listened to, or SOUND_OF_SOURCE; NULL: nothing */
   struct parameter_choices modulate; /* what it moves, as text */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */

@@ -230,8 +230,10 @@ const struct option option_table[] = {
              "that others connect to, from one of its ports by name or number, or from a raw device, file or named "
              "pipe, as in --midi=/dev/snd/midiC1D0"},
     {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "INPUT", .value = VALUE_FILE, AT(sound),
-     .help = "listen to an input of FFmpeg's for --modulate: pulse:default, alsa:hw:0, a URL, or a file, which is "
-             "heard at its own pace, again and again; nobody else hears it"},
+     .help =
+         "what --modulate follows: source, the sound of what is shown, in step with its pictures; or an input of "
+         "FFmpeg's: pulse:default, alsa:hw:0 (see --list-devices), a URL, or a file, which is heard at its own pace, "
+         "again and again; nobody else hears it"},
     {"modulate", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "P=V*X[~S]", AT(modulate),
      .help = "what the sound of --sound moves: adds up to X to the parameter P, within its range, as V says: level, "
              "bass, mid or treble, against the loudest of late, or beat, which falls from 1 after each; smoothed over "

@@ -51,7 +51,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   loop->heeded = loop->sent;
   pthread_mutex_unlock(&loop->lock);
   if (loop->params.modulate)
-    loop->params.modulate(loop->params.opaque, &now->settings, now_ns);
+    loop->params.modulate(loop->params.opaque, &now->settings, loop->newest ? &loop->newest->frame : NULL, now_ns);
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 

@@ -9,6 +9,8 @@
 #include <libavutil/opt.h>
 #include <libswresample/swresample.h>
 
+#include "app/source/tap_decoder.h"
+
 enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
 
 /* Sound may be so far from its picture before it is put right, which is heard. */
@@ -23,17 +25,15 @@ struct moment {
 
 struct live_sound {
   struct sound_tap *tap;
-  struct sound_cursor cursor;
-  const struct log *log;
-  unsigned of; /* which sound the decoder is for */
-  AVCodecContext *decoder, *encoder;
-  AVRational time_base; /* of packets */
+  struct tap_decoder decoder;
+  AVCodecContext *encoder;
+  unsigned of; /* which sound the resampler is for */
   struct SwrContext *resampler;
   AVAudioFifo *samples;
   const AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
-  AVFrame *decoded, *sent;
+  AVFrame *sent;
   struct moment moment[MOMENTS]; /* the last ones, rising */
   int moments;
   double shown;    /* position told last */
@@ -67,10 +67,9 @@ static int open_stream(struct live_sound *sound, AVFormatContext *output, const 
   if (code < 0)
     return code;
   sound->packet = av_packet_alloc();
-  sound->decoded = av_frame_alloc();
   sound->sent = av_frame_alloc();
   sound->samples = av_audio_fifo_alloc(sound->encoder->sample_fmt, CHANNELS, RATE);
-  if (!sound->packet || !sound->decoded || !sound->sent || !sound->samples)
+  if (!sound->packet || !sound->sent || !sound->samples)
     return AVERROR(ENOMEM);
   sound->stream = avformat_new_stream(output, NULL);
   if (!sound->stream)
@@ -92,8 +91,11 @@ int live_sound_open(struct live_sound **result, AVFormatContext *output, struct 
   if (!sound)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   sound->tap = tap;
-  sound->log = log;
   sound->output = output;
+  if (tap_decoder_open(&sound->decoder, tap, log, err)) {
+    live_sound_close(&sound);
+    return -1;
+  }
   int code = open_stream(sound, output, codec);
   if (code < 0) {
     bool added = sound->stream != NULL;
@@ -111,13 +113,12 @@ void live_sound_close(struct live_sound **pointer) {
   struct live_sound *sound = *pointer;
   if (!sound)
     return;
-  avcodec_free_context(&sound->decoder);
+  tap_decoder_close(&sound->decoder);
   avcodec_free_context(&sound->encoder);
   swr_free(&sound->resampler);
   if (sound->samples)
     av_audio_fifo_free(sound->samples);
   av_packet_free(&sound->packet);
-  av_frame_free(&sound->decoded);
   av_frame_free(&sound->sent);
   free(sound);
   *pointer = NULL;
@@ -153,27 +154,6 @@ static double delay_at(const struct live_sound *sound, double position) {
 }
 
 /* --- decoding --- */
-
-/* For the sound that there is now. false: there is none that can be decoded. */
-static bool follow_source(struct live_sound *sound) {
-  AVCodecParameters *codec = avcodec_parameters_alloc();
-  unsigned of = codec ? sound_tap_describe(sound->tap, codec, &sound->time_base) : 0;
-  if (of && of != sound->of) {
-    const AVCodec *found = avcodec_find_decoder(codec->codec_id);
-    avcodec_free_context(&sound->decoder);
-    swr_free(&sound->resampler);
-    sound->decoder = found ? avcodec_alloc_context3(found) : NULL;
-    if (sound->decoder &&
-        (avcodec_parameters_to_context(sound->decoder, codec) < 0 || avcodec_open2(sound->decoder, found, NULL) < 0))
-      avcodec_free_context(&sound->decoder);
-    if (!sound->decoder)
-      log_line(sound->log, LOG_WARNING, "sound: FFmpeg here does not decode %s; it is left out",
-               avcodec_get_name(codec->codec_id));
-  }
-  sound->of = of;
-  avcodec_parameters_free(&codec);
-  return of && sound->decoder;
-}
 
 static int add_samples(struct live_sound *sound, uint8_t **data, int count) {
   int got = av_audio_fifo_write(sound->samples, (void **)data, count);
@@ -221,6 +201,9 @@ static int open_resampler(struct live_sound *sound, AVFrame *from) {
 
 static int convert(struct live_sound *sound, AVFrame *from, double time) {
   uint8_t *data[CHANNELS] = {0};
+  if (sound->of != sound->decoder.of)
+    swr_free(&sound->resampler);
+  sound->of = sound->decoder.of;
   int code = sound->resampler ? 0 : open_resampler(sound, from);
   if (code < 0)
     return code;
@@ -233,19 +216,6 @@ static int convert(struct live_sound *sound, AVFrame *from, double time) {
     code = place(sound, data, code, time);
   av_freep(&data[0]);
   return code;
-}
-
-/* Damage is skipped: the place is silent. */
-static int decode(struct live_sound *sound, double position) {
-  double shift = position - (double)sound->packet->pts * av_q2d(sound->time_base);
-  int code = avcodec_send_packet(sound->decoder, sound->packet);
-  while (code >= 0 && avcodec_receive_frame(sound->decoder, sound->decoded) >= 0) {
-    int64_t pts = sound->decoded->best_effort_timestamp;
-    double at = pts != AV_NOPTS_VALUE ? (double)pts * av_q2d(sound->time_base) + shift : position;
-    code = convert(sound, sound->decoded, at + delay_at(sound, at));
-    av_frame_unref(sound->decoded);
-  }
-  return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
 /* --- encoding --- */
@@ -300,14 +270,13 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
 
 int live_sound_write(struct live_sound *sound, struct muxer *muxer) {
   double position;
-  int code = 0;
-  if (!sound || !sound->moments || !follow_source(sound))
+  int code;
+  if (!sound || !sound->moments)
     return 0;
-  while (code >= 0 && sound_tap_take(sound->tap, &sound->cursor, sound->shown, sound->packet, &position)) {
-    if (sound->packet->pts == AV_NOPTS_VALUE)
-      sound->packet->pts = sound->packet->dts;
-    code = decode(sound, position);
-    av_packet_unref(sound->packet);
+  while ((code = tap_decoder_next(&sound->decoder, sound->shown, &position)) > 0) {
+    code = convert(sound, sound->decoder.frame, position + delay_at(sound, position));
+    if (code < 0)
+      break;
   }
   return code < 0 ? code : encode(sound, muxer, false);
 }

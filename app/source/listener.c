@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include <libavcodec/avcodec.h>
-#include <libswresample/swresample.h>
 
 #include "app/source/ffmpeg_util.h"
+#include "app/source/mono.h"
 #include "unet/base/platform.h"
 
 enum { CHUNK_HZ = 100, NAP_NS = 5000000, PROBE_US = 500000 };
@@ -29,8 +29,8 @@ struct listener {
   /* The thread's alone */
   AVFormatContext *input;
   AVCodecContext *decoder;
-  struct SwrContext *mixer;
-  AVFrame *frame, *mixed;
+  struct mono mono;
+  AVFrame *frame;
   AVPacket *packet;
   int stream;
   bool device, paced;
@@ -68,7 +68,6 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
 /* --- opening --- */
 
 static void close_input(struct listener *listener) {
-  swr_free(&listener->mixer);
   avcodec_free_context(&listener->decoder);
   avformat_close_input(&listener->input);
 }
@@ -169,29 +168,16 @@ static void hear(struct listener *listener, const float *samples, int count, int
   }
 }
 
-/* All channels as one. What changes in midstream needs another mixer. */
 static int mix(struct listener *listener) {
-  AVFrame *frame = listener->frame, *mixed = listener->mixed;
-  mixed->format = AV_SAMPLE_FMT_FLT;
-  mixed->sample_rate = frame->sample_rate;
-  mixed->ch_layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_MONO;
-  int code = swr_convert_frame(listener->mixer, mixed, frame);
-  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) {
-    swr_close(listener->mixer);
-    code = swr_convert_frame(listener->mixer, mixed, frame);
-  }
-  if (code >= 0)
-    hear(listener, (const float *)(const void *)mixed->data[0], mixed->nb_samples, mixed->sample_rate);
-  av_frame_unref(mixed);
-  return code;
+  const float *samples;
+  int rate, count = mono_mix(&listener->mono, listener->frame, &samples, &rate);
+  if (count > 0)
+    hear(listener, samples, count, rate);
+  return count;
 }
 
 /* Damage is skipped. */
 static int decode(struct listener *listener, const AVPacket *packet) {
-  if (!listener->mixer)
-    listener->mixer = swr_alloc();
-  if (!listener->mixer)
-    return AVERROR(ENOMEM);
   int code = avcodec_send_packet(listener->decoder, packet);
   while (code >= 0 && avcodec_receive_frame(listener->decoder, listener->frame) >= 0) {
     code = mix(listener);
@@ -259,7 +245,7 @@ static void *listener_main(void *opaque) {
 
 static void listener_free(struct listener *listener) {
   av_frame_free(&listener->frame);
-  av_frame_free(&listener->mixed);
+  mono_free(&listener->mono);
   av_packet_free(&listener->packet);
   pthread_mutex_destroy(&listener->lock);
   free(listener);
@@ -273,9 +259,8 @@ int listener_start(struct listener **out, const struct listener_params *params, 
   listener->params = *params;
   pthread_mutex_init(&listener->lock, NULL);
   listener->frame = av_frame_alloc();
-  listener->mixed = av_frame_alloc();
   listener->packet = av_packet_alloc();
-  bool there = listener->frame && listener->mixed && listener->packet;
+  bool there = listener->frame && listener->packet && !mono_init(&listener->mono, err);
   int code = there ? pthread_create(&listener->thread, NULL, listener_main, listener) : ENOMEM;
   if (code) {
     listener_free(listener);

@@ -3,6 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "app/flow/wait.h"
+#include "unet/base/platform.h"
+
 /* More than what lies between a picture and its sound in any file: some 20 s of AAC. */
 enum { PACKETS = 1024 };
 
@@ -13,6 +16,7 @@ struct entry {
 
 struct sound_tap {
   pthread_mutex_t lock;
+  pthread_cond_t arrived;
   /* Protected by lock */
   struct entry entry[PACKETS]; /* of number n: n modulo PACKETS */
   unsigned long put;           /* so far */
@@ -30,6 +34,7 @@ int sound_tap_open(struct sound_tap **result, struct error *err) {
   if (!tap)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   pthread_mutex_init(&tap->lock, NULL);
+  wait_init(&tap->arrived);
   tap->codec = avcodec_parameters_alloc();
   bool whole = tap->codec != NULL;
   for (int i = 0; i < PACKETS && whole; i++)
@@ -47,6 +52,7 @@ void sound_tap_close(struct sound_tap **pointer) {
   for (int i = 0; i < PACKETS; i++)
     av_packet_free(&tap->entry[i].packet);
   avcodec_parameters_free(&tap->codec);
+  pthread_cond_destroy(&tap->arrived);
   pthread_mutex_destroy(&tap->lock);
   free(tap);
   *pointer = NULL;
@@ -74,6 +80,7 @@ void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *pac
     av_packet_unref(entry->packet);
     entry->position = (double)time * av_q2d(tap->time_base) + shift;
     tap->put += av_packet_ref(entry->packet, packet) >= 0;
+    pthread_cond_broadcast(&tap->arrived);
   }
   pthread_mutex_unlock(&tap->lock);
 }
@@ -102,6 +109,22 @@ int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double un
   }
   pthread_mutex_unlock(&tap->lock);
   return got;
+}
+
+void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, int wait_ms) {
+  struct timespec deadline = wait_deadline(platform_now_ns() + wait_ms * INT64_C(1000000));
+  pthread_mutex_lock(&tap->lock);
+  if (cursor->next >= tap->put)
+    pthread_cond_timedwait(&tap->arrived, &tap->lock, &deadline);
+  pthread_mutex_unlock(&tap->lock);
+}
+
+unsigned sound_tap_number(struct sound_tap *tap, bool *present) {
+  pthread_mutex_lock(&tap->lock);
+  unsigned number = tap->sounds;
+  *present = tap->present;
+  pthread_mutex_unlock(&tap->lock);
+  return number;
 }
 
 unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base) {

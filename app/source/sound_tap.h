@@ -35,9 +35,13 @@ struct sound_cursor {
  * yet. */
 int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double until, AVPacket *packet,
                    double *position);
+/* Waits until there may be a packet to take, but not for long. */
+void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, int wait_ms);
 /* What packets taken now are, and which sound since the first; 0: none. codec gets a copy. */
 unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base);
 bool sound_tap_has_sound(struct sound_tap *tap);
+/* Counts the sounds so far, those of sources without any as well. *present: this is one that can be heard. */
+unsigned sound_tap_number(struct sound_tap *tap, bool *present);
 double sound_tap_position(struct sound_tap *tap, int64_t pts);
 
 #endif

@@ -217,6 +217,8 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   if (source_interrupted(&from->source))
     return 0;
   av_frame_unref(from->frame);
+  if (from->serial == 1) /* the first one was read ahead, perhaps; now it is shown */
+    begin_sound(from, true);
   int got = find_frame(from, &pts, err);
   if (got < 0)
     return -1;
@@ -234,8 +236,6 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   frame->serial = from->serial++;
   if (frame->serial == 0)
     read_all_streams(from);
-  if (frame->serial == 1)
-    begin_sound(from, true);
   return 1;
 }
 

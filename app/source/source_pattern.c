@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/source/marker.h"
+#include "app/source/sound_tap.h"
 #include "app/source/source_impl.h"
 #include "unet/base/platform.h"
 
@@ -90,8 +91,16 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
   return 0;
 }
 
+/* It has none, which is told as in source_ffmpeg.c. */
+static void begin_sound(struct pattern_source *pattern, bool takes_over) {
+  if (pattern->options.tap)
+    sound_tap_begin(pattern->options.tap, pattern, takes_over, NULL, (AVRational){0, 1}, 1 / pattern->fps);
+}
+
 static void pattern_close(struct source *source) {
   struct pattern_source *pattern = (struct pattern_source *)source;
+  if (pattern->options.tap)
+    sound_tap_leave(pattern->options.tap, pattern);
   frame_release(&pattern->tile);
   host_pictures_free(&pattern->tiles);
   host_pictures_free(&pattern->pictures);
@@ -113,6 +122,7 @@ static int pattern_open(struct source **source, const char *spec, const struct s
     pattern_close(&pattern->source);
     return -1;
   }
+  begin_sound(pattern, false);
   *source = &pattern->source;
   return 0;
 }
@@ -201,6 +211,8 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
     return 0;
   if (!serial)
     pattern->started_ns = platform_now_ns();
+  if (serial == 1)
+    begin_sound(pattern, true);
   if (pattern->options.live &&
       !wait_until(pattern, pattern->started_ns + (int64_t)((double)serial * 1e9 / pattern->fps)))
     return 0;

@@ -1,0 +1,179 @@
+#include "app/source/track.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/source/mono.h"
+#include "app/source/tap_decoder.h"
+#include "unet/base/platform.h"
+
+/* Some 40 s: more than any file has its sound before its pictures. */
+enum { ENTRIES = 4096, STEP_HZ = 100, LOOK_UP_MS = 50 };
+/* Sound that ended so long before a picture is no longer heard with it. Where a stream brings sound late, the newest
+ * there is counts, as long as more keeps coming. */
+static const double heard_s = 0.3;
+static const int64_t late_ns = 500000000;
+/* A picture that stands longer has no sound. */
+static const int64_t stands_ns = 1000000000;
+
+struct entry {
+  double position; /* up to which was heard */
+  float values[SOUND_VALUES];
+};
+
+struct track {
+  struct sound_tap *tap;
+  pthread_t thread;
+  atomic_bool stop;
+
+  /* The thread's alone */
+  struct tap_decoder decoder;
+  struct mono mono;
+  struct sound_levels levels;
+
+  /* Whoever asks */
+  uint64_t serial; /* of the frame asked for last */
+  bool asked;
+  int64_t since_ns;
+
+  pthread_mutex_t lock;
+  /* Protected by lock */
+  struct entry entry[ENTRIES]; /* of number n: n modulo ENTRIES; their positions rise */
+  unsigned long first, next;
+  unsigned of; /* the sound they are of */
+  int64_t at_ns;
+};
+
+/* --- the thread --- */
+
+static void add(struct track *track, double position, unsigned of) {
+  double values[SOUND_VALUES];
+  sound_levels_get(&track->levels, values);
+  pthread_mutex_lock(&track->lock);
+  bool any = track->next > track->first;
+  if (of != track->of || (any && position < track->entry[(track->next - 1) % ENTRIES].position))
+    track->first = track->next;
+  struct entry *entry = &track->entry[track->next++ % ENTRIES];
+  if (track->next - track->first > ENTRIES)
+    track->first = track->next - ENTRIES;
+  entry->position = position;
+  for (int i = 0; i < SOUND_VALUES; i++)
+    entry->values[i] = (float)values[i];
+  track->of = of;
+  track->at_ns = platform_now_ns();
+  pthread_mutex_unlock(&track->lock);
+}
+
+static void hear(struct track *track, double position) {
+  const float *samples;
+  int rate, count = mono_mix(&track->mono, track->decoder.frame, &samples, &rate);
+  if (count > 0 && track->levels.rate != rate)
+    sound_levels_begin(&track->levels, rate);
+  for (int done = 0, part; done < count; done += part) {
+    part = rate / STEP_HZ < 1 ? 1 : rate / STEP_HZ;
+    part = part < count - done ? part : count - done;
+    sound_levels_take(&track->levels, samples + done, part);
+    add(track, position + (double)(done + part) / rate, track->decoder.of);
+  }
+}
+
+static void *track_main(void *opaque) {
+  struct track *track = opaque;
+  double position;
+  while (!atomic_load(&track->stop)) {
+    if (tap_decoder_next(&track->decoder, INFINITY, &position) > 0)
+      hear(track, position);
+    else
+      sound_tap_wait(track->tap, &track->decoder.cursor, LOOK_UP_MS);
+  }
+  return NULL;
+}
+
+static void track_free(struct track *track) {
+  tap_decoder_close(&track->decoder);
+  mono_free(&track->mono);
+  pthread_mutex_destroy(&track->lock);
+  free(track);
+}
+
+int track_start(struct track **out, struct sound_tap *tap, const struct log *log, struct error *err) {
+  struct track *track = calloc(1, sizeof *track);
+  *out = NULL;
+  if (!track)
+    return error_set(err, STATUS_FAILED, "no memory for sound");
+  track->tap = tap;
+  pthread_mutex_init(&track->lock, NULL);
+  if (tap_decoder_open(&track->decoder, tap, log, err) || mono_init(&track->mono, err)) {
+    track_free(track);
+    return -1;
+  }
+  int code = pthread_create(&track->thread, NULL, track_main, track);
+  if (code) {
+    track_free(track);
+    return error_set(err, STATUS_FAILED, "cannot start the thread that listens: %s", strerror(code));
+  }
+  *out = track;
+  return 0;
+}
+
+void track_stop(struct track **pointer) {
+  struct track *track = *pointer;
+  if (!track)
+    return;
+  atomic_store(&track->stop, true);
+  pthread_join(track->thread, NULL);
+  track_free(track);
+  *pointer = NULL;
+}
+
+/* --- whoever asks --- */
+
+/* Under the lock: the last one up to this position; NULL: there is none. */
+static const struct entry *find(const struct track *track, double position) {
+  unsigned long low = track->first, high = track->next;
+  while (low < high) {
+    unsigned long middle = low + (high - low) / 2;
+    if (track->entry[middle % ENTRIES].position <= position)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
+}
+
+/* Under the lock. */
+static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
+  bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
+  return position - entry->position < heard_s || (newest && now_ns - track->at_ns < late_ns);
+}
+
+static bool stands(struct track *track, const struct frame *frame, int64_t now_ns) {
+  if (!track->asked || frame->serial != track->serial)
+    track->since_ns = now_ns;
+  track->asked = true;
+  track->serial = frame->serial;
+  return now_ns - track->since_ns > stands_ns;
+}
+
+void track_halt(struct track *track, int64_t now_ns) {
+  track->since_ns = now_ns;
+}
+
+void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]) {
+  bool present;
+  memset(values, 0, SOUND_VALUES * sizeof *values);
+  if (!frame || stands(track, frame, now_ns))
+    return;
+  unsigned of = sound_tap_number(track->tap, &present);
+  double position = sound_tap_position(track->tap, frame->pts);
+  pthread_mutex_lock(&track->lock);
+  const struct entry *entry = present && of == track->of ? find(track, position) : NULL;
+  if (entry && is_heard(track, entry, position, now_ns))
+    for (int i = 0; i < SOUND_VALUES; i++)
+      values[i] = (double)entry->values[i];
+  pthread_mutex_unlock(&track->lock);
+}
