@@ -200,15 +200,15 @@ static void wait_for_loss(struct reading *reading, struct reader_status *status)
   fail_msg("%s: it is not lost", reading->spec);
 }
 
-/* Half a minute of video, sent at once: the last frame is there at once, with the time when it came. */
+/* Six minutes of video, sent at once: the last frame is there at once, with the time when it came. */
 static void newest_frame_at_once(void **state) {
   (void)state;
   static const struct {
     const char *scheme;
     struct reply reply;
   } cases[] = {
-      {"http", {TS_HEAD, "slow.ts", true, false}},
-      {"tcp", {NULL, "slow.ts", true, false}},
+      {"http", {TS_HEAD, "slower.ts", true, false}},
+      {"tcp", {NULL, "slower.ts", true, false}},
       {"http",
        {"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=ffmpeg\r\n\r\n", "slow.mjpeg", true,
         false}},
@@ -221,12 +221,9 @@ static void newest_frame_at_once(void **state) {
     int64_t begun_ns = platform_now_ns();
     reading_start(&reading, cases[i].scheme, server.port, 0);
     struct frame last = wait_for_number(&reading, LATE);
-    double took = (double)(platform_now_ns() - begun_ns) * 1e-9;
     assert_true(last.captured_ns >= begun_ns && last.captured_ns <= platform_now_ns());
     assert_true(reader_get_info(reading.reader, &info));
     assert_true(info.realtime && info.returns && info.width == 64 && info.height == 48);
-    if (took > 15)
-      fail_msg("%s: the last frame came after %.1f s", reading.spec, took);
     assert_int_equal(reading_end(&reading, NULL), 0);
     server_end(&server);
   }
@@ -420,6 +417,8 @@ int main(void) {
   if (!clips_open())
     return 77;
   make_clip("64x48:r=2,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 slow.ts");
+  /* Paced, its frames would come eight seconds after each other. */
+  shell(FFMPEG "-i slow.ts -c copy -bsf:v setts=pts=16*PTS:dts=16*DTS slower.ts");
   make_clip("64x48:r=25,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
   make_clip("64x48:r=2,format=yuvj420p", "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");
   make_clip("96x80:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 changed.ts");
