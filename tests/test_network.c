@@ -15,13 +15,13 @@
 
 #include <libavutil/log.h>
 
-#include "app/source/reader.h"
 #include "tests/clips.h"
+#include "tests/reading.h"
 #include "unet/base/platform.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
-enum { PATIENCE_MS = 60000, FRAMES = 50, LATE = FRAMES - 5 };
+enum { FRAMES = 50, LATE = FRAMES - 5, HESITATION_MS = 180 };
 
 /* --- a server of one client at a time --- */
 
@@ -29,6 +29,7 @@ struct reply {
   const char *head, *file; /* NULL: nothing is sent */
   bool stays;              /* silent, with the line open, when all is sent */
   bool has_parts;          /* sends what part of the file is asked for */
+  bool hesitates;          /* before each line of the head */
 };
 
 struct server {
@@ -85,6 +86,16 @@ static bool take_request(struct server *server, int line, size_t *from) {
   return true;
 }
 
+/* A line at a time, longer than the silence that is allowed later. */
+static bool put_head(struct server *server, const struct reply *reply, int line, const char *head) {
+  for (const char *end; reply->hesitates && (end = strchr(head, '\n')); head = end + 1) {
+    usleep(HESITATION_MS * 1000);
+    if (!put(server, line, head, (size_t)(end + 1 - head)))
+      return false;
+  }
+  return put(server, line, head, strlen(head));
+}
+
 static void answer(struct server *server, const struct reply *reply, int line) {
   size_t size = 0, from = 0;
   char head[256] = "";
@@ -98,7 +109,7 @@ static void answer(struct server *server, const struct reply *reply, int line) {
              from, size - 1, size, size - from);
   else if (reply->head)
     snprintf(head, sizeof head, "%s", reply->head);
-  if (put(server, line, head, strlen(head)) && bytes)
+  if (put_head(server, reply, line, head) && bytes)
     put(server, line, bytes + from, size - from);
   free(bytes);
   char rest[512];
@@ -141,63 +152,6 @@ static void server_end(struct server *server) {
   server->stop = true;
   pthread_join(server->thread, NULL);
   close(server->socket);
-}
-
-/* --- a reader of it --- */
-
-struct reading {
-  char spec[128];
-  struct source_options options;
-  struct mailbox mailbox;
-  struct reader *reader;
-};
-
-static void reading_start(struct reading *reading, const char *scheme, int port, double timeout) {
-  struct source *none = NULL;
-  *reading = (struct reading){.options = {.live = true, .read_timeout = timeout}};
-  snprintf(reading->spec, sizeof reading->spec, "%s://127.0.0.1:%d", scheme, port);
-  mailbox_init(&reading->mailbox);
-  assert_int_equal(reader_start(&reading->reader, &none, reading->spec, &reading->options, &reading->mailbox, NULL), 0);
-}
-
-static int reading_end(struct reading *reading, struct error *err) {
-  int status = reader_stop(&reading->reader, err);
-  mailbox_free(&reading->mailbox);
-  return status;
-}
-
-/* Which one it is, by its grey, when it is seen. */
-static int number_of(const struct frame *frame) {
-  return (frame->plane[0][frame->pitch[0] * (frame->height / 2) + frame->width / 2] - 16 + 2) / 4;
-}
-
-/* Takes frames until this one or a later one has come. Demuxer and decoder may hold the last ones back. */
-static struct frame wait_for_number(struct reading *reading, int number) {
-  const struct mail *mail = NULL;
-  int last = -1;
-  for (int64_t until = platform_now_ns() + (int64_t)PATIENCE_MS * 1000000; platform_now_ns() < until;)
-    if (mailbox_take(&reading->mailbox, &mail, 100) == 1 && (last = number_of(&mail->frame)) >= number)
-      return mail->frame;
-  fail_msg("%s: frame %d did not come; the last one was %d", reading->spec, number, last);
-  return (struct frame){0};
-}
-
-static struct frame wait_for_width(struct reading *reading, int width) {
-  struct frame frame;
-  do
-    frame = wait_for_number(reading, LATE);
-  while (frame.width != width);
-  return frame;
-}
-
-static void wait_for_loss(struct reading *reading, struct reader_status *status) {
-  for (int i = 0; i < PATIENCE_MS; i++) {
-    reader_get_status(reading->reader, status);
-    if (status->lost)
-      return;
-    usleep(1000);
-  }
-  fail_msg("%s: it is not lost", reading->spec);
 }
 
 /* Six minutes of video, sent at once: the last frame is there at once, with the time when it came. */
@@ -282,10 +236,23 @@ static void stream_goes_on(void **state) {
   wait_for_loss(&reading, &status);
   assert_true(status.opened);
   assert_non_null(strstr(status.reason, "nothing came for 0.3 s"));
-  assert_int_equal(wait_for_width(&reading, 96).height, 80);
+  assert_int_equal(wait_for_width(&reading, LATE, 96).height, 80);
   assert_true(reader_get_info(reading.reader, &info));
   assert_true(info.width == 96 && info.height == 80);
-  wait_for_width(&reading, 64);
+  wait_for_width(&reading, LATE, 64);
+  assert_int_equal(reading_end(&reading, NULL), 0);
+  server_end(&server);
+}
+
+/* To connect may take longer than to be silent later, and the silence is counted from then on. */
+static void connects_slowly(void **state) {
+  (void)state;
+  static const struct reply reply = {TS_HEAD, "slow.ts", true, false, true};
+  struct server server;
+  struct reading reading;
+  server_start(&server, true, &reply, 1);
+  reading_start(&reading, "http", server.port, 0.5);
+  wait_for_number(&reading, LATE);
   assert_int_equal(reading_end(&reading, NULL), 0);
   server_end(&server);
 }
@@ -304,7 +271,7 @@ static void change_in_mid_stream(void **state) {
     struct source_info info;
     server_start(&server, true, replies[i], 2);
     reading_start(&reading, "http", server.port, i ? 0.3 : 600);
-    assert_int_equal(wait_for_width(&reading, 96).height, 80);
+    assert_int_equal(wait_for_width(&reading, LATE, 96).height, 80);
     assert_true(reader_get_info(reading.reader, &info));
     assert_true(info.width == 96 && info.height == 80);
     assert_int_equal(reading_end(&reading, NULL), 0);
@@ -408,10 +375,15 @@ static void make_clip(const char *picture, const char *output) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_frame_at_once),           cmocka_unit_test(file_over_http_is_paced),
-      cmocka_unit_test(pipe_is_a_stream_when_live),     cmocka_unit_test(stream_goes_on),
-      cmocka_unit_test(change_in_mid_stream),           cmocka_unit_test(sender_comes_late),
-      cmocka_unit_test(mistakes_are_told_from_absence), cmocka_unit_test(can_always_be_left),
+      cmocka_unit_test(newest_frame_at_once),
+      cmocka_unit_test(file_over_http_is_paced),
+      cmocka_unit_test(pipe_is_a_stream_when_live),
+      cmocka_unit_test(stream_goes_on),
+      cmocka_unit_test(change_in_mid_stream),
+      cmocka_unit_test(sender_comes_late),
+      cmocka_unit_test(mistakes_are_told_from_absence),
+      cmocka_unit_test(can_always_be_left),
+      cmocka_unit_test(connects_slowly),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

@@ -20,13 +20,18 @@ static double silence_allowed(const struct ffmpeg_source *from) {
   return from->info.fps > 0 ? fmax(limit, 3 / from->info.fps) : limit;
 }
 
-/* While it is opened every byte counts, then every packet of the video. */
+/* What has come over the line so far: -1 until it stands. */
+static int64_t bytes_heard(const struct ffmpeg_source *from) {
+  return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
+}
+
+/* While it is opened the connection and every byte count, then every packet of the video. */
 bool input_is_silent(struct ffmpeg_source *from) {
   int64_t now_ns = platform_now_ns();
   if (!from->watched)
     return false;
-  if (!from->opened && from->input && from->input->pb && from->input->pb->bytes_read != from->heard_bytes) {
-    from->heard_bytes = from->input->pb->bytes_read;
+  if (!from->opened && bytes_heard(from) != from->heard_bytes) {
+    from->heard_bytes = bytes_heard(from);
     from->heard_ns = now_ns;
   }
   double allowed = silence_allowed(from);

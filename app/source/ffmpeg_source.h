@@ -36,7 +36,7 @@ struct ffmpeg_source {
   bool watched, opened;      /* silence ends it; input belongs to the thread of arrivals where there is one */
   atomic_int silent_ms;      /* for so long, which is too long; 0: it is not */
   _Atomic int64_t heard_ns;  /* when something came last */
-  int64_t heard_bytes;       /* until then, while it is opened */
+  int64_t heard_bytes;       /* until then, while it is opened; -1: it is not connected yet */
   struct {
     int64_t pts, at_ns;
   } stamps[STAMPS]; /* when the packets of these times came; the newest is stamped - 1 modulo STAMPS */

@@ -65,6 +65,7 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
 
 static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->heard_ns = platform_now_ns();
+  from->heard_bytes = -1;
   int code = input_open(from, err);
   if (!code)
     code = find_decoder(from, err);

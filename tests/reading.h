@@ -1,0 +1,26 @@
+/* A reader of a stream whose frames each have a grey of their own. What does not come fails the test. */
+#ifndef TESTS_READING_H
+#define TESTS_READING_H
+
+#include "app/source/reader.h"
+
+enum { PATIENCE_MS = 60000 };
+
+struct reading {
+  char spec[128];
+  struct source_options options;
+  struct mailbox mailbox;
+  struct reader *reader;
+};
+
+/* Of scheme://127.0.0.1:port. */
+void reading_start(struct reading *reading, const char *scheme, int port, double timeout);
+int reading_end(struct reading *reading, struct error *err);
+
+/* Takes frames until this one or a later one has come. Demuxer and decoder may hold the last ones back. */
+struct frame wait_for_number(struct reading *reading, int number);
+/* The same, until one is as wide. */
+struct frame wait_for_width(struct reading *reading, int number, int width);
+void wait_for_loss(struct reading *reading, struct reader_status *status);
+
+#endif
