@@ -1,16 +1,13 @@
-/* The live window as a user meets it: on a screen of its own (Xvfb), driven by keys (xdotool), looked at by grabbing
- * that screen and comparing what is there (FFmpeg's ssim: 1 is equal) with what should be. */
+/* The live window as a user meets it, on a screen of its own (Xvfb). */
 #include "tests/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,153 +16,16 @@
 
 #include "tests/clips.h"
 #include "tests/program.h"
+#include "tests/screen.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
+enum { STANDSTILL_MS = 400 };
+
 /* Small, and shown pixel by pixel. */
 #define PICTURE " --size 256x256 --window 256x256 --seed 7 --threads 1 --no-hud -v "
 /* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
 #define BELOW_WORDS "crop=256:192:0:64"
-#define WHOLE "null"
-#define FIND_WINDOW "xdotool search --name '^reverie$'"
 
-enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100, STANDSTILL_MS = 400 };
-
-struct screen {
-  pid_t server;
-  int number;
-  pid_t program; /* 0: none runs */
-};
-
-static struct screen screen;
 static const char *program, *faulty; /* faulty: with faulty_device.c in it */
-static const char *two_displays;     /* the shim; NULL: none */
-
-/* Starts Xvfb on a free display. It ends with this process, however that ends. */
-static bool screen_open(void) {
-  int numbers[2];
-  if (pipe(numbers))
-    return false;
-  pid_t parent = getpid();
-  screen.server = fork();
-  if (!screen.server) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || dup2(numbers[1], 3) < 0)
-      _exit(127);
-    int nowhere = open("/dev/null", O_RDWR);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    execlp("Xvfb", "Xvfb", "-displayfd", "3", "-screen", "0", "1920x800x24", "+extension", "GLX", "-noreset",
-           (char *)NULL);
-    _exit(127);
-  }
-  close(numbers[1]);
-  char name[16] = ":";
-  struct pollfd ready = {.fd = numbers[0], .events = POLLIN};
-  size_t used = 1;
-  while (used + 1 < sizeof name && !strchr(name, '\n') && poll(&ready, 1, PATIENCE_MS) == 1 &&
-         read(numbers[0], name + used, 1) == 1)
-    used++;
-  close(numbers[0]);
-  if (!strchr(name, '\n'))
-    return false;
-  screen.number = atoi(name + 1);
-  snprintf(name, sizeof name, ":%d", screen.number);
-  return setenv("DISPLAY", name, 1) == 0;
-}
-
-static void screen_close(void) {
-  if (screen.server <= 0)
-    return;
-  kill(screen.server, SIGTERM);
-  waitpid(screen.server, NULL, 0);
-}
-
-static void pause_ms(int ms) {
-  usleep((useconds_t)ms * 1000);
-}
-
-/* Waits until the running program has said so. */
-static void wait_said(const char *words) {
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    char *said = (char *)shell_output(NULL, "cat err.txt");
-    bool found = strstr(said, words);
-    free(said);
-    if (found)
-      return;
-    int status;
-    if (waitpid(screen.program, &status, WNOHANG)) {
-      screen.program = 0;
-      break;
-    }
-    pause_ms(LOOK_AGAIN_MS);
-  }
-  char *said = (char *)shell_output(NULL, "cat err.txt");
-  fail_msg("never said '%s', but: %s", words, said);
-}
-
-/* Gives the keyboard to the window, as a window manager would. */
-static void start_window(const char *arguments) {
-  shell("mkdir -p shots");
-  shell(": >err.txt"); /* so that what the program before said is not taken for its words */
-  screen.program = program_start("@ live %s", arguments);
-  wait_said("first picture");
-  shell("xdotool windowfocus --sync $(xdotool search --sync --name '^reverie$')");
-}
-
-static void press(const char *keys) {
-  shell("xdotool key --delay 50 %s", keys);
-}
-
-static void finish(struct outcome *outcome) {
-  pid_t pid = screen.program;
-  screen.program = 0;
-  program_wait(outcome, pid);
-}
-
-/* Quits with Ctrl-Q, which is to end it well. */
-static void quit_window(void) {
-  struct outcome outcome;
-  press("ctrl+q");
-  finish(&outcome);
-  if (outcome.status || !strstr(outcome.said, " dropped, "))
-    fail_msg("status %d after Ctrl-Q: %s", outcome.status, outcome.said);
-}
-
-/* The window's pixels. */
-static void grab(const char *name) {
-  shell("eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")) && " FFMPEG
-        "-f x11grab -draw_mouse 0 -video_size ${WIDTH}x$HEIGHT -i $DISPLAY+$X,$Y -frames:v 1 %s",
-        name);
-}
-
-/* How alike two pictures are after a filter each, which leaves them equally large. */
-static double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b) {
-  char *value = (char *)shell_output(NULL,
-                                     "ffmpeg -nostdin -i %s -i %s -filter_complex "
-                                     "'[0]format=rgb24,%s,format=gbrp[a];[1]format=rgb24,%s,format=gbrp[b];[a][b]ssim' "
-                                     "-frames:v 1 -f null - 2>&1 | sed -n 's/.*SSIM.* All:\\([-0-9.]*\\).*/\\1/p'",
-                                     a, b, filter_a, filter_b);
-  double similar = *value ? atof(value) : -2;
-  free(value);
-  if (similar < -1)
-    fail_msg("%s and %s cannot be compared", a, b);
-  return similar;
-}
-
-/* Grabs the window into now.png until it is at least (or below) so alike to a picture; a while is given for words that
- * fade, keys on their way and busy machines. */
-static void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter) {
-  double similar = 0;
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    grab("now.png");
-    similar = similarity("now.png", filter, picture, its_filter);
-    if (alike ? similar >= limit : similar < limit)
-      return;
-    pause_ms(LOOK_AGAIN_MS);
-  }
-  fail_msg("the window (%s) is %.4f alike to %s (%s); wanted: %s %g", filter, similar, picture, its_filter,
-           alike ? "at least" : "below", limit);
-}
 
 /* Waits until two looks at the window are the same: pictures that were on their way still come. */
 static void expect_standstill(void) {
@@ -178,19 +38,6 @@ static void expect_standstill(void) {
   }
   if (similar < 0.9999)
     fail_msg("the window does not stand still");
-}
-
-/* Waits until a command, which is tried again and again, finds what it looks for. */
-static void wait_for(const char *command) {
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    char *found = (char *)shell_output(NULL, "{ %s; } >found.txt 2>&1 && echo yes || true", command);
-    bool yes = *found;
-    free(found);
-    if (yes)
-      return;
-    pause_ms(LOOK_AGAIN_MS);
-  }
-  fail_msg("never came true: %s", command);
 }
 
 static int count_saved(void) {
@@ -367,13 +214,18 @@ static void expect_size(const char *size) {
   fail_msg("the window is %s, not %s", now, size);
 }
 
-/* The picture's shape, 5:3 of a source of 16:9, is known only after the screen was filled. (Nothing fills it here,
- * where no window manager is.) */
+/* The picture's shape, 5:3 of a source of 16:9, is known only after the screen was filled, which no window manager does
+ * here. */
 static void test_out_of_fullscreen(void **state) {
   (void)state;
+  if (!HAVE_X11)
+    skip();
   start_window("lavfi:testsrc2=s=320x180:r=5 -f --threads 1 -v");
+  expect_size("1920x800");
   press("f");
   expect_size("960x576");
+  press("f");
+  expect_size("1920x800");
   quit_window();
 }
 
@@ -446,55 +298,6 @@ static void test_typing(void **state) {
   press("Return 0 Return Tab r");
   wait_said("reverie: seed ");
   expect_window(WHOLE, true, 0.97, "still.mkv", WHOLE);
-  quit_window();
-}
-
-#define FIND_OPERATOR "xdotool search --name '^reverie operator$'"
-/* Above and below a square picture on the second display. */
-#define OVER_PICTURE "crop=640:80:0:0"
-#define UNDER_PICTURE "crop=640:80:0:720"
-#define PICTURE_THERE "crop=640:640:0:80,scale=128:128:flags=area"
-
-static void expect_clean(const char *picture) {
-  expect_window(PICTURE_THERE, true, 0.9, picture, "scale=128:128:flags=area");
-  expect_window(OVER_PICTURE, true, 0.9999, "black.png", WHOLE);
-  expect_window(UNDER_PICTURE, true, 0.9999, "black.png", WHOLE);
-}
-
-/* The audience's display has the picture and nothing else, whatever is said, asked, typed and dragged in the other one;
- * that one comes and goes. */
-static void test_operator(void **state) {
-  (void)state;
-  if (!two_displays)
-    skip();
-  setenv("LD_PRELOAD", two_displays, 1);
-  program_expect(2, "--display TV: none has this name; the displays here are 0 \"Laptop\", 1 \"Beamer 2\"",
-                 "live still.mkv --display TV --frames 1");
-  shell(": >err.txt");
-  screen.program = program_start("@ live still.mkv --loop --operator --display beam --size 128x128 --threads 1 -v");
-  unsetenv("LD_PRELOAD");
-  wait_said("first picture");
-  shell(FFMPEG "-f lavfi -i color=black:s=640x80 -frames:v 1 black.png");
-  shell("xdotool windowmove --sync $(" FIND_OPERATOR ") 0 0 windowfocus --sync $(" FIND_OPERATOR ")");
-  shell("eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")) && test $X,$Y,$WIDTH,$HEIGHT = 1280,0,640,800");
-  press("r question Tab slash");
-  shell("xdotool type --delay 20 streng");
-  press("Return Tab");
-  /* The one row that is left, by its bar: first up, then all the way down. */
-  shell("xdotool mousemove --window $(" FIND_OPERATOR ") 1050 57 mousedown 1 mousemove --window $(" FIND_OPERATOR
-        ") 1090 57 mousemove --window $(" FIND_OPERATOR ") 900 90 mouseup 1");
-  press("b");
-  expect_clean("still.mkv");
-  press("O");
-  wait_for("! " FIND_OPERATOR);
-  shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");
-  press("r");
-  wait_said("reverie: seed ");
-  press("b");
-  expect_clean("still.mkv");
-  press("O");
-  wait_for(FIND_OPERATOR);
-  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
   quit_window();
 }
 
@@ -1005,15 +808,9 @@ static void test_server_gone(void **state) {
 
 /* A test that failed half-way leaves its program behind. */
 static int end_program(void **state) {
-  (void)state;
-  if (screen.program > 0) {
-    kill(screen.program, SIGKILL);
-    waitpid(screen.program, NULL, 0);
-    screen.program = 0;
-  }
   unsetenv("REVERIE_FAULT_HOLD");
   program_set(program);
-  return 0;
+  return screen_end_program(state);
 }
 
 int main(int argc, char **argv) {
@@ -1035,7 +832,6 @@ int main(int argc, char **argv) {
       CASE(test_control_source),
       CASE(test_typing),
       CASE(test_osc),
-      CASE(test_operator),
       CASE(test_midi),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
@@ -1052,19 +848,18 @@ int main(int argc, char **argv) {
       CASE(test_no_display),
       CASE(test_server_gone),
   };
+  static const char *const server[] = {"Xvfb",        "-displayfd", "3",   "-screen",  "0",
+                                       "1920x800x24", "+extension", "GLX", "-noreset", NULL};
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
   if (argc < 3 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
     return 77;
   program = realpath(argv[1], NULL);
   faulty = realpath(argv[2], NULL);
-  two_displays = argc > 3 ? realpath(argv[3], NULL) : NULL;
   program_set(program);
   int failed = 1;
-  if (screen_open()) {
-    shell(FFMPEG "-ss 2 -i \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" -frames:v 1 "
-                 "-vf 'crop=ih:ih,scale=256:256:flags=area' still.png");
-    shell(FFMPEG "-loop 1 -r 15 -i still.png -t 2 -c:v ffv1 -pix_fmt yuv420p still.mkv");
+  if (screen_open(server)) {
+    screen_make_still();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
   } else {
     fprintf(stderr, "Xvfb does not start\n");

@@ -1,13 +1,13 @@
 #include "app/window/window.h"
 
 #include <SDL.h>
-#include <SDL_syswm.h>
-#include <dlfcn.h>
 #include <epoxy/gl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/window/displays.h"
+#include "app/window/x11.h"
 
 struct window {
   SDL_Window *sdl[WINDOWS];
@@ -17,10 +17,15 @@ struct window {
   int interval; /* of the output's swaps */
   bool software;
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
-  bool fullscreen, pointer_hidden;
-  int width, height; /* asked for in full screen, for the time after it; 0: nothing was */
-  char *dropped;     /* SDL's name of the file dropped last; NULL: none */
-  bool lost;         /* the X server is gone */
+  bool pointer_hidden;
+  bool borderless, fullscreen; /* asked for, of the output */
+  bool filled, by_hand;        /* it fills its display; with no window manager's help */
+  SDL_Rect before;             /* by_hand: where it was */
+  int width, height;           /* asked for in full screen, for the time after it; 0: nothing was */
+  struct display_place place;  /* of the output */
+  bool hidden;                 /* the output, while its display is gone */
+  char *dropped;               /* SDL's name of the file dropped last; NULL: none */
+  bool lost, destroyed;        /* the X server is gone; the output is, by another program */
 };
 
 static int fail(struct error *err, const char *what) {
@@ -92,66 +97,11 @@ int window_list_displays(void (*take)(void *opaque, const struct window_display 
   return 0;
 }
 
-/* "0 \"HDMI-1\", 1 \"DP-2\"" */
-static void list_displays(char *list, size_t size) {
-  size_t used = 0;
-  *list = 0;
-  for (int i = 0; i < SDL_GetNumVideoDisplays() && used < size; i++)
-    used += (size_t)snprintf(list + used, size - used, "%s%d \"%s\"", i ? ", " : "", i, SDL_GetDisplayName(i));
-}
-
-static int refuse_number(int display, struct error *err) {
-  char list[300];
-  if (SDL_GetNumVideoDisplays() == 1)
-    return error_set(err, STATUS_USAGE, "--display %d: there is one display here, number 0", display);
-  list_displays(list, sizeof list);
-  return error_set(err, STATUS_USAGE, "--display %d: the displays here are %s", display, list);
-}
-
-static bool has_words(const char *name, const char *words) {
-  for (; *name; name++)
-    if (!SDL_strncasecmp(name, words, strlen(words)))
-      return true;
-  return false;
-}
-
-/* By its whole name, or by a part that no other has. */
-static int find_name(const char *words, int *display, struct error *err) {
-  char list[300];
-  int found = 0;
-  for (int i = 0; i < SDL_GetNumVideoDisplays(); i++) {
-    const char *name = SDL_GetDisplayName(i);
-    *display = name && has_words(name, words) ? i : *display;
-    found += name && has_words(name, words);
-    if (name && !SDL_strcasecmp(name, words)) {
-      *display = i;
-      return 0;
-    }
-  }
-  if (found == 1)
-    return 0;
-  list_displays(list, sizeof list);
-  return error_set(err, STATUS_USAGE, "--display %.60s: %s has this name; the displays here are %s", words,
-                   found ? "more than one" : "none", list);
-}
-
-static int find_display(const char *words, int *display, struct error *err) {
-  char *end;
-  long number = strtol(words, &end, 10);
-  if (end == words || *end)
-    return find_name(words, display, err);
-  if (number < 0 || number >= SDL_GetNumVideoDisplays())
-    return refuse_number(number < 0 || number > 999 ? 999 : (int)number, err);
-  *display = (int)number;
-  return 0;
-}
-
 static int choose_displays(struct window *window, const char *output, bool has_operator, struct error *err) {
   int count = SDL_GetNumVideoDisplays(), *display = window->display;
   display[WINDOW_OUTPUT] = has_operator && count > 1;
-  if (output && find_display(output, &display[WINDOW_OUTPUT], err))
+  if (output && displays_find(output, &display[WINDOW_OUTPUT], err))
     return -1;
-  display[WINDOW_OPERATOR] = display[WINDOW_OUTPUT] == 0 && count > 1;
   return 0;
 }
 
@@ -172,44 +122,6 @@ int window_count_displays(const struct window *window) {
   return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
-#ifdef SDL_VIDEO_DRIVER_X11
-static int on_connection_broken(Display *display) {
-  (void)display;
-  return 0; /* Xlib's own function prints a line and ends the program */
-}
-
-static void on_server_gone(Display *display, void *opaque) {
-  struct window *window = opaque;
-  (void)display;
-  window->lost = true;
-}
-#endif
-
-/* Without its server Xlib ends the program on the spot, unless it is told not to; then its calls merely fail. SDL loads
- * Xlib while running, so there is nothing to link with. */
-static void outlive_server(struct window *window) {
-#ifdef SDL_VIDEO_DRIVER_X11
-  SDL_SysWMinfo info;
-  SDL_VERSION(&info.version);
-  if (!SDL_GetWindowWMInfo(window->sdl[WINDOW_OUTPUT], &info) || info.subsystem != SDL_SYSWM_X11)
-    return;
-  void *xlib = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (!xlib)
-    return;
-  void (*on_exit)(Display *, void (*)(Display *, void *), void *);
-  void (*on_error)(int (*)(Display *));
-  *(void **)&on_exit = dlsym(xlib, "XSetIOErrorExitHandler"); /* libX11 1.7 */
-  *(void **)&on_error = dlsym(xlib, "XSetIOErrorHandler");
-  if (on_exit && on_error) {
-    on_exit(info.info.x11.display, on_server_gone, window);
-    on_error(on_connection_broken);
-  }
-  dlclose(xlib);
-#else
-  (void)window;
-#endif
-}
-
 static SDL_Window *make(const struct window *window, enum window_which which, const struct window_params *params) {
   int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
   SDL_Rect bounds = {0, 0, params->width, params->height};
@@ -223,6 +135,31 @@ static SDL_Window *make(const struct window *window, enum window_which which, co
                           params->height ? params->height : bounds.h, flags);
 }
 
+/* Where no window manager carries it out, asking for full screen changes nothing but what SDL believes. */
+static void fill_by_hand(struct window *window, bool fill) {
+  SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
+  SDL_Rect *before = &window->before;
+  if (fill) {
+    SDL_GetWindowPosition(sdl, &before->x, &before->y);
+    SDL_GetWindowSize(sdl, &before->w, &before->h);
+  }
+  const SDL_Rect *rect = fill ? &window->place.bounds : before;
+  SDL_SetWindowPosition(sdl, rect->x, rect->y);
+  SDL_SetWindowSize(sdl, rect->w, rect->h);
+}
+
+static void fill_display(struct window *window, bool fill) {
+  if (fill == window->filled)
+    return;
+  window->filled = fill;
+  if (fill)
+    window->by_hand = x11_lacks_manager(window->sdl[WINDOW_OUTPUT]);
+  if (window->by_hand)
+    fill_by_hand(window, fill);
+  else
+    SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fill ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+}
+
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
@@ -231,7 +168,9 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->sdl[WINDOW_OUTPUT] = make(window, WINDOW_OUTPUT, params);
   if (!window->sdl[WINDOW_OUTPUT])
     return fail(err, "display");
-  outlive_server(window);
+  window->borderless = params->borderless;
+  x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
+  display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
   if (open_context(window, err))
     return -1;
   window_set_fullscreen(window, params->fullscreen);
@@ -250,7 +189,14 @@ static bool try_operator(struct window *window, const struct window_params *para
   return drawable;
 }
 
+/* The first that the output is not on, as displays come and go; else its own. */
+static int other_display(const struct window *window) {
+  int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
+  return own == 0 && window_count_displays(window) > 1;
+}
+
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err) {
+  window->display[WINDOW_OPERATOR] = other_display(window);
   bool opened = try_operator(window, params);
   if (!opened) {
     window->display[WINDOW_OPERATOR] = window->display[WINDOW_OUTPUT];
@@ -259,12 +205,20 @@ int window_open_operator(struct window *window, const struct window_params *para
   return opened ? 0 : error_set(err, STATUS_OUTPUT, "no operator's window: %s", SDL_GetError());
 }
 
+/* A window that nobody has but the one whose display is gone is better in the way than away. */
+static void show_again(struct window *window) {
+  if (window->hidden && !window->lost)
+    SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
+  window->hidden = false;
+}
+
 void window_close_operator(struct window *window) {
   window->used = WINDOW_OPERATOR;
   window_use(window, WINDOW_OUTPUT);
   if (window->sdl[WINDOW_OPERATOR] && !window->lost)
     SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
   window->sdl[WINDOW_OPERATOR] = NULL;
+  show_again(window);
 }
 
 bool window_has_operator(const struct window *window) {
@@ -447,7 +401,43 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
 }
 
 int window_check(const struct window *window, struct error *err) {
-  return window->lost ? error_set(err, STATUS_OUTPUT, "the window is gone: its display has closed the connection") : 0;
+  if (window->lost)
+    return error_set(err, STATUS_OUTPUT, "the window is gone: its display has closed the connection");
+  return window->destroyed ? error_set(err, STATUS_OUTPUT, "the window is gone: another program has destroyed it") : 0;
+}
+
+/* Another program can destroy a window as if it were its own. */
+static bool follow_windows(struct window *window, const SDL_Event *sdl, struct window_event *event) {
+  window->destroyed |= x11_tells_destroyed(sdl, window->sdl[WINDOW_OUTPUT]);
+  *event = (struct window_event){.type = WINDOW_CLOSE, .which = WINDOW_OPERATOR};
+  return x11_tells_destroyed(sdl, window->sdl[WINDOW_OPERATOR]);
+}
+
+/* Into the display where it belongs, after a window manager may have moved it into another. */
+static void return_to_display(struct window *window) {
+  SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
+  bool fills = window->fullscreen;
+  show_again(window);
+  fill_display(window, false);
+  SDL_SetWindowPosition(sdl, window->place.bounds.x, window->place.bounds.y);
+  fill_display(window, fills);
+}
+
+/* Without its display the output does not cover the operator's window. */
+static bool follow_display(struct window *window, const SDL_Event *sdl, struct window_event *event) {
+  bool may = sdl->type == SDL_DISPLAYEVENT || x11_tells_displays(sdl, window->sdl[WINDOW_OUTPUT]);
+  enum display_change change = DISPLAY_SAME;
+  if (may && (window->fullscreen || window->borderless))
+    change = display_place_follow(&window->place, window->sdl[WINDOW_OUTPUT]);
+  if (change == DISPLAY_GONE && window->sdl[WINDOW_OPERATOR]) {
+    SDL_HideWindow(window->sdl[WINDOW_OUTPUT]);
+    window->hidden = true;
+  } else if (change == DISPLAY_CAME) {
+    return_to_display(window);
+  }
+  *event = (struct window_event){.type = change == DISPLAY_GONE ? WINDOW_DISPLAY_GONE : WINDOW_DISPLAY_CAME,
+                                 .display = window->place.name};
+  return change != DISPLAY_SAME;
 }
 
 bool window_poll(struct window *window, struct window_event *event) {
@@ -455,7 +445,7 @@ bool window_poll(struct window *window, struct window_event *event) {
   SDL_free(window->dropped);
   window->dropped = NULL;
   while (SDL_PollEvent(&sdl))
-    if (translate(window, &sdl, event))
+    if (follow_windows(window, &sdl, event) || follow_display(window, &sdl, event) || translate(window, &sdl, event))
       return true;
   return false;
 }
@@ -474,8 +464,13 @@ void window_resize(struct window *window, int width, int height) {
 void window_set_fullscreen(struct window *window, bool fullscreen) {
   if (fullscreen == window->fullscreen)
     return;
-  SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
   window->fullscreen = fullscreen;
+  if (window->hidden)
+    return;
+  if (fullscreen && !window->borderless)
+    display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT],
+                        SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]));
+  fill_display(window, fullscreen);
   if (!fullscreen && window->width)
     window_resize(window, window->width, window->height);
 }

@@ -37,6 +37,9 @@ enum window_event_type {
   WINDOW_DROP,    /* file */
   WINDOW_DRAW,    /* uncovered or resized: draw again */
   WINDOW_CLOSE,
+  WINDOW_DISPLAY_GONE, /* display: the output's, which fills it or lies in its corner; it is hidden as long as there is
+                          an operator's window that it would cover */
+  WINDOW_DISPLAY_CAME, /* display: it is back, or elsewhere now, and the output with it */
 };
 
 enum { WINDOW_TEXT_MAX = 64 };
@@ -47,6 +50,7 @@ struct window_event {
   int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: text alone */
   char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
   const char *file;           /* that was dropped on the window, until the next event is asked for */
+  const char *display;        /* its name */
   bool repeat, pressed;
   float x, y;  /* in pixels of the drawable */
   float turns; /* of the wheel, away from the user */
@@ -75,7 +79,8 @@ bool window_has_operator(const struct window *window);
 /* What is drawn goes there; what follows is about that one, unless it says otherwise. The output at first. */
 void window_use(struct window *window, enum window_which which);
 
-/* -1: the display went away while the window was open. All else here can still be called, and does nothing. */
+/* -1: the output is gone, with the system's display or by another program. All else here can still be called, and does
+ * nothing. */
 int window_check(const struct window *window, struct error *err);
 
 /* The next event that waits; false: none does. */

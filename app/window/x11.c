@@ -1,0 +1,115 @@
+#include "app/window/x11.h"
+
+#include <SDL_syswm.h>
+#include <X11/Xatom.h>
+#include <X11/Xlib.h>
+#include <X11/extensions/Xrandr.h>
+
+/* SDL may show windows by other means than X11. */
+static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
+  SDL_VERSION(&info->version);
+  return SDL_GetWindowWMInfo(window, info) && info->subsystem == SDL_SYSWM_X11;
+}
+
+static int on_connection_broken(Display *display) {
+  (void)display;
+  return 0; /* Xlib's own function prints a line and ends the program */
+}
+
+static void on_server_gone(Display *display, void *opaque) {
+  (void)display;
+  *(bool *)opaque = true;
+}
+
+/* Of windows that others have destroyed. */
+static int on_error(Display *display, XErrorEvent *event) {
+  (void)display;
+  (void)event;
+  return 0;
+}
+
+/* SDL has asked for outputs alone; some servers add nothing to what a client has asked for before. */
+static void select_displays(Display *display) {
+  Window root = DefaultRootWindow(display);
+  int first, errors;
+  if (!XRRQueryExtension(display, &first, &errors))
+    return;
+  XRRSelectInput(display, root, 0);
+  XRRSelectInput(display, root, RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
+}
+
+void x11_begin(SDL_Window *window, bool *lost) {
+  SDL_SysWMinfo info;
+  if (!get_info(window, &info))
+    return;
+  XSetIOErrorExitHandler(info.info.x11.display, on_server_gone, lost);
+  XSetIOErrorHandler(on_connection_broken);
+  XSetErrorHandler(on_error);
+  select_displays(info.info.x11.display);
+  SDL_EventState(SDL_SYSWMEVENT, SDL_ENABLE);
+}
+
+/* The window that this window names as the manager's; 0: none. */
+static Window get_manager(Display *display, Window window) {
+  Atom check = XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False), type;
+  int format;
+  unsigned long count = 0, left;
+  unsigned char *value = NULL;
+  if (XGetWindowProperty(display, window, check, 0, 1, False, XA_WINDOW, &type, &format, &count, &left, &value))
+    return 0;
+  Window manager = count && format == 32 ? *(unsigned long *)(void *)value : 0;
+  if (value)
+    XFree(value);
+  return manager;
+}
+
+/* What one that has ended leaves behind names a window that is no more. */
+bool x11_lacks_manager(SDL_Window *window) {
+  SDL_SysWMinfo info;
+  if (!get_info(window, &info))
+    return false;
+  Display *display = info.info.x11.display;
+  Window manager = get_manager(display, DefaultRootWindow(display));
+  return !manager || get_manager(display, manager) != manager;
+}
+
+static const XEvent *get_event(const SDL_Event *event) {
+  return event->type == SDL_SYSWMEVENT && event->syswm.msg->subsystem == SDL_SYSWM_X11
+             ? &event->syswm.msg->msg.x11.event
+             : NULL;
+}
+
+bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window) {
+  SDL_SysWMinfo info;
+  const XEvent *own = get_event(event);
+  return own && own->type == DestroyNotify && window && get_info(window, &info) &&
+         own->xdestroywindow.window == info.info.x11.window;
+}
+
+bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
+  SDL_SysWMinfo info;
+  int first, errors;
+  const XEvent *own = get_event(event);
+  return own && own->type >= LASTEvent && get_info(window, &info) &&
+         XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
+}
+
+bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds) {
+  SDL_SysWMinfo info;
+  int count = 0, at = 0;
+  if (!get_info(window, &info))
+    return false;
+  Display *display = info.info.x11.display;
+  XRRMonitorInfo *monitors = XRRGetMonitors(display, DefaultRootWindow(display), True, &count);
+  while (at < count &&
+         (*name ? monitors[at].name != *name : monitors[at].x != bounds->x || monitors[at].y != bounds->y))
+    at++;
+  bool found = at < count;
+  if (found) {
+    *name = monitors[at].name;
+    *bounds = (SDL_Rect){monitors[at].x, monitors[at].y, monitors[at].width, monitors[at].height};
+  }
+  if (monitors)
+    XRRFreeMonitors(monitors);
+  return found;
+}

@@ -1,0 +1,23 @@
+/* What SDL leaves undone on X11. On other systems, and where it is not built in (x11_absent.c), all answers are no. */
+#ifndef APP_WINDOW_X11_H
+#define APP_WINDOW_X11_H
+
+#include <SDL.h>
+#include <stdbool.h>
+
+/* From now on neither a server that goes nor a request that fails ends the program, as Xlib would have it; *lost is set
+ * when the server is gone, and every event of X11 comes as an SDL_SYSWMEVENT. lost must last as long as SDL's video. */
+void x11_begin(SDL_Window *window, bool *lost);
+
+/* No window manager is there to carry out what it is asked for. */
+bool x11_lacks_manager(SDL_Window *window);
+
+/* Whether the event says that the window exists no more, or that there are other displays now. */
+bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
+bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
+
+/* Where the display of that name is, which is never 0; of name 0: the display there, whose name is stored. SDL does not
+ * follow one that is switched off or moved. */
+bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds);
+
+#endif

@@ -1,0 +1,30 @@
+#include "app/window/x11.h"
+
+void x11_begin(SDL_Window *window, bool *lost) {
+  (void)window;
+  (void)lost;
+}
+
+bool x11_lacks_manager(SDL_Window *window) {
+  (void)window;
+  return false;
+}
+
+bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window) {
+  (void)event;
+  (void)window;
+  return false;
+}
+
+bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
+  (void)event;
+  (void)window;
+  return false;
+}
+
+bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds) {
+  (void)window;
+  (void)name;
+  (void)bounds;
+  return false;
+}

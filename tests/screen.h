@@ -1,0 +1,56 @@
+/* An X server of a test's own and the live window on it: driven by keys (xdotool), looked at by grabbing that screen
+ * and comparing what is there (FFmpeg's ssim: 1 is equal) with what should be. What fails, fails the test. */
+#ifndef TESTS_SCREEN_H
+#define TESTS_SCREEN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+#define FIND_WINDOW "xdotool search --name '^reverie$'"
+#define WHOLE "null"
+
+enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100 };
+
+struct screen {
+  pid_t server;
+  int number;
+  pid_t program; /* 0: none runs */
+};
+
+/* The one that a test program has. */
+extern struct screen screen;
+
+/* Starts a server, a command with its arguments up to NULL, which takes a free display and writes its number to
+ * descriptor 3. It ends with this process, however that ends. */
+bool screen_open(const char *const server[]);
+void screen_close(void);
+
+/* still.png of 256x256, and still.mkv, which shows it for 2 s at 15 a second. */
+void screen_make_still(void);
+
+void pause_ms(int ms);
+/* Waits until the running program has said so. */
+void wait_said(const char *words);
+/* Waits until a command, which is tried again and again, finds what it looks for. */
+void wait_for(const char *command);
+
+/* Runs live until its first picture, and gives the keyboard to the window, as a window manager would. */
+void start_window(const char *arguments);
+void press(const char *keys);
+struct outcome;
+void finish(struct outcome *outcome);
+/* Quits with Ctrl-Q, which is to end it well. */
+void quit_window(void);
+/* A teardown: a test that failed half-way leaves its program behind. */
+int screen_end_program(void **state);
+
+/* The window's pixels. */
+void grab(const char *name);
+/* How alike two pictures are after a filter each, which leaves them equally large. */
+double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b);
+/* Grabs the window into now.png until it is at least (or below) so alike to a picture; a while is given for words that
+ * fade, keys on their way and busy machines. */
+void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter);
+
+#endif

@@ -1,0 +1,157 @@
+/* The live window on two displays (Xorg with its dummy driver, whose outputs xrandr switches on and off). There is no
+ * window manager. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+#include "tests/screen.h"
+
+#define FIND_OPERATOR "xdotool search --name '^reverie operator$'"
+/* Above and below a square picture on the second display. */
+#define OVER_PICTURE "crop=640:80:0:0"
+#define UNDER_PICTURE "crop=640:80:0:720"
+#define PICTURE_THERE "crop=640:640:0:80,scale=128:128:flags=area"
+
+/* The second display is there, or not. */
+#define SECOND(how) "xrandr --output DUMMY0 --mode 1280x800 --pos 0x0 --output DUMMY1 " how
+#define ON SECOND("--mode 640x800 --pos 1280x0")
+#define OFF SECOND("--off")
+
+static void expect_place(const char *place) {
+  char command[300];
+  snprintf(command, sizeof command,
+           "eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")) && test $X,$Y,$WIDTH,$HEIGHT = %s", place);
+  wait_for(command);
+}
+
+static void expect_clean(const char *picture) {
+  expect_window(PICTURE_THERE, true, 0.9, picture, "scale=128:128:flags=area");
+  expect_window(OVER_PICTURE, true, 0.9999, "black.png", WHOLE);
+  expect_window(UNDER_PICTURE, true, 0.9999, "black.png", WHOLE);
+}
+
+static void start_operator(const char *arguments) {
+  shell(": >err.txt");
+  screen.program = program_start("@ live still.mkv --loop --operator --size 128x128 --threads 1 -v %s", arguments);
+  wait_said("first picture");
+  wait_for(FIND_OPERATOR);
+}
+
+static void test_names(void **state) {
+  (void)state;
+  program_expect(2, "--display TV: none has this name; the displays here are 0 \"DUMMY0\", 1 \"DUMMY1\"",
+                 "live still.mkv --display TV --frames 1");
+  program_expect(2, "--display dummy: more than one has this name", "live still.mkv --display dummy --frames 1");
+  program_expect(2, "--display 2: the displays here are 0 \"DUMMY0\"", "live still.mkv --display 2 --frames 1");
+}
+
+/* The audience's display has the picture and nothing else, whatever is said, asked, typed and dragged in the other one;
+ * that one comes and goes. */
+static void test_operator(void **state) {
+  (void)state;
+  start_operator("--display my1");
+  shell(FFMPEG "-f lavfi -i color=black:s=640x80 -frames:v 1 black.png");
+  shell("xdotool windowmove --sync $(" FIND_OPERATOR ") 0 0 windowfocus --sync $(" FIND_OPERATOR ")");
+  expect_place("1280,0,640,800");
+  press("r question Tab slash");
+  shell("xdotool type --delay 20 streng");
+  press("Return Tab");
+  /* The one row that is left, by its bar: first up, then all the way down. */
+  shell("xdotool mousemove --window $(" FIND_OPERATOR ") 1050 57 mousedown 1 mousemove --window $(" FIND_OPERATOR
+        ") 1090 57 mousemove --window $(" FIND_OPERATOR ") 900 90 mouseup 1");
+  press("b");
+  expect_clean("still.mkv");
+  press("O");
+  wait_for("! " FIND_OPERATOR);
+  shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");
+  press("r");
+  wait_said("reverie: seed ");
+  press("b");
+  expect_clean("still.mkv");
+  press("O");
+  wait_for(FIND_OPERATOR);
+  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
+  quit_window();
+}
+
+/* The output does not come to lie over the operator's window, and comes back by itself, in the size that there is. Then
+ * each window is destroyed from outside: the show goes on without the operator's, and ends in order without its own. */
+static void test_displays_come_and_go(void **state) {
+  (void)state;
+  struct outcome outcome;
+  start_operator("--record shown.mkv -y");
+  expect_place("1280,0,640,800");
+  shell(OFF);
+  wait_said("reverie: the display DUMMY1 is gone: the output comes back with it\n");
+  wait_for("! xdotool search --onlyvisible --name '^reverie$'");
+  shell(SECOND("--mode 640x480 --pos 1280x0"));
+  wait_said("reverie: the output is on the display DUMMY1 again\n");
+  wait_for("xdotool search --onlyvisible --name '^reverie$'");
+  expect_place("1280,0,640,480");
+  shell(ON);
+  expect_place("1280,0,640,800");
+  shell("xdotool windowclose $(" FIND_OPERATOR ")");
+  wait_for("! " FIND_OPERATOR);
+  shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");
+  press("r");
+  wait_said("reverie: seed ");
+  shell("xdotool windowclose $(" FIND_WINDOW ")");
+  finish(&outcome);
+  if (outcome.status != 6 || !strstr(outcome.said, " pictures, 0 dropped\n") ||
+      !strstr(outcome.said, "reverie: the window is gone: another program has destroyed it\n"))
+    fail_msg("status %d after the window's end: %s", outcome.status, outcome.said);
+  shell("ffprobe -v error shown.mkv");
+}
+
+static int two_displays(void **state) {
+  (void)state;
+  shell(ON " && xrandr --query >/dev/null"); /* until it is asked, the server knows of no connection */
+  return 0;
+}
+
+/* As large as what both displays take. */
+static bool open_displays(void) {
+  shell("cat >displays.conf <<end\n"
+        "Section \"ServerFlags\"\nOption \"AutoAddDevices\" \"false\"\nEndSection\n"
+        "Section \"Device\"\nIdentifier \"dummy\"\nDriver \"dummy\"\nVideoRam 64000\nEndSection\n"
+        "Section \"Monitor\"\nIdentifier \"any\"\nHorizSync 5-200\nVertRefresh 5-200\n"
+        "Modeline \"640x800\" 40 640 672 736 832 800 801 804 828\nEndSection\n"
+        "Section \"Screen\"\nIdentifier \"all\"\nDevice \"dummy\"\nMonitor \"any\"\nDefaultDepth 24\n"
+        "SubSection \"Display\"\nDepth 24\nVirtual 1920 800\nEndSubSection\nEndSection\nend");
+  const char *const server[] = {"Xorg",     "-displayfd",  "3",         "-config",  clip("displays.conf"),
+                                "-noreset", "-novtswitch", "-sharevts", "-logfile", clip("Xorg.log"),
+                                NULL};
+  return screen_open(server);
+}
+
+int main(int argc, char **argv) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, two_displays, screen_end_program)
+  const struct CMUnitTest tests[] = {
+      CASE(test_names),
+      CASE(test_operator),
+      CASE(test_displays_come_and_go),
+  };
+  unsetenv("WAYLAND_DISPLAY");
+  unsetenv("SDL_VIDEODRIVER");
+  if (argc < 2 ||
+      system("command -v xrandr xdotool >/dev/null && "
+             "test -e \"$(Xorg -showDefaultModulePath 2>&1 | cut -d, -f1)/drivers/dummy_drv.so\"") ||
+      !clips_open())
+    return 77;
+  program_set(realpath(argv[1], NULL));
+  int failed = 1;
+  if (open_displays()) {
+    shell("xrandr --addmode DUMMY1 640x800");
+    screen_make_still();
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+  } else {
+    fprintf(stderr, "Xorg does not start: %s\n", (const char *)shell_output(NULL, "tail -n 3 Xorg.log"));
+  }
+  screen_close();
+  clips_close();
+  return failed;
+}
