@@ -52,6 +52,48 @@ static void help_names_every_key(void **unused) {
       assert_non_null(strstr(text, entries[i].help));
 }
 
+/* In a window of 640x400: no line of it is cut, and each is on one page. */
+static void small_windows_have_pages_of_help(void **unused) {
+  (void)unused;
+  enum { WIDTH = 76, LINES = 18 };
+  int count, pages = 1, seen = 0, lines, columns;
+  const struct command_entry *entries = commands_table(&count);
+  char text[HUD_TEXT_MAX], whole[HUD_TEXT_MAX];
+  struct hud_content content = {.help = true};
+  hud_help_text(whole, &content);
+  for (int page = 0; page < pages; page++) {
+    hud_help_text(text, &content);
+    pages = hud_text_page(text, page, WIDTH, LINES);
+    hud_text_measure(text, &lines, &columns);
+    assert_true(lines <= LINES && columns <= WIDTH);
+    assert_non_null(strstr(text, "? turns"));
+    for (int i = 0; i < count; i++)
+      seen += entries[i].label && strstr(text, entries[i].help);
+  }
+  for (int i = 0; i < count; i++)
+    seen -= entries[i].label != NULL;
+  assert_int_equal(seen, 0);
+  assert_in_range(pages, 2, 9);
+  hud_help_text(text, &content);
+  assert_int_equal(hud_text_page(text, 0, 400, LINES), 1);
+  assert_string_equal(text, whole);
+  text[0] = 0;
+  assert_int_equal(hud_text_page(text, 0, WIDTH, LINES), 0);
+}
+
+static void the_help_is_turned_then_left(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  const bool *help = &state.settings.values.help;
+  press(&state, '?');
+  state.help_pages = 2;
+  assert_true(*help && state.help_page == 0);
+  press(&state, '?');
+  assert_true(*help && state.help_page == 1);
+  press(&state, '?');
+  assert_true(!*help && state.help_page == 0);
+}
+
 static void sources_go_round(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -389,6 +431,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
+      cmocka_unit_test(small_windows_have_pages_of_help),
+      cmocka_unit_test(the_help_is_turned_then_left),
       cmocka_unit_test(sources_go_round),
       cmocka_unit_test(mirror_turns),
       cmocka_unit_test(blend_keys),

@@ -554,6 +554,13 @@ static void run_leave(struct live_state *state, const struct command_call *call)
   set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }
 
+/* One page after the other, then none. */
+static void run_help(struct live_state *state, const struct command_call *call) {
+  bool shown = get(state, PARAMETER_HELP) > 0, turns = shown && state->help_page + 1 < state->help_pages;
+  state->help_page = turns ? state->help_page + 1 : 0;
+  set(state, PARAMETER_HELP, !shown || turns, call->now_ns);
+}
+
 static const struct command_entry table[] = {
     {"prompt", "123456789", KEY_NONE, "1 - 9", "prompt of that number", false, true, run_prompt, PARAMETER_PRESET,
      (double)NAN},
@@ -633,7 +640,7 @@ static const struct command_entry table[] = {
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
     {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
-    {"help", "?", KEY_F1, "? F1", "this help", false, false, run_switch, PARAMETER_HELP, 0},
+    {"help", "?", KEY_F1, "? F1", "this help", false, false, run_help, PARAMETER_HELP, 0},
     {"leave", "", KEY_ESCAPE, "Esc", "leave this help, then full screen", false, false, run_leave, PARAMETER_NONE, 0},
     {"quit", "q", KEY_NONE, "q q", "quit, when pressed twice within a second", false, false, run_quit, PARAMETER_NONE,
      0, true},

@@ -419,6 +419,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .loading = live->engine.opening ? model_words(&values) : NULL,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
       .panel = &live->panel,
+      .help_page = state->help_page,
       .governed = describe_budget(live, governed, sizeof governed),
   };
   struct controls now = {0};
@@ -428,7 +429,9 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   content.alert = live_describe_state(live, words, sizeof words);
   content.state = *words ? words : NULL;
   content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
-  return hud_update(live->hud, &content, width, height, now_ns);
+  bool changed = hud_update(live->hud, &content, width, height, now_ns);
+  live->state.help_pages = hud_help_pages(live->hud);
+  return changed;
 }
 
 static void draw_output(struct live *live) {

@@ -31,6 +31,7 @@ struct hud {
   enum hud_layout layout;
   int width, height; /* that the panels were cut for */
   int64_t updated_ns, graphed_ns;
+  int help_pages;
 };
 
 int hud_open(struct hud **out, struct error *err) {
@@ -99,43 +100,32 @@ static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, i
   return column;
 }
 
-static int count_columns(const char *text) {
-  int columns = 0;
-  for (; *text && *text != '\n'; text++)
-    columns += (unsigned char)*text >= TONES && ((unsigned char)*text & 0xc0) != 0x80;
-  return columns;
-}
-
-static const char *next_line(const char *text) {
-  text += strcspn(text, "\n");
-  return *text ? text + 1 : text;
-}
-
-static void measure(const char *text, int *lines, int *columns) {
-  *lines = *columns = 0;
-  for (; *text; text = next_line(text), ++*lines) {
-    int own = count_columns(text);
-    *columns = own > *columns ? own : *columns;
-  }
+/* In characters and lines, for words in the middle. */
+static void get_room(const struct hud *hud, int width, int height, int *columns, int *lines) {
+  const struct hud_type type = get_type(hud);
+  *columns = width / type.advance - 4;
+  *lines = (height - 4 * type.size) / type.line;
 }
 
 /* As large as its words need, in as many columns of lines as its height wants. */
 static void draw_words(struct hud *hud, struct words *words, int width, int height) {
   const struct hud_type type = get_type(hud);
-  int lines, columns, room = width / type.advance - 4, most = (height - 4 * type.size) / type.line;
-  measure(words->text, &lines, &columns);
+  int lines, columns, room, most;
+  get_room(hud, width, height, &room, &most);
+  hud_text_measure(words->text, &lines, &columns);
   int beside = most > 0 ? (lines + most - 1) / most : 1, high = beside > 1 ? (lines + beside - 1) / beside : lines;
   beside = beside > 1 ? beside : 1;
-  columns = columns * beside + 2 * (beside - 1) < room ? columns : (room - 2 * (beside - 1)) / beside;
-  int across = beside * columns + 2 * (beside - 1);
+  int gaps = HUD_COLUMN_GAP * (beside - 1);
+  columns = columns * beside + gaps <= room ? columns : (room - gaps) / beside;
+  int across = beside * columns + gaps;
   if (columns <= 0 || !sheet_begin(&words->sheet, 2 * type.size + across * type.advance,
                                    high * type.line + type.size * 5 / 6, (struct color){0})) {
     words->sheet.width = 0;
     return;
   }
   const char *text = words->text;
-  for (int i = 0; i < lines; i++, text = next_line(text))
-    draw_line(hud, &words->sheet, type.size + i / high * (columns + 2) * type.advance,
+  for (int i = 0; i < lines; i++, text = hud_text_next_line(text))
+    draw_line(hud, &words->sheet, type.size + i / high * (columns + HUD_COLUMN_GAP) * type.advance,
               type.size * 2 / 3 + i % high * type.line, columns, text);
   sheet_end(&words->sheet);
 }
@@ -147,7 +137,7 @@ static void draw_figures(struct hud *hud, struct words *words, const struct hud_
   if (!sheet_begin(&words->sheet, area->width, area->height, ground))
     return;
   const char *text = words->text;
-  for (int y = type.size / 2; *text && y + type.line <= area->height; y += type.line, text = next_line(text))
+  for (int y = type.size / 2; *text && y + type.line <= area->height; y += type.line, text = hud_text_next_line(text))
     draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, text);
   sheet_end(&words->sheet);
 }
@@ -176,7 +166,7 @@ static void draw_list(struct hud *hud, struct words *words, const struct hud_are
   }
   int y = type.size / 2;
   draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, words->text);
-  for (const char *text = next_line(words->text); *text; text = next_line(text))
+  for (const char *text = hud_text_next_line(words->text); *text; text = hud_text_next_line(text))
     draw_row(hud, &words->sheet, text, y += type.line);
   sheet_end(&words->sheet);
 }
@@ -304,7 +294,11 @@ static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_c
 static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud_content *content, int width,
                          int height, bool anyway) {
   char text[HUD_TEXT_MAX];
+  int columns, lines;
   write_panel(kind, text, content);
+  get_room(hud, width, height, &columns, &lines);
+  if (kind == PANEL_HELP)
+    hud->help_pages = hud_text_page(text, content->help_page, columns, lines);
   if (!anyway && !strcmp(text, hud->panels[kind].text))
     return false;
   memcpy(hud->panels[kind].text, text, strlen(text) + 1);
@@ -366,6 +360,10 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
     place = (struct sheet_place){area->left, area->top, 0, place.radius};
   }
   return place;
+}
+
+int hud_help_pages(const struct hud *hud) {
+  return hud->help_pages;
 }
 
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {

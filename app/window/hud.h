@@ -19,6 +19,7 @@ struct hud;
 struct hud_content {
   enum hud_layout layout;
   bool figures, help;                /* shown or not; without figures, no state and no notice either */
+  int help_page;                     /* from 0 */
   bool running;                      /* the engine is open; else only state is shown */
   double fps, frame_ms;              /* of late */
   double budget_ms;                  /* 0: none */
@@ -55,6 +56,8 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
 
 /* Takes over new content for a drawable of this size. Returns whether the overlay looks different now. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
+/* Of the help, as updated last; 0: it is not shown. */
+int hud_help_pages(const struct hud *hud);
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height);
 
 #endif

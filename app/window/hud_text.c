@@ -169,6 +169,47 @@ void hud_help_text(char *text, const struct hud_content *content) {
   }
 }
 
+static int count_columns(const char *text) {
+  int columns = 0;
+  for (; *text && *text != '\n'; text++)
+    columns += (unsigned char)*text >= TONES && ((unsigned char)*text & 0xc0) != 0x80;
+  return columns;
+}
+
+const char *hud_text_next_line(const char *text) {
+  text += strcspn(text, "\n");
+  return *text ? text + 1 : text;
+}
+
+void hud_text_measure(const char *text, int *lines, int *columns) {
+  *lines = *columns = 0;
+  for (; *text; text = hud_text_next_line(text), ++*lines) {
+    int own = count_columns(text);
+    *columns = own > *columns ? own : *columns;
+  }
+}
+
+/* As many columns as fit without being cut, the last place for the page's number. */
+int hud_text_page(char *text, int page, int width, int lines) {
+  int count, columns;
+  hud_text_measure(text, &count, &columns);
+  int beside = (width + HUD_COLUMN_GAP) / (columns + HUD_COLUMN_GAP), room = lines * (beside > 0 ? beside : 1);
+  if (count <= room || room < 2)
+    return count > 0;
+  int each = room - 1, pages = (count + each - 1) / each, now = page < pages ? page : pages - 1;
+  const char *from = text;
+  for (int i = 0; i < now * each; i++)
+    from = hud_text_next_line(from);
+  memmove(text, from, strlen(from) + 1);
+  const char *end = text;
+  for (int i = 0; i < each; i++)
+    end = hud_text_next_line(end);
+  struct writer writer = {text, (size_t)(end - text)};
+  put(&writer, TONE_DIM, "page %d of %d: ? turns, Esc leaves", now + 1, pages);
+  end_line(&writer);
+  return pages;
+}
+
 bool hud_shows_list(const struct hud_content *content) {
   const struct panel *panel = content->panel;
   return panel && (content->layout == HUD_OPERATOR || panel->lists || (panel->types && panel->filters));

@@ -15,6 +15,13 @@ enum { HUD_TEXT_MAX = 8192 };
 void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
 void hud_help_text(char *text, const struct hud_content *content);
+/* Leaves of a text that page, from 0, which has room for so many lines in one or more columns so many characters wide
+ * altogether, and under it which one it is. Returns how many pages there are; of more than one each is as long. */
+int hud_text_page(char *text, int page, int width, int lines);
+/* Between columns of lines that lie side by side. */
+enum { HUD_COLUMN_GAP = 2 };
+void hud_text_measure(const char *text, int *lines, int *columns);
+const char *hud_text_next_line(const char *text);
 /* A line a row: '>' where it is chosen, what is filled of its bar in thousandths (-1: it has none) in 4 characters, its
  * name in HUD_NAME_COLUMNS, its value. */
 void hud_list_text(char *text, const struct hud_content *content);
