@@ -4,12 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/clips.h"
 #include "tests/cmocka_all.h"
 #include "unet/base/platform.h"
 
-void reading_start(struct reading *reading, const char *scheme, int port, double timeout) {
+void make_greys(const char *picture, int frames, const char *output) {
+  shell("ffmpeg -nostdin -v error -y -f lavfi -i color=black:s=%s,geq=lum='16+4*N':cb=128:cr=128 -frames:v %d %s",
+        picture, frames, output);
+}
+
+void reading_start(struct reading *reading, const char *scheme, int port, double timeout, const char *options) {
   struct source *none = NULL;
-  *reading = (struct reading){.options = {.live = true, .read_timeout = timeout}};
+  *reading = (struct reading){.options = {.live = true, .read_timeout = timeout, .input_options = options}};
   snprintf(reading->spec, sizeof reading->spec, "%s://127.0.0.1:%d", scheme, port);
   mailbox_init(&reading->mailbox);
   assert_int_equal(reader_start(&reading->reader, &none, reading->spec, &reading->options, &reading->mailbox, NULL), 0);

@@ -13,8 +13,11 @@ struct reading {
   struct reader *reader;
 };
 
-/* Of scheme://127.0.0.1:port. */
-void reading_start(struct reading *reading, const char *scheme, int port, double timeout);
+/* Makes such a file; picture: "64x48:r=25,format=yuv420p", output: FFmpeg's options and the file's name. */
+void make_greys(const char *picture, int frames, const char *output);
+
+/* Of scheme://127.0.0.1:port; options: FFmpeg's for it, or NULL. */
+void reading_start(struct reading *reading, const char *scheme, int port, double timeout, const char *options);
 int reading_end(struct reading *reading, struct error *err);
 
 /* Takes frames until this one or a later one has come. Demuxer and decoder may hold the last ones back. */

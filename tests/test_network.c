@@ -173,7 +173,7 @@ static void newest_frame_at_once(void **state) {
     struct source_info info;
     server_start(&server, !strcmp(cases[i].scheme, "http"), &cases[i].reply, 1);
     int64_t begun_ns = platform_now_ns();
-    reading_start(&reading, cases[i].scheme, server.port, 0);
+    reading_start(&reading, cases[i].scheme, server.port, 0, NULL);
     struct frame last = wait_for_number(&reading, LATE);
     assert_true(last.captured_ns >= begun_ns && last.captured_ns <= platform_now_ns());
     assert_true(reader_get_info(reading.reader, &info));
@@ -231,7 +231,7 @@ static void stream_goes_on(void **state) {
   struct reader_status status;
   struct source_info info;
   server_start(&server, true, replies, 4);
-  reading_start(&reading, "http", server.port, 0.3);
+  reading_start(&reading, "http", server.port, 0.3, NULL);
   wait_for_number(&reading, LATE);
   wait_for_loss(&reading, &status);
   assert_true(status.opened);
@@ -251,7 +251,7 @@ static void connects_slowly(void **state) {
   struct server server;
   struct reading reading;
   server_start(&server, true, &reply, 1);
-  reading_start(&reading, "http", server.port, 0.5);
+  reading_start(&reading, "http", server.port, 0.5, NULL);
   wait_for_number(&reading, LATE);
   assert_int_equal(reading_end(&reading, NULL), 0);
   server_end(&server);
@@ -270,7 +270,7 @@ static void change_in_mid_stream(void **state) {
     struct reading reading;
     struct source_info info;
     server_start(&server, true, replies[i], 2);
-    reading_start(&reading, "http", server.port, i ? 0.3 : 600);
+    reading_start(&reading, "http", server.port, i ? 0.3 : 600, NULL);
     assert_int_equal(wait_for_width(&reading, LATE, 96).height, 80);
     assert_true(reader_get_info(reading.reader, &info));
     assert_true(info.width == 96 && info.height == 80);
@@ -287,7 +287,7 @@ static void sender_comes_late(void **state) {
   struct reader_status status;
   size_t size;
   close(open_port(SOCK_DGRAM, &port)); /* one that is free */
-  reading_start(&reading, "udp", port, 0.3);
+  reading_start(&reading, "udp", port, 0.3, NULL);
   wait_for_loss(&reading, &status);
   assert_false(status.opened);
   assert_non_null(strstr(status.reason, "nothing came for 0.3 s"));
@@ -356,7 +356,7 @@ static void can_always_be_left(void **state) {
     struct server server;
     struct reading reading;
     server_start(&server, true, replies[i], 1);
-    reading_start(&reading, "http", server.port, 0);
+    reading_start(&reading, "http", server.port, 0, NULL);
     if (i == 1)
       wait_for_number(&reading, LATE);
     else
@@ -366,11 +366,6 @@ static void can_always_be_left(void **state) {
     assert_true(platform_now_ns() - begun_ns < (int64_t)10 * 1000000000);
     server_end(&server);
   }
-}
-
-/* Each frame has a grey of its own. */
-static void make_clip(const char *picture, const char *output) {
-  shell(FFMPEG "-f lavfi -i color=black:s=%s,geq=lum='16+4*N':cb=128:cr=128 -frames:v %d %s", picture, FRAMES, output);
 }
 
 int main(void) {
@@ -388,13 +383,13 @@ int main(void) {
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())
     return 77;
-  make_clip("64x48:r=2,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 slow.ts");
+  make_greys("64x48:r=2,format=yuv420p", FRAMES, "-c:v mpeg2video -qscale 1 -g 5 slow.ts");
   /* Paced, its frames would come eight seconds after each other. */
   shell(FFMPEG "-i slow.ts -c copy -bsf:v setts=pts=16*PTS:dts=16*DTS slower.ts");
-  make_clip("64x48:r=25,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
-  make_clip("64x48:r=2,format=yuvj420p", "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");
-  make_clip("96x80:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 changed.ts");
-  make_clip("64x48:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 small.ts");
+  make_greys("64x48:r=25,format=yuv420p", FRAMES, "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
+  make_greys("64x48:r=2,format=yuvj420p", FRAMES, "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");
+  make_greys("96x80:r=25,format=yuv420p", FRAMES, "-c:v libx264 -qp 0 -g 5 -bf 0 changed.ts");
+  make_greys("64x48:r=25,format=yuv420p", FRAMES, "-c:v libx264 -qp 0 -g 5 -bf 0 small.ts");
   shell("cat small.ts changed.ts >sizes.ts; cat quick.ts changed.ts >codecs.ts");
   shell("echo '<html><body>no video</body></html>' >page.html");
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

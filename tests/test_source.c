@@ -439,6 +439,8 @@ static void test_bad_input(void **state) {
   shell("head -c 2000 whole.mp4 >no-index.mp4");
   refuse(clip("missing.mp4"), NULL, STATUS_INPUT, "No such file");
   refuse(clip("empty.mp4"), NULL, STATUS_INPUT, "empty.mp4");
+  refuse("x11grab::4091.0+100,100", NULL, STATUS_INPUT, "no X server answers there");
+  refuse(":4091.0", NULL, STATUS_INPUT, "no X server answers there");
   refuse(clip("folder.mp4"), NULL, STATUS_INPUT, "folder.mp4");
   refuse(clip("text.mkv"), NULL, STATUS_INPUT, "text.mkv");
   refuse(clip("random.mp4"), NULL, STATUS_INPUT, "random.mp4");

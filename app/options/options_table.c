@@ -93,7 +93,7 @@ const struct option option_table[] = {
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},
     {"input-options", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "K=V:K=V", AT(input_options),
-     .help = "options for it, such as rtsp_transport=tcp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
+     .help = "options for it, such as rtsp_transport=udp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
              "in a "
              "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
     {"hwdec", 0, OPTION_CHOICE, GROUP_INPUT, LIVE | RENDER, NULL, "auto|no|nvdec|yes|cuda", AT(hwdec),

@@ -69,7 +69,8 @@ static int wants_out(void *opaque) {
 static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
-  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name, ffmpeg_reason(code, reason));
+  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
+                   ffmpeg_reason_of(to->target.url, code, reason));
 }
 
 static void ffmpeg_close(struct sink *sink) {

@@ -17,6 +17,11 @@ const char *ffmpeg_reason(int code, char *buffer) {
   return buffer;
 }
 
+const char *ffmpeg_reason_of(const char *url, int code, char *buffer) {
+  bool mute = code == AVERROR(EIO) && !strncmp(url, "srt:", 4);
+  return mute ? "nobody answers there, or refuses" : ffmpeg_reason(code, buffer);
+}
+
 static bool is_web(const char *url) {
   return !strncmp(url, "http://", 7) || !strncmp(url, "https://", 8);
 }
@@ -111,6 +116,13 @@ static void keep_reading(AVDictionary **wishes, const struct source_options *opt
     av_dict_set_int(wishes, "rw_timeout", (int64_t)(options->read_timeout * 1e6), AV_DICT_DONT_OVERWRITE);
 }
 
+/* Datagrams do not get through many routers, and what of them is lost shows in the pictures; a server that has nothing
+ * else is asked for them then. */
+static void prefer_what_gets_through(AVDictionary **wishes, const char *url) {
+  if (!strncmp(url, "rtsp:", 5))
+    av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);
+}
+
 /* What is in a file; NULL: unknown, or no file that can be read again. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
@@ -173,17 +185,28 @@ static bool is_mistake(const char *url, int code) {
   return false;
 }
 
+static bool is_screen(const AVInputFormat *format) {
+  return format && !strcmp(format->name, "x11grab");
+}
+
+/* In words for what FFmpeg's code does not tell. */
+static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
+  if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
+    return "this is no video FFmpeg knows, or it is damaged";
+  if (code == AVERROR(EIO) && is_screen(format))
+    return "no X server answers there";
+  if (code == AVERROR(EIO) && is_unknown_host(url))
+    return "no computer is known by this name";
+  return ffmpeg_reason_of(url, code, buffer);
+}
+
 static void say_refused(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
   char reason[128];
   if (device_is_camera(format) && camera_refuse(url, AVUNERROR(code), err))
     return;
   const char *hint = protocols_hint(format ? format : find_format(url));
-  bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
   error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
-            unknown                                        ? "this is no video FFmpeg knows, or it is damaged"
-            : code == AVERROR(EIO) && is_unknown_host(url) ? "no computer is known by this name"
-                                                           : ffmpeg_reason(code, reason),
-            hint);
+            why_refused(url, format, code, *hint, reason), hint);
 }
 
 /* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
@@ -209,6 +232,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   device_wishes(&wishes, format, url, options);
   find_first_picture(&wishes, format, url);
   keep_reading(&wishes, options, url);
+  prefer_what_gets_through(&wishes, url);
   *input = avformat_alloc_context();
   if (!*input) {
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);

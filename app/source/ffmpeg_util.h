@@ -9,6 +9,9 @@
 /* Text of an FFmpeg error code; buffer holds 128 characters. */
 const char *ffmpeg_reason(int code, char *buffer);
 
+/* The same of a URL that was to be opened, where the code alone says nothing. */
+const char *ffmpeg_reason_of(const char *url, int code, char *buffer);
+
 /* Whether there is a second way in: captured and piped input cannot be read twice. */
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 

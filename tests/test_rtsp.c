@@ -1,0 +1,78 @@
+/* RTSP from a server that goes silent, goes away and comes back with another size, by either transport, and where the
+ * one or the other does not get through. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include <libavutil/log.h>
+
+#include "tests/clips.h"
+#include "tests/reading.h"
+#include "tests/rtsp_server.h"
+
+enum { FRAMES = 50, LATE = FRAMES - 5 };
+
+static void start(struct rtsp_server *server, struct reading *reading, const struct rtsp_play *plays, int count,
+                  const char *options) {
+  if (!rtsp_server_start(server, plays, count)) {
+    print_message("no local network here\n");
+    skip();
+  }
+  reading_start(reading, "rtsp", server->port, 0.5, options);
+}
+
+static void end(struct rtsp_server *server, struct reading *reading) {
+  assert_int_equal(reading_end(reading, NULL), 0);
+  rtsp_server_end(server);
+}
+
+/* Silence, an end and another size. */
+static void goes_on(void **state) {
+  (void)state;
+  static const char *const options[] = {"rtsp_transport=tcp", "rtsp_transport=udp"};
+  static const struct rtsp_play plays[] = {
+      {"small.h264", false, true, true}, {"large.h264", false, true, false}, {"small.h264", false, true, true}};
+  for (int i = 0; i < 2; i++) {
+    struct rtsp_server server;
+    struct reading reading;
+    struct reader_status status;
+    struct source_info info;
+    start(&server, &reading, plays, 3, options[i]);
+    wait_for_number(&reading, LATE);
+    wait_for_loss(&reading, &status);
+    assert_non_null(strstr(status.reason, "nothing came for 0.5 s"));
+    wait_for_width(&reading, LATE, 96);
+    assert_true(reader_get_info(reading.reader, &info));
+    assert_true(info.realtime && info.returns && info.width == 96 && info.height == 80);
+    wait_for_width(&reading, LATE, 64);
+    end(&server, &reading);
+  }
+}
+
+/* Cameras behind a router that lets no datagrams through, and those that send nothing else. */
+static void takes_what_gets_through(void **state) {
+  (void)state;
+  static const struct rtsp_play plays[] = {{"small.h264", false, false, true}, {"small.h264", true, true, true}};
+  for (int i = 0; i < 2; i++) {
+    struct rtsp_server server;
+    struct reading reading;
+    start(&server, &reading, &plays[i], 1, NULL);
+    wait_for_number(&reading, LATE);
+    end(&server, &reading);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(goes_on),
+      cmocka_unit_test(takes_what_gets_through),
+  };
+  av_log_set_level(AV_LOG_QUIET);
+  if (!clips_open())
+    return 77;
+  make_greys("64x48:r=25,format=yuv420p", FRAMES, "-c:v libx264 -qp 0 -g 5 -bf 0 small.h264");
+  make_greys("96x80:r=25,format=yuv420p", FRAMES, "-c:v libx264 -qp 0 -g 5 -bf 0 large.h264");
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
