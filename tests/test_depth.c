@@ -1,5 +1,4 @@
-/* Depth Anything V2 against what transformers computes from the same files in FP32; its files as they are and as they
- * should not be; the range of its map over time.
+/* Depth Anything V2 against what transformers computes from the same files in FP32; the range of its map over time.
  *
  *   test_depth GOLDENS            on the CPU
  *   test_depth GOLDENS cuda       on the CUDA device; skipped where there is no GPU
@@ -12,89 +11,8 @@
 #include "cmocka_all.h"
 #include "rig.h"
 #include "scratch.h"
-#include "unet/checkpoint/kind.h"
-#include "unet/devices.h"
 #include "unet/model/depth.h"
-
-static const char *goldens, *device_name = "cpu";
-
-/* A model on a device, and one plan on it. */
-struct bench {
-  struct golden golden;
-  struct depth *depth;
-  struct resources resources;
-  struct device *device;
-  struct plan plan;
-  struct program *program;
-  struct error err;
-};
-
-/* folder NULL: the golden's own. */
-static void bench_open(struct bench *b, const char *folder) {
-  *b = (struct bench){0};
-  if (golden_open(&b->golden, goldens, "depth") < 0)
-    fail_msg("%s", b->golden.missing);
-  must(depth_open(&b->depth, folder ? folder : b->golden.folder, &b->err), &b->err);
-  must(device_open(&b->device, &b->resources, &(struct device_options){.name = device_name, .threads = 2}, &b->err),
-       &b->err);
-  plan_init(&b->plan, &b->resources);
-}
-
-static void bench_close(struct bench *b) {
-  device_release(b->device, &b->program);
-  device_close(&b->device);
-  plan_free(&b->plan);
-  resources_free(&b->resources);
-  depth_close(&b->depth);
-  golden_close(&b->golden);
-}
-
-static void prepare(struct bench *b) {
-  must(plan_finish(&b->plan, &b->err), &b->err);
-  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err), &b->err);
-  must(device_poison(b->device, b->program, &b->err), &b->err);
-}
-
-/* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured; of depths four times: all that a picture's are
- * off by has one sign, so that luck decides more. At published shapes it is 0.8 times (tests/peers/depth_shapes.py). */
-static double bound_of(struct bench *b, const char *name) {
-  struct device_info info;
-  device_get_info(b->device, &info);
-  double half = json_number(cJSON_GetObjectItemCaseSensitive(b->golden.json, "half"), name, 0);
-  return info.element == DTYPE_F32 ? 1e-5 : (strstr(name, ".depth") ? 4 : 2) * (half > 0 ? half : 0x1p-11);
-}
-
-/* t's values from `skip` on, every one of `step`. */
-static void compare(struct bench *b, const char *name, struct tensor t, size_t skip, size_t step) {
-  struct values expected = golden_values(&b->golden, "%s", name);
-  size_t count = tensor_elements(t);
-  float *got = malloc(count * sizeof *got);
-  must(device_read(b->device, b->program, t, 0, got, count, &b->err), &b->err);
-  assert_true((expected.count - 1) * step + skip < count);
-  for (size_t i = 0; i < expected.count; i++)
-    got[i] = got[skip + i * step];
-  double error = relative_error(got, expected.data, expected.count), bound = bound_of(b, name);
-  print_message("  %s: relative error %.2g, bound %.2g\n", name, error, bound);
-  if (!(error <= bound))
-    fail_msg("%s: relative error %.3g, bound %.3g", name, error, bound);
-  free(got);
-  free(expected.data);
-}
-
-/* A golden's picture as the engine has it, whose black is -1. */
-static struct tensor picture_input(struct bench *b, const char *name, struct values *picture) {
-  *picture = strcmp(name, "wide") ? golden_values(&b->golden, "%s.picture", name) : golden_values(&b->golden, "input");
-  for (size_t i = 0; i < picture->count; i++)
-    picture->data[i] = picture->data[i] / 127.5f - 1;
-  return plan_input(&b->plan, 1, picture->shape[1], picture->shape[2], 3, ELEMENT_DEVICE);
-}
-
-static void run_picture(struct bench *b, struct tensor x, struct values *picture) {
-  struct run_params run = {0};
-  must(device_write(b->device, b->program, x, 0, picture->data, picture->count, &b->err), &b->err);
-  must(device_run(b->device, b->program, &run, &b->err), &b->err);
-  free(picture->data);
-}
+#include "tests/depth_bench.h"
 
 /* What op number i of this kind makes. */
 static struct tensor result_of(struct bench *b, enum op_type type, int i) {
@@ -103,30 +21,6 @@ static struct tensor result_of(struct bench *b, enum op_type type, int i) {
       return *op_y(&b->plan.ops[op]);
   fail_msg("there is no such op");
   return (struct tensor){0};
-}
-
-static void check_picture(const char *folder, const char *name) {
-  struct bench bench, *b = &bench;
-  struct values picture;
-  char golden[64];
-  bench_open(b, folder);
-  struct tensor x = picture_input(b, name, &picture);
-  struct tensor depth = depth_predict(b->depth, &b->plan, x, 0.5f, 0.5f);
-  prepare(b);
-  run_picture(b, x, &picture);
-  snprintf(golden, sizeof golden, "%s.depth", name);
-  compare(b, golden, depth, 0, 1);
-  device_release(b->device, &b->program);
-  plan_free(&b->plan);
-  plan_init(&b->plan, &b->resources);
-  x = picture_input(b, name, &picture);
-  struct tensor map = depth_map(b->depth, &b->plan, x, 0.5f, 0.5f, 2, (struct tensor){0});
-  prepare(b);
-  run_picture(b, x, &picture);
-  snprintf(golden, sizeof golden, "%s.map", name);
-  compare(b, golden, map, 0, 3);
-  compare(b, golden, map, 2, 3);
-  bench_close(b);
 }
 
 static void test_wide(void **state) {
@@ -172,209 +66,6 @@ static void test_inner(void **state) {
     compare(b, name, kept[i], 0, 1);
   }
   bench_close(b);
-}
-
-/* --- files --- */
-
-/* A copy of the golden's folder, in which its files may be changed. */
-static char *copy_folder(void) {
-  static const char *const names[] = {"config.json", "preprocessor_config.json", "model.safetensors"};
-  char from[600];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    size_t length;
-    snprintf(from, sizeof from, "%s/depth/%s", goldens, names[i]);
-    char *bytes = fixture_read(from, &length);
-    assert_non_null(bytes);
-    fixture_write(scratch, names[i], bytes, length);
-    free(bytes);
-  }
-  return scratch;
-}
-
-/* Every `from` in the file becomes `to`; at least one. Of a safetensors file, of its header. */
-static char *replaced(const char *text, const char *from, const char *to) {
-  size_t count = 0;
-  for (const char *at = text; (at = strstr(at, from)); at += strlen(from))
-    count++;
-  assert_true(count > 0);
-  char *out = calloc(1, strlen(text) + count * strlen(to) + 1), *end = out;
-  for (const char *at; (at = strstr(text, from)); text = at + strlen(from)) {
-    memcpy(end, text, (size_t)(at - text));
-    end += at - text;
-    end = stpcpy(end, to);
-  }
-  strcpy(end, text);
-  return out;
-}
-
-static void change_config(const char *name, const char *from, const char *to) {
-  char *path = fixture_path(scratch, name), *text = fixture_read(path, NULL), *changed = replaced(text, from, to);
-  fixture_text(scratch, name, changed);
-  free(changed);
-  free(text);
-  free(path);
-}
-
-static void change_keys(const char *const changes[][2], size_t count) {
-  char *path = fixture_path(scratch, "model.safetensors");
-  size_t length, header_length = 0;
-  char *bytes = fixture_read(path, &length);
-  for (int i = 0; i < 8; i++)
-    header_length |= (size_t)(unsigned char)bytes[i] << 8 * i;
-  char *header = strndup(bytes + 8, header_length);
-  for (size_t i = 0; i < count; i++) {
-    char *changed = replaced(header, changes[i][0], changes[i][1]);
-    free(header);
-    header = changed;
-  }
-  fixture_tensors(scratch, "model.safetensors", header, -1, bytes + 8 + header_length, length - 8 - header_length);
-  free(header);
-  free(bytes);
-  free(path);
-}
-
-/* The names of transformers 5. */
-static void test_new_keys(void **state) {
-  static const char *const names[][2] = {{"attention.attention.query", "attention.q_proj"},
-                                         {"attention.attention.key", "attention.k_proj"},
-                                         {"attention.attention.value", "attention.v_proj"},
-                                         {"attention.output.dense", "attention.o_proj"}};
-  (void)state;
-  char *folder = copy_folder();
-  change_keys(names, sizeof names / sizeof *names);
-  check_picture(folder, "square");
-}
-
-static void refuse(const char *file, const char *from, const char *to, const char *says) {
-  struct depth *depth = NULL;
-  struct error err = {0};
-  char *folder = copy_folder();
-  change_config(file, from, to);
-  assert_int_equal(depth_open(&depth, folder, &err), -1);
-  assert_null(depth);
-  assert_int_equal(err.status, STATUS_MODEL);
-  if (!strstr(err.message, file) || !strstr(err.message, says) || strchr(err.message, '\n'))
-    fail_msg("expected %s in: %s", says, err.message);
-}
-
-static void test_configs(void **state) {
-  (void)state;
-  static const struct {
-    const char *from, *to, *says;
-  } cases[] = {
-      {"\"relative\"", "\"metric\"", "depth_estimation_type: metric"},
-      {"\"use_swiglu_ffn\": false", "\"use_swiglu_ffn\": true", "backbone_config.use_swiglu_ffn"},
-      {"\"gelu\"", "\"silu\"", "backbone_config.hidden_act"},
-      {"\"dinov2\"", "\"dinov2_with_registers\"", "backbone_config.model_type"},
-      {"\"model_type\": \"depth_anything\"", "\"model_type\": \"dpt\"", "model_type: dpt"},
-      {"\"qkv_bias\": true", "\"qkv_bias\": 3", "qkv_bias"},
-      {"\"qkv_bias\": true", "\"num_register_tokens\": 4", "backbone_config.num_register_tokens"},
-      {"\"max_depth\": 1", "\"something_new\": 1", "something_new"},
-      {"\"head_in_index\": -1", "\"head_in_index\": 0", "head_in_index"},
-      {"\"num_hidden_layers\": 5", "\"num_hidden_layers\": 4", "out_indices"},
-      {"\"num_attention_heads\": 2", "\"num_attention_heads\": 3", "num_attention_heads"},
-      {"\"hidden_size\": 16", "\"hidden_size\": -16", "hidden_size"},
-      {"\"hidden_size\": 16", "\"hidden_size\": 1e30", "hidden_size"},
-      {"\"image_size\": 56", "\"image_size\": 5", "image_size"},
-      {"\"image_size\": 56", "\"image_size\": [56, 70]", "image_size"},
-      {"    0.5\n", "    0.25\n", "reassemble_factors"},
-      {"    0.5\n", "    \"a\"\n", "reassemble_factors"},
-      {"    20\n", "    0\n", "neck_hidden_sizes"},
-      {"    20\n", "    20, 20\n", "neck_hidden_sizes"},
-      {"\"backbone_config\": {", "\"backbone_config\": 3, \"other\": {", "backbone_config"},
-      {"\"backbone_config\": {", "\"backbone\": \"facebook/dinov2-small\", \"other\": {", "backbone"},
-      {"\"fusion_hidden_size\": 8", "\"fusion_hidden_size\": 1", "fusion_hidden_size"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    refuse("config.json", cases[i].from, cases[i].to, cases[i].says);
-}
-
-static void test_preprocessors(void **state) {
-  (void)state;
-  static const char name[] = "preprocessor_config.json";
-  refuse(name, "\"resample\": 3", "\"resample\": 2", "resample");
-  refuse(name, "\"do_normalize\": true", "\"do_normalize\": false", "do_normalize");
-  refuse(name, "\"do_pad\": false", "\"do_pad\": true", "do_pad");
-  refuse(name, "\"ensure_multiple_of\": 14", "\"ensure_multiple_of\": 32", "ensure_multiple_of");
-  refuse(name, "\"height\": 42", "\"height\": 43", "size.width");
-  refuse(name, "\"height\": 42", "\"height\": 0", "size.height");
-  refuse(name, "0.00392156862745098", "0.5", "rescale_factor");
-  refuse(name, "0.225", "0", "image_std");
-  refuse(name, "0.225", "\"a\"", "image_std");
-}
-
-/* Without the file beside it, a model has the values that are published with all of them. */
-static void test_no_preprocessor(void **state) {
-  (void)state;
-  struct depth *depth = NULL;
-  struct error err = {0};
-  char *folder = copy_folder(), *path = fixture_path(scratch, "preprocessor_config.json");
-  remove(path);
-  free(path);
-  if (depth_open(&depth, folder, &err))
-    fail_msg("%s", err.message);
-  assert_int_equal(depth->files.config.shorter_side, 518);
-  assert_true(depth->files.config.mean[0] == 0.485 && depth->files.config.deviation[2] == 0.225);
-  depth_close(&depth);
-}
-
-/* What is wrong with the tensors shows when a plan is made. */
-static void refuse_tensors(const char *from, const char *to, const char *says) {
-  struct depth *depth = NULL;
-  struct resources resources = {0};
-  struct plan plan;
-  struct error err = {0};
-  char *folder = copy_folder();
-  change_keys((const char *const[][2]){{from, to}}, 1);
-  if (!depth_open(&depth, folder, &err)) {
-    plan_init(&plan, &resources);
-    struct tensor x = plan_input(&plan, 1, 30, 30, 3, ELEMENT_DEVICE);
-    assert_false(tensor_exists(depth_map(depth, &plan, x, 1, 0, 0, (struct tensor){0})));
-    assert_int_equal(plan_finish(&plan, &err), -1);
-    plan_free(&plan);
-    resources_free(&resources);
-    depth_close(&depth);
-  }
-  assert_int_equal(err.status, STATUS_MODEL);
-  if (!strstr(err.message, "model.safetensors") || !strstr(err.message, says))
-    fail_msg("expected %s in: %s", says, err.message);
-}
-
-static void test_tensors(void **state) {
-  (void)state;
-  static const char *const lacking[] = {
-      "backbone.embeddings.cls_token",
-      "backbone.embeddings.position_embeddings",
-      "backbone.embeddings.patch_embeddings.projection.weight",
-      "backbone.embeddings.patch_embeddings.projection.bias",
-      "backbone.encoder.layer.3.layer_scale2.lambda1",
-      "backbone.encoder.layer.0.attention.output.dense.bias",
-      "backbone.encoder.layer.2.mlp.fc2.weight",
-      "backbone.layernorm.bias",
-      "neck.reassemble_stage.layers.0.resize.weight",
-      "neck.reassemble_stage.layers.1.resize.bias",
-      "neck.reassemble_stage.layers.3.resize.weight",
-      "neck.convs.2.weight",
-      "neck.fusion_stage.layers.2.residual_layer1.convolution2.bias",
-      "head.conv3.weight",
-  };
-  for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
-    refuse_tensors(lacking[i], "gone", lacking[i]);
-  refuse_tensors("[1,17,16]", "[1,16,17]", "backbone.embeddings.position_embeddings");
-  refuse_tensors("[16,3,14,14]", "[16,14,3,14]", "patch_embeddings");
-  refuse_tensors("[8,8,4,4]", "[16,4,4,4]", "layers.0.resize.weight");
-}
-
-static void test_no_folder(void **state) {
-  (void)state;
-  struct depth *depth = NULL;
-  struct error err = {0};
-  assert_int_equal(depth_open(&depth, "/nowhere/at/all", &err), -1);
-  assert_non_null(strstr(err.message, "/nowhere/at/all"));
-  char *folder = copy_folder(), *path = fixture_path(folder, "model.safetensors");
-  assert_int_equal(depth_open(&depth, path, &err), -1); /* the file alone */
-  assert_non_null(strstr(err.message, "folder"));
-  free(path);
 }
 
 /* Sizes: the shorter side is the model's, the longer one at most four times as long. */
@@ -643,18 +334,6 @@ static void test_no_network(void **state) {
   golden_close(&golden);
 }
 
-static bool has_this_device(void) {
-  struct resources resources = {0};
-  struct device *device = NULL;
-  struct error err = {0};
-  int status = device_open(&device, &resources, &(struct device_options){.name = device_name}, &err);
-  if (status < 0)
-    fprintf(stderr, "%s\n", err.message);
-  device_close(&device);
-  resources_free(&resources);
-  return status == 0;
-}
-
 int main(int argc, char **argv) {
   enum { SKIPPED = 77 };
   if (argc < 2) {
@@ -667,15 +346,10 @@ int main(int argc, char **argv) {
   if (!has_this_device())
     return SKIPPED;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wide),          cmocka_unit_test(test_tall),
-      cmocka_unit_test(test_square),        cmocka_unit_test(test_inner),
-      cmocka_unit_test(test_new_keys),      cmocka_unit_test(test_configs),
-      cmocka_unit_test(test_preprocessors), cmocka_unit_test(test_no_preprocessor),
-      cmocka_unit_test(test_tensors),       cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_grid),          cmocka_unit_test(test_no_flicker),
-      cmocka_unit_test(test_cut),           cmocka_unit_test(test_drift),
-      cmocka_unit_test(test_no_numbers),    cmocka_unit_test(test_control),
-      cmocka_unit_test(test_every),         cmocka_unit_test(test_no_network),
+      cmocka_unit_test(test_wide),    cmocka_unit_test(test_tall),  cmocka_unit_test(test_square),
+      cmocka_unit_test(test_inner),   cmocka_unit_test(test_grid),  cmocka_unit_test(test_no_flicker),
+      cmocka_unit_test(test_cut),     cmocka_unit_test(test_drift), cmocka_unit_test(test_no_numbers),
+      cmocka_unit_test(test_control), cmocka_unit_test(test_every), cmocka_unit_test(test_no_network),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
