@@ -65,6 +65,14 @@ uint8_t *shell_output(size_t *size, const char *format, ...) {
   return bytes;
 }
 
+void expect_same(const char *what, const char *command_one, const char *command_two) {
+  char *one = (char *)shell_output(NULL, "%s", command_one), *two = (char *)shell_output(NULL, "%s", command_two);
+  if (strcmp(one, two) || !*one)
+    fail_msg("%s: '%s' gives\n%s'%s' gives\n%s", what, command_one, one, command_two, two);
+  free(one);
+  free(two);
+}
+
 void clip_random_bytes(const char *name, size_t size) {
   unsigned state = 12345;
   FILE *file = fopen(clip(name), "wb");

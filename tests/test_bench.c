@@ -5,9 +5,11 @@
 #include "tests/cmocka_all.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cjson/cJSON.h>
 
@@ -215,9 +217,8 @@ static void test_sweep(void **state) {
 /* A frame's arithmetic is the same in each batch. */
 static void test_sweep_batch(void **state) {
   (void)state;
-  program_expect(0, NULL,
-                 "bench --sweep batch --size 64x64 --frames 1 --device %s --json batch.json --report batch.html",
-                 device);
+  program_expect(
+      0, NULL, "bench --sweep batch --size 64x64 --frames 1 --device %s --json batch.json --report batch.html", device);
   cJSON *json = read_json("batch.json");
   const cJSON *rows = cJSON_GetObjectItem(json, "sweep"), *row;
   int count = 0;
@@ -235,11 +236,50 @@ static void test_sweep_batch(void **state) {
   free(page);
 }
 
+static void test_bench(void **state) {
+  (void)state;
+  program_expect(0, NULL, "bench --size 64x64 --frames 6 --warmup 1 --json - >bench.json");
+  char *text = (char *)shell_output(NULL, "cat bench.json");
+  cJSON *json = cJSON_Parse(text);
+  assert_non_null(json);
+  assert_true(number(json, "width") == 64 && number(json, "flops") > 1e8 && number(json, "first_frame_ms") > 0);
+  assert_true(number(json, "peak_memory_bytes") > 1e7);
+  const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(json, "rows");
+  assert_int_equal(cJSON_GetArraySize(rows), 3);
+  cJSON_ArrayForEach(row, rows) {
+    assert_true(number(row, "frames") == 6 && number(row, "fps") > 0);
+    assert_true(number(row, "min_ms") > 0 && number(row, "min_ms") <= number(row, "median_ms"));
+    assert_true(number(row, "median_ms") <= number(row, "p95_ms") && number(row, "p99_ms") <= number(row, "max_ms"));
+  }
+  cJSON_Delete(json);
+  free(text);
+  program_expect(0, NULL, "bench --size 64x64 --frames 3 >table.txt");
+  shell("grep -q '^compute only  *3 ' table.txt && grep -q '^end to end, overlapped  *3 ' table.txt");
+  program_expect(0, NULL, "info >info.txt");
+  shell("grep -q 'unet' info.txt && grep -q 'cpu ' info.txt");
+}
+
+/* At whatever moment, and with no figures of half a run. */
+static void test_bench_interrupted(void **state) {
+  (void)state;
+  for (int ms = 50; ms <= 600; ms += 110) {
+    struct outcome outcome;
+    pid_t pid = program_start("bench --size 64x64 --frames 10000");
+    nanosleep(&(struct timespec){0, ms * 1000000L}, NULL);
+    kill(pid, SIGINT);
+    program_wait(&outcome, pid);
+    if (outcome.status != 130 || outcome.lines > 1)
+      fail_msg("after %d ms: status %d, %s", ms, outcome.status, outcome.said);
+    shell("test ! -s out.txt");
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_profile), cmocka_unit_test(test_compare), cmocka_unit_test(test_trace),
-      cmocka_unit_test(test_sweep),   cmocka_unit_test(test_report),
-      cmocka_unit_test(test_sweep_batch),
+      cmocka_unit_test(test_profile), cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_trace),   cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_report),  cmocka_unit_test(test_sweep_batch),
+      cmocka_unit_test(test_bench),   cmocka_unit_test(test_bench_interrupted),
   };
   if (argc < 2 || !clips_open())
     return 77;

@@ -1,0 +1,327 @@
+/* Rendering clips of all kinds: timestamps, sound, shapes, parts, containers, rates. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+/* Times, size and checksum of each packet of sound. */
+#define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
+
+/* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
+static void test_uneven_clip_with_sound(void **state) {
+  (void)state;
+  static const char *const containers[] = {"mp4", "mkv", "mov"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=96x64:r=30:d=1.5 -f lavfi -i sine=d=1.5 "
+        "-vf \"select='not(eq(mod(n\\,5)\\,2))',setpts='PTS+if(gt(N\\,12)\\,0.29\\,0)/TB'\" -fps_mode passthrough "
+        "-c:v libx264 -bf 2 -c:a aac -metadata title=uneven vfr.mp4");
+  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mkv");
+  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mov");
+  for (int i = 0; i < 3; i++) {
+    char in[256], out[256];
+    const char *extension = containers[i];
+    program_expect(0, "36 frames", "render vfr.%s new.%s --size 64x64 -y", extension, extension);
+    snprintf(in, sizeof in, TIMES("vfr.%s"), extension);
+    snprintf(out, sizeof out, TIMES("new.%s"), extension);
+    expect_same("timestamps", in, out);
+    snprintf(in, sizeof in, SOUND("vfr.%s"), extension);
+    snprintf(out, sizeof out, SOUND("new.%s"), extension);
+    expect_same("sound", in, out);
+    snprintf(out, sizeof out, "ffprobe -v error -show_entries format_tags=title -of csv=p=0 new.%s", extension);
+    expect_same("title", "echo uneven", out);
+    shell("! ls -A | grep -q settling");
+  }
+  expect_same("stream", "echo h264,64,64,tv,bt709",
+              "ffprobe -v error -select_streams v -show_entries stream=codec_name,width,height,color_range,color_space "
+              "-of csv=p=0 new.mp4");
+}
+
+/* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
+static int read_times(double *times, int most, const char *name, bool sound) {
+  int count = 0;
+  char *text =
+      (char *)shell_output(NULL, "ffprobe -v error -select_streams %s -show_entries %s=pts_time -of csv=p=0 %s",
+                           sound ? "a:0" : "v", sound ? "packet" : "frame", name);
+  for (char *line = strtok(text, "\n,"); line && count < most; line = strtok(NULL, "\n,"))
+    if (*line != ' ' && *line)
+      times[count++] = atof(line);
+  free(text);
+  return count;
+}
+
+/* Frames 17 to 78 ms apart, beside sound that begins with them or 0.3 s before: to the millisecond, from start on. */
+static void expect_exact_times(const char *in, const char *out, double start) {
+  enum { MOST = 256 };
+  double was[MOST], is[MOST], sound_was[MOST], sound_is[MOST];
+  int frames = read_times(was, MOST, in, false), sounds = read_times(sound_was, MOST, in, true), skip = 0, silent = 0;
+  double from = fmin(was[0], sound_was[0]) + start - 1e-6;
+  while (start > 0 && skip < frames && was[skip] < from)
+    skip++;
+  while (start > 0 && silent < sounds && sound_was[silent] < from)
+    silent++;
+  assert_int_equal(read_times(is, MOST, out, false), frames - skip);
+  assert_int_equal(read_times(sound_is, MOST, out, true), sounds - silent);
+  assert_true(frames - skip > 40 && sounds - silent > 40);
+  for (int i = 0; i < frames - skip; i++)
+    if (fabs((was[i + skip] - was[skip]) - (is[i] - is[0])) > 1e-3)
+      fail_msg("%s: frame %d at %f, in %s at %f", in, i + skip, was[i + skip], out, is[i]);
+  for (int i = 0; i < sounds - silent; i++)
+    if (fabs((sound_was[i + silent] - was[skip]) - (sound_is[i] - is[0])) > 1e-3)
+      fail_msg("%s: sound %d %f behind the first frame, in %s %f", in, i, sound_was[i + silent] - was[skip], out,
+               sound_is[i] - is[0]);
+}
+
+static void test_exact_times(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out;
+    double start;
+  } cases[] = {{"jerky.mkv", "mp4", 0}, {"jerky.mp4", "mp4", 0}, {"jerky.mp4", "mov", 0},   {"jerky.mp4", "m4v", 0},
+               {"jerky.mp4", "mkv", 0}, {"late.mp4", "mp4", 0},  {"late.ts", "mp4", 0},     {"late.ts", "mkv", 0},
+               {"late.ts", "mp4", 0.5}, {"late.ts", "mkv", 0.5}, {"jerky.mp4", "mp4", 0.5}, {"jerky.mkv", "mov", 0.5}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=2.4 -f lavfi -i sine=d=2.4 "
+               "-vf \"settb=1/1000,setpts='if(N,PREV_OUTPTS+17+mod(N*37,62),0)'\" -fps_mode passthrough "
+               "-enc_time_base 1/1000 -c:v libx264 -bf 2 -c:a aac jerky.mkv");
+  shell(FFMPEG "-i jerky.mkv -c copy jerky.mp4");
+  shell(FFMPEG "-itsoffset 0.3 -i jerky.mkv -i jerky.mkv -map 0:v -map 1:a -c copy late.mp4");
+  shell(FFMPEG "-i late.mp4 -c copy late.ts");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char out[32];
+    snprintf(out, sizeof out, "exact.%s", cases[i].out);
+    program_expect(0, NULL, "render %s %s -y --size 64x64 --start %g", cases[i].in, out, cases[i].start);
+    expect_exact_times(cases[i].in, out, cases[i].start);
+  }
+}
+
+/* An MP4's AAC begins before 0, which Matroska and transport streams cannot: there the pictures stay where they are,
+ * and so does the sound from 0 on. */
+static void test_sound_before_the_start(void **state) {
+  (void)state;
+  enum { MOST = 256 };
+  double was[MOST], is[MOST], frames[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a aac primed.mp4");
+  int count = read_times(was, MOST, "primed.mp4", true);
+  assert_true(count > 40 && was[0] < -0.01);
+  static const char *const outputs[] = {"primed.mkv", "primed.mov"};
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_expect(0, NULL, "render primed.mp4 %s --size 64x64", outputs[i]);
+    assert_int_equal(read_times(frames, MOST, outputs[i], false), 25);
+    int skip = strstr(outputs[i], ".mkv") ? 1 : 0;
+    assert_int_equal(read_times(is, MOST, outputs[i], true), count - skip);
+    for (int j = 0; j < 25; j++)
+      if (fabs(frames[j] - j / 25.0) > 1e-3)
+        fail_msg("%s: frame %d at %f", outputs[i], j, frames[j]);
+    for (int j = 0; j < count - skip; j++)
+      if (fabs(is[j] - was[j + skip]) > 1e-3)
+        fail_msg("%s: sound %d at %f, not %f", outputs[i], j, is[j], was[j + skip]);
+  }
+}
+
+static void test_sound_that_does_not_fit(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -c:a pcm_s16le pcm.mkv");
+  struct outcome outcome;
+  program_run(&outcome, "render pcm.mkv pcm.mp4 --size 64x64");
+  assert_int_equal(outcome.status, 0);
+  assert_int_equal(outcome.lines, 2);
+  assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mp4"));
+  assert_int_equal(clip_count_frames("pcm.mp4"), 10);
+  program_run(&outcome, "render pcm.mkv pcm.ts --size 64x64"); /* its muxer takes it, as data without a name */
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mpegts"));
+  /* Muxers that do not say beforehand what they refuse; it depends on their version what that is. */
+  static const char *const cases[][2] = {{"flac", "mp4"}, {"flac", "mov"},    {"libopus", "mov"}, {"aac", "mpg"},
+                                         {"aac", "ogv"},  {"libopus", "ogv"}, {"ac3", "mp4"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    shell(FFMPEG "-i pcm.mkv -c:v copy -c:a %s -strict experimental other.mkv", cases[i][0]);
+    program_run(&outcome, "render other.mkv other.%s -y --size 64x64", cases[i][1]);
+    if (outcome.status || outcome.lines > 2 || (outcome.lines == 2 && !strstr(outcome.said, "does not fit into")))
+      fail_msg("%s into %s: status %d, %s", cases[i][0], cases[i][1], outcome.status, outcome.said);
+    char name[16];
+    snprintf(name, sizeof name, "other.%s", cases[i][1]);
+    assert_int_equal(clip_count_frames(name), 10);
+  }
+}
+
+/* The AAC of transport streams has headers of its own, which files with an index do without; what is heard is the
+ * same. DASH is a folder full of files, and its muxer opens them itself. */
+static void test_sound_of_a_transport_stream(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"heard.mp4", "heard.mov", "heard.mkv", "dash/heard.mpd"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=10:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a aac said.ts && mkdir dash");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    char heard[128];
+    program_expect(0, "10 frames", "render said.ts %s --size 64x64", outputs[i]);
+    snprintf(heard, sizeof heard, "cd $(dirname %s) && ffmpeg -v error -i $(basename %s) -map 0:a:0 -f md5 -",
+             outputs[i], outputs[i]);
+    expect_same("sound", "ffmpeg -v error -i said.ts -map 0:a -f md5 -", heard);
+  }
+}
+
+/* What is there of half a clip is rendered and can be played; that the rest is missing is said even by -q. */
+static void test_half_input(void **state) {
+  (void)state;
+  static const char *const names[] = {"half.mkv", "half.mp4"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=96x64:r=10:d=4 -f lavfi -i sine=d=4 -c:v libx264 -g 5 -c:a aac whole.mkv && " FFMPEG
+        "-i whole.mkv -c copy -movflags faststart whole.mp4");
+  shell("for e in mkv mp4; do head -c $(($(stat -c %%s whole.$e) / 2)) whole.$e >half.$e; done");
+  for (int i = 0; i < 2; i++) {
+    char out[32];
+    snprintf(out, sizeof out, "rest-of-%s", names[i]);
+    program_expect(3, "cut short: its ", "render %s %s --size 64x64 -q", names[i], out);
+    assert_in_range(clip_count_frames(out), 10, 30);
+    shell("test ! -e %s.settling", out);
+  }
+  program_expect(0, "8 frames", "render half.mp4 enough.mkv --size 64x64 --frames 8");
+  program_expect(0, "8 frames", "render half.mp4 enough.mkv -y --size 64x64 --duration 0.8");
+}
+
+/* A part of the clip has that part's sound, and both begin at 0. */
+static void test_parts(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=20:d=3 -f lavfi -i sine=d=3 -c:v libx264 -g 30 -c:a aac part.mp4");
+  program_expect(0, "20 frames", "render part.mp4 cut.mkv --size 64x64 --start 1.5 --duration 1");
+  expect_same("first time", "echo 0.000000", TIMES("cut.mkv") " | head -1");
+  char *seconds =
+      (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
+                                 "cut.mkv");
+  double first = atof(seconds), last = first;
+  for (char *line = strtok(seconds, "\n"); line; line = strtok(NULL, "\n"))
+    last = atof(line);
+  assert_true(first >= 0 && first < 0.05 && last > 0.93 && last < 1.0);
+  free(seconds);
+  /* The container begins with the sound, whose first packet lies before 0 in the input: all times are 0.023 later. */
+  program_expect(0, "7 frames", "render part.mp4 few.mkv --size 64x64 --frames 7");
+  seconds = (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
+                                       "few.mkv | tail -1");
+  assert_true(atof(seconds) > 0.33 && atof(seconds) < 0.375);
+  free(seconds);
+}
+
+/* Columns and rows of the bright part of a clip's first frame. */
+static void measure_bright(const char *name, int *columns, int *rows) {
+  int width, height;
+  char *size = (char *)shell_output(
+      NULL, "ffprobe -v error -select_streams v -show_entries stream=width,height -of csv=p=0 %s", name);
+  assert_int_equal(sscanf(size, "%d,%d", &width, &height), 2);
+  free(size);
+  uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
+  int left = width, right = -1, top = height, bottom = -1;
+  for (int i = 0; i < width * height; i++)
+    if (gray[i] > 128) {
+      int x = i % width, y = i / width;
+      left = x < left ? x : left;
+      right = x > right ? x : right;
+      top = y < top ? y : top;
+      bottom = y;
+    }
+  free(gray);
+  *columns = right + 1 - left;
+  *rows = bottom + 1 - top;
+}
+
+/* PAL's wide screen: 16:9 stored as 5:4. A disc 0.6 of the height across is round in every output, and without a size
+ * the shape stays 16:9; strength 0 shows what is fitted. */
+static void test_anamorphic(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments;
+    int diameter; /* 0: asked to stretch */
+  } cases[] = {{"", 173},
+               {"--size 256x256", 154},
+               {"--size 192x256", 154},
+               {"--size 256x256 --fit letterbox", 86},
+               {"--size 256x256 --fit stretch", 0}};
+  shell(FFMPEG "-f lavfi -i \"nullsrc=s=1024x576:r=10:d=0.2,format=gray,"
+               "geq=lum='if(lt(hypot(X+0.5-512\\,Y+0.5-288)\\,173)\\,235\\,16)',scale=720:576,setsar=64/45\" "
+               "-c:v libx264 -crf 10 -pix_fmt yuv420p wide.mp4");
+  expect_same("input's shape", "echo 16:9",
+              "ffprobe -v error -show_entries stream=display_aspect_ratio -of csv=p=0 wide.mp4");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int columns, rows;
+    program_expect(0, "2 frames", "render wide.mp4 round.mp4 -y --strength 0 %s", cases[i].arguments);
+    measure_bright("round.mp4", &columns, &rows);
+    int wide = cases[i].diameter ? cases[i].diameter : 86, high = cases[i].diameter ? cases[i].diameter : 154;
+    if (abs(columns - wide) > 2 || abs(rows - high) > 2)
+      fail_msg("'%s': the disc is %dx%d, not %dx%d", cases[i].arguments, columns, rows, wide, high);
+    expect_same("pixels", "echo 1:1",
+                "ffprobe -v error -show_entries stream=sample_aspect_ratio -of csv=p=0 round.mp4");
+    if (!*cases[i].arguments)
+      expect_same("shape", "echo 512,288,16:9",
+                  "ffprobe -v error -show_entries stream=width,height,display_aspect_ratio -of csv=p=0 round.mp4");
+  }
+}
+
+static void test_odd_containers(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *codec;
+  } outputs[] = {
+      {"out.webm", "vp9"}, {"out.avi", "h264"}, {"out.gif", "gif"}, {"out.ts", "h264"}, {"out.mpg", "mpeg1video"}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=97x61:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv444p10le odd.mkv");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_expect(0, "10 frames", "render odd.mkv %s --size 64x64", outputs[i].name);
+    char *codec = (char *)shell_output(NULL,
+                                       "ffprobe -v error -select_streams v -show_entries stream=codec_name -of "
+                                       "csv=p=0 %s | head -1",
+                                       outputs[i].name);
+    assert_int_equal(strncmp(codec, outputs[i].codec, strlen(outputs[i].codec)), 0);
+    assert_int_equal(clip_count_frames(outputs[i].name), 10);
+    free(codec);
+  }
+  program_expect(0, "1 frame,", "render odd.mkv shot.png --size 64x64 --frames 1");
+  expect_same("picture", "echo png,64,64",
+              "ffprobe -v error -show_entries stream=codec_name,width,height -of csv=p=0 shot.png");
+}
+
+/* MPEG-1 knows no 10 frames a second, and the stream around it not every frame's time: MPEG-2 is taken, unless asked
+ * otherwise. In Matroska each frame has its time, whatever rate the codec believes in. */
+static void test_rates_of_codecs(void **state) {
+  (void)state;
+  program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mpg --size 64x64 --frames 10");
+  expect_same(
+      "rate", "echo mpeg2video,10/1",
+      "ffprobe -v error -show_entries stream=codec_name,r_frame_rate -of csv=p=0 ten.mpg | head -1 | cut -d, -f1,2");
+  assert_int_equal(clip_count_frames("ten.mpg"), 10);
+  program_expect(6, "mpeg1video cannot do 10 frames a second; try .mkv",
+                 "render lavfi:testsrc2=s=96x64:r=10 no.mpg --size 64x64 --frames 10 -c mpeg1video");
+  program_expect(6, "mpeg1video cannot do 10 frames a second",
+                 "render lavfi:testsrc2=s=96x64:r=10 no.m1v --size 64x64 --frames 10");
+  program_expect(6, "mpeg1video cannot do 100 frames a second", /* time would run slower */
+                 "render lavfi:testsrc2=s=96x64:r=100 no.mkv --size 64x64 --frames 10 -c mpeg1video");
+  shell("test ! -e no.mpg -a ! -e no.m1v -a ! -e no.mkv");
+  program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mkv --size 64x64 --frames 10 -c mpeg1video");
+  char *seconds = (char *)shell_output(NULL, TIMES("ten.mkv") " | tail -1");
+  assert_float_equal(atof(seconds), 0.9, 0.022);
+  free(seconds);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_uneven_clip_with_sound),
+      cmocka_unit_test(test_exact_times),
+      cmocka_unit_test(test_sound_before_the_start),
+      cmocka_unit_test(test_sound_that_does_not_fit),
+      cmocka_unit_test(test_sound_of_a_transport_stream),
+      cmocka_unit_test(test_half_input),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_anamorphic),
+      cmocka_unit_test(test_odd_containers),
+      cmocka_unit_test(test_rates_of_codecs),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
