@@ -164,6 +164,8 @@ fi
 # Last what makes the GPU fail on purpose: nothing measured comes after it.
 if wanted device; then
   step tune "$programs/tests/test_tune"
+  step pictures "$programs/tests/test_cuda_pictures"
+  step prepare "$programs/tests/test_cuda_prepare"
   step device "$programs/tests/test_cuda"
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
