@@ -1,0 +1,335 @@
+/* The engine thread, with fake engines: another one comes beside frames, and one that fails goes and comes again. */
+#include "cmocka_all.h"
+
+#include <unistd.h>
+
+#include "app/run/loop.h"
+#include "tests/fake_engine.h"
+#include "tests/loop_rig.h"
+
+static void set_model(struct loop *loop, const char *model) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_MODEL, 0, model, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* Which rig_start looks at. */
+static void engines_are_counted_with_what_they_are(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.info_ms = 20}, true);
+  rig_finish(&rig, 0);
+}
+
+static struct loop_status status_of(struct rig *rig) {
+  struct loop_status status;
+  loop_get_status(rig->loop, &status);
+  return status;
+}
+
+static const char *model_of(struct rig *rig, struct settings *settings) {
+  assert_true(loop_get_settings(rig->loop, settings));
+  return parameters_text(&settings->values, PARAMETER_MODEL, 0);
+}
+
+static void wait_for_count(const atomic_int *count, int wanted) {
+  for (int i = 0; i < PATIENCE_MS && *count < wanted; i++)
+    usleep(1000);
+  assert_true(*count >= wanted);
+}
+
+/* Frames until a picture of that engine's is submitted, and some more. */
+static int feed_until_engine(struct rig *rig, int serial, int engine) {
+  for (int i = 0; i < PATIENCE_MS && last_submit()->engine != engine; i++) {
+    usleep(1000);
+    put_frame(rig, serial++);
+    expect_picture(rig);
+  }
+  return feed_frames(rig, serial, 3);
+}
+
+/* Each engine's frames in one piece, in this order. */
+static void expect_engines(const int *engines, int count) {
+  const struct fake_engine_log *log = fake_engine_log();
+  int at = 0;
+  assert_true(log->submitted <= FAKE_LOG);
+  for (int i = 0; i < log->submitted; i++) {
+    if (fake_engine_submit(i)->engine != engines[at])
+      at++;
+    assert_true(at < count);
+    assert_int_equal(fake_engine_submit(i)->engine, engines[at]);
+  }
+  assert_int_equal(at, count - 1);
+}
+
+/* The old one goes on as long as it takes; then the new one goes on, with what suits it and what it was told, and the
+ * old one is gone. */
+static void another_engine_comes_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_prompt_text(rig.loop, 2, "the other");
+  set_number(rig.loop, PARAMETER_PRESET, 2);
+  set_model(rig.loop, "steps 3");
+  wait_for_count(&log->engines_tried, 2);
+  serial = feed_frames(&rig, serial, 10);
+  assert_true(status_of(&rig).opening);
+  assert_int_equal(last_submit()->engine, 1);
+  set_number(rig.loop, PARAMETER_SEED, 5);
+  fake_engine_let_open(1);
+  feed_until_engine(&rig, serial, 2);
+  wait_for_count(&log->engines_closed, 1);
+  assert_false(status_of(&rig).opening);
+  assert_int_equal(status_of(&rig).prepared.shape.steps, 3);
+  assert_string_equal(model_of(&rig, &settings), "steps 3");
+  assert_int_equal(settings.values.steps, 3);
+  assert_int_equal(settings.values.seed, 5);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+  assert_int_equal(log->most_engines, 2);
+  assert_int_equal(last_submit()->controls.prompt, 2);
+  assert_int_equal(last_submit()->controls.seed, 5);
+  assert_string_equal(fake_engine_text(2), "the other");
+}
+
+/* Pictures come in the order of their frames, those of the old engine first, with two in flight. */
+static void pictures_keep_their_order(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  const struct mail *mail = NULL;
+  int serial = 1, first = 0;
+  uint64_t last = 0;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .depth = 2}, true);
+  for (; serial < PATIENCE_MS && (!first || serial < first + 10); serial++) {
+    if (serial == 10)
+      set_model(rig.loop, "other");
+    put_frame(&rig, serial);
+    if (mailbox_take(&rig.out, &mail, 2) == 1) {
+      assert_true(mail->frame.serial > last);
+      last = mail->frame.serial;
+    }
+    if (!first && log->submitted && last_submit()->engine == 2)
+      first = serial;
+  }
+  assert_true(first);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+}
+
+/* What was refused is not tried again, and the wish is what it was before. */
+static void refused_engine_leaves_the_old(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (int wishes = 1; wishes <= 2; wishes++) {
+    set_model(rig.loop, FAKE_REFUSED);
+    for (int i = 0; i < PATIENCE_MS && status_of(&rig).engines_refused < wishes; i++)
+      usleep(1000);
+    serial = feed_frames(&rig, serial, 10);
+    assert_int_equal(status_of(&rig).engines_refused, wishes);
+    assert_false(status_of(&rig).opening);
+    assert_null(model_of(&rig, &settings));
+    assert_int_equal(log->engines_tried, 1 + wishes);
+  }
+  set_model(rig.loop, "other");
+  feed_until_engine(&rig, serial, 4);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 4}, 2);
+}
+
+/* Who changes his mind gets what he wished for last; an engine in between makes no picture. */
+static void wishes_overtake_an_engine(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_model(rig.loop, "between");
+  wait_for_count(&log->engines_tried, 2);
+  set_model(rig.loop, "last");
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_open(2);
+  serial = feed_until_engine(&rig, serial, 3);
+  wait_for_count(&log->engines_closed, 2);
+  /* And back before the other one is there. */
+  set_model(rig.loop, "fourth");
+  wait_for_count(&log->engines_tried, 4);
+  set_model(rig.loop, "last");
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_open(1);
+  wait_for_count(&log->engines_closed, 3);
+  feed_frames(&rig, serial, 3);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 3}, 2);
+  assert_int_equal(log->engines_tried, 4);
+  assert_int_equal(log->most_engines, 2);
+}
+
+/* What somebody has set stays, on whatever model. */
+static void set_values_outlast_an_engine(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_model(rig.loop, "steps 3");
+  wait_for_count(&log->engines_tried, 2);
+  set_number(rig.loop, PARAMETER_STEPS, 2); /* which the other one was not prepared for */
+  fake_engine_let_open(1);
+  serial = feed_until_engine(&rig, serial, 2);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 2}, false);
+  model_of(&rig, &settings);
+  assert_int_equal(settings.values.steps, 2);
+  rig_finish(&rig, 0);
+  assert_int_equal(last_submit()->steps, 2);
+}
+
+/* A handle that is being prepared is waited for, and the limit of memory is the new engine's when the old is closed. */
+static void preparing_holds_an_engine_up(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  wait_for_handles(2);
+  set_model(rig.loop, "other");
+  wait_for_count(&log->engines_open, 2);
+  serial = feed_frames(&rig, serial, 5);
+  assert_int_equal(last_submit()->engine, 1);
+  assert_int_equal(log->memory_limit, 0);
+  fake_engine_let_prepare(5);
+  feed_until_engine(&rig, serial, 2);
+  wait_for_count(&log->engines_closed, 1);
+  for (int i = 0; i < PATIENCE_MS && !log->memory_limit; i++)
+    usleep(1000);
+  assert_int_equal(log->memory_limit, LIMIT);
+  rig_finish(&rig, 0);
+}
+
+/* The window need not wait for more than the opening itself. */
+static void stop_while_opening(void **state) {
+  (void)state;
+  for (int refused = 0; refused < 2; refused++) {
+    struct rig rig = {0};
+    rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+    feed_frames(&rig, 1, 3);
+    set_model(rig.loop, refused ? FAKE_REFUSED : "other");
+    wait_for_count(&fake_engine_log()->engines_tried, 2);
+    loop_end(rig.loop);
+    const struct mail *mail = NULL;
+    fake_engine_let_open(1);
+    while (mailbox_take(&rig.out, &mail, PATIENCE_MS) == 1)
+      ;
+    rig_finish(&rig, 0);
+    assert_int_equal(fake_engine_log()->engines_open, 0);
+  }
+}
+
+/* The last frame is done again by the new engine. */
+static void another_engine_shows_while_paused(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_model(rig.loop, "other");
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+}
+
+static void engine_failure_ends_it(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  put_frame(&rig, 2);
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), -1);
+  rig_finish(&rig, -1);
+}
+
+static void wait_for_away(struct loop *loop, bool away) {
+  struct loop_status status = {.away = !away};
+  for (int i = 0; i < PATIENCE_MS && status.away != away; i++) {
+    loop_get_status(loop, &status);
+    usleep(1000);
+  }
+  assert_int_equal(status.away, away);
+}
+
+/* Two engines fail at a frame; the third shows it, with what was set before, and what was set while there was none. */
+static void failed_engine_comes_again(void **state) {
+  (void)state;
+  struct rig rig = {.recovers = true};
+  rig_start(
+      &rig,
+      &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2, .failing_engines = 2, .slow_to_open = true},
+      true);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  put_frame(&rig, 2);
+  wait_for_away(rig.loop, true);
+  set_prompt_text(rig.loop, 1, "while it was away");
+  fake_engine_let_open(2);
+  wait_for_away(rig.loop, false);
+  const struct mail *mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 2);
+  struct loop_status status;
+  struct settings settings = {0};
+  loop_get_status(rig.loop, &status);
+  assert_int_equal(status.engines, 3);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.25);
+  assert_string_equal(fake_engine_text(SLOT_PRESET_1), "while it was away");
+  rig_finish(&rig, 0);
+  assert_int_equal(rig.lefts, 2);
+  const struct fake_submit *last = last_submit();
+  assert_true(last->controls.strength == 0.25f);
+}
+
+/* Ending while it is away says what failed: where it is being opened again, and before the next attempt. */
+static void stop_while_the_engine_is_away(void **state) {
+  (void)state;
+  for (int failures = 1; failures <= 2; failures++) {
+    struct rig rig = {.recovers = true};
+    rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 1, .slow_to_open = true}, true);
+    put_frame(&rig, 1);
+    fake_engine_let_open(failures - 1);
+    wait_for_count(&rig.lefts, failures);
+    loop_end(rig.loop);
+    fake_engine_let_open(1);
+    rig_finish(&rig, -1);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(engines_are_counted_with_what_they_are),
+      cmocka_unit_test(another_engine_comes_beside_frames),
+      cmocka_unit_test(pictures_keep_their_order),
+      cmocka_unit_test(refused_engine_leaves_the_old),
+      cmocka_unit_test(wishes_overtake_an_engine),
+      cmocka_unit_test(set_values_outlast_an_engine),
+      cmocka_unit_test(preparing_holds_an_engine_up),
+      cmocka_unit_test(stop_while_opening),
+      cmocka_unit_test(another_engine_shows_while_paused),
+      cmocka_unit_test(engine_failure_ends_it),
+      cmocka_unit_test(failed_engine_comes_again),
+      cmocka_unit_test(stop_while_the_engine_is_away),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+/* The engine thread, with a fake engine: what needs another handle comes beside frames. */
+#include "cmocka_all.h"
+
+#include <unistd.h>
+
+#include "app/run/loop.h"
+#include "tests/fake_engine.h"
+#include "tests/loop_rig.h"
+
+static int feed_until_steps(struct rig *rig, int serial, int steps, bool refused) {
+  set_number(rig->loop, PARAMETER_STEPS, steps);
+  return feed_until_followed(rig, serial, &(struct engine_shape){.steps = steps}, refused);
+}
+
+/* What the engine refuses is not asked of it again for every frame, and frames go on as they were. */
+static void steps_change_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .depth = 2, .refuse_steps = 5}, true);
+  int serial = feed_until_steps(&rig, 1, 2, false);
+  serial = feed_until_steps(&rig, serial, 5, true);
+  feed_until_steps(&rig, serial, 3, false);
+  rig_finish(&rig, 0); /* checks that no handle went with a frame in flight */
+  const struct fake_engine_log *log = fake_engine_log();
+  assert_int_equal(log->handles_made, 4);
+  bool two = false;
+  for (int i = 0; i < log->submitted; i++) {
+    two = two || fake_engine_submit(i)->steps == 2;
+    assert_int_not_equal(fake_engine_submit(i)->steps, 5);
+  }
+  assert_true(two);
+  assert_int_equal(last_submit()->steps, 3);
+}
+
+static void switch_control(struct loop *loop, int number, bool on) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_CONTROL_ON, number, on, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* Frames come until the handle in use has these controls. */
+static int feed_until_controls(struct rig *rig, int serial, unsigned controls) {
+  struct loop_status status = {.prepared.shape.controls = ~controls};
+  const struct mail *mail;
+  for (int i = 0; i < PATIENCE_MS && status.prepared.shape.controls != controls; i++) {
+    put_frame(rig, serial++);
+    assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
+    loop_get_status(rig->loop, &status);
+  }
+  assert_int_equal(status.prepared.shape.controls, controls);
+  return serial;
+}
+
+/* A control comes and goes with another handle, beside frames; until then it adds nothing. One that the engine has not
+ * is none. */
+static void controls_come_and_go(void **state) {
+  (void)state;
+  struct rig rig = {.controlled = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  const struct fake_engine_log *log = fake_engine_log();
+  int serial = feed_until_controls(&rig, 1, 1);
+  assert_true(fake_engine_submit(0)->controls.control[0].weight == 1 &&
+              fake_engine_submit(0)->controls.control[1].weight == 0);
+  switch_control(rig.loop, 2, true);
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_prepare(1);
+  serial = feed_until_controls(&rig, serial, 3);
+  switch_control(rig.loop, 1, false);
+  serial = feed_frames(&rig, serial, 3);
+  assert_true(last_submit()->controls.control[0].weight == 0);
+  fake_engine_let_prepare(1);
+  serial = feed_until_controls(&rig, serial, 2);
+  switch_control(rig.loop, 4, false);
+  feed_frames(&rig, serial, 5);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+}
+
+static void set_size(struct loop *loop, int width, int height) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_size(&changes, PARAMETER_SIZE, 0, width, height, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* Frames come until pictures have that size, or it was refused. */
+static int feed_until_size(struct rig *rig, int serial, int width, int height) {
+  struct loop_status status = {0};
+  for (int i = 0; i < PATIENCE_MS && status.prepared.shape.width != width && status.refused.width != width; i++) {
+    put_frame(rig, serial++);
+    usleep(1000);
+    loop_get_status(rig->loop, &status);
+  }
+  const struct engine_shape *shape = status.refused.width == width ? &status.refused : &status.prepared.shape;
+  assert_true(shape->width == width && shape->height == height);
+  for (int i = 0; i < 3; i++) {
+    put_frame(rig, serial++);
+    expect_picture(rig);
+  }
+  return serial;
+}
+
+/* The picture goes on at the old size until the new one is there. A size is rounded to what the engine has, for all who
+ * look at the settings, and prepared once; one that is refused leaves the picture as it is. */
+static void size_changes_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true, .refuse_width = 80},
+            true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_size(rig.loop, 97, 43);
+  wait_for_handles(2);
+  serial = feed_frames(&rig, serial, 10);
+  for (int i = 0; i < log->submitted; i++)
+    assert_true(fake_engine_submit(i)->width == 64 && fake_engine_submit(i)->height == 64);
+  fake_engine_let_prepare(1);
+  serial = feed_until_size(&rig, serial, 96, 40);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.size.width == 96 && settings.values.size.height == 40);
+  put_frame(&rig, serial++);
+  const struct mail *mail = expect_picture(&rig);
+  assert_true(mail->frame.width == 96 && mail->frame.height == 40);
+  set_size(rig.loop, 99, 41); /* the same, rounded */
+  serial = feed_frames(&rig, serial, 3);
+  assert_int_equal(log->handles_made, 2);
+  fake_engine_let_prepare(1);
+  set_size(rig.loop, 82, 64);
+  serial = feed_until_size(&rig, serial, 80, 64);
+  assert_int_equal(rig.warnings, 1);
+  assert_true(last_submit()->width == 96);
+  fake_engine_let_prepare(1);
+  set_size(rig.loop, 32, 32);
+  feed_until_size(&rig, serial, 32, 32);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 4);
+}
+
+/* While a handle is prepared the picture goes on with the old one. Where guidance comes to be other than 1, the handle
+ * has rows for it, and has none once it is 1 again. */
+static void picture_goes_on_while_preparing(void **state) {
+  (void)state;
+  enum { MEANWHILE = 10 };
+  static const struct engine_shape without = {.steps = 1}, with = {.steps = 1, .guidance = GUIDANCE_FULL};
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (int turn = 0; turn < 2; turn++) {
+    int before = log->submitted;
+    set_number(rig.loop, PARAMETER_GUIDANCE, turn ? 1 : 3);
+    wait_for_handles(2 + turn);
+    serial = feed_frames(&rig, serial, MEANWHILE);
+    int until = log->submitted; /* some of the pictures that were taken may be of frames before */
+    assert_true(until - before >= MEANWHILE / 2);
+    for (int i = before; i < until; i++)
+      assert_true(fake_engine_submit(i)->guidance == (turn == 1));
+    fake_engine_let_prepare(1);
+    serial = feed_until_followed(&rig, serial, turn ? &without : &with, false);
+    assert_true(last_submit()->guidance == (turn == 0));
+  }
+  set_number(rig.loop, PARAMETER_GUIDANCE, 1);
+  feed_frames(&rig, serial, MEANWHILE);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+}
+
+/* Another mode of guidance is another handle. Of the one that needs no further row the scale is free, also at 1; scale,
+ * delta and rescale never take another handle. */
+static void guidance_modes_change_beside_frames(void **state) {
+  (void)state;
+  static const struct {
+    enum parameter id;
+    double value;
+    enum guidance_mode handle;
+    int made; /* handles so far */
+  } changes[] = {
+      {PARAMETER_GUIDANCE, 3, GUIDANCE_FULL, 2},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_SELF, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE, 1, GUIDANCE_SELF, 3},
+      {PARAMETER_DELTA, 0.5, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE, 2, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_ONE_TIME, GUIDANCE_ONE_TIME, 4},
+      {PARAMETER_GUIDANCE_RESCALE, 0.7, GUIDANCE_ONE_TIME, 4},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_NONE, GUIDANCE_NONE, 5},
+      {PARAMETER_GUIDANCE, 5, GUIDANCE_NONE, 5},
+  };
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    set_number(rig.loop, changes[i].id, changes[i].value);
+    const struct engine_shape wish = {.steps = 1, .guidance = changes[i].handle};
+    serial = feed_until_followed(&rig, serial, &wish, false);
+    assert_int_equal(log->handles_made, changes[i].made);
+    assert_true(last_submit()->guidance == changes[i].handle);
+  }
+  rig_finish(&rig, 0);
+}
+
+/* Another sampler, or spacing, is another handle; its eta comes with it as long as nobody has set one. */
+static void samplers_change_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  static const enum sampler samplers[] = {SAMPLER_DDIM, SAMPLER_TCD, SAMPLER_AUTO};
+  for (int i = 0; i < 3; i++) {
+    if (i == 2)
+      set_number(rig.loop, PARAMETER_ETA, 0.5);
+    set_number(rig.loop, PARAMETER_SAMPLER, samplers[i]);
+    for (int wait = 0; wait < PATIENCE_MS && last_submit()->sampler != samplers[i]; wait++)
+      serial = feed_frames(&rig, serial, 1);
+    serial = feed_frames(&rig, serial, 3);
+    double eta = i == 2 ? 0.5 : FAKE_ETA * samplers[i];
+    assert_float_equal(last_submit()->controls.eta, eta, 1e-6);
+  }
+  set_number(rig.loop, PARAMETER_SPACING, SPACING_LINSPACE);
+  wait_for_handles(5);
+  feed_frames(&rig, serial, 3);
+  rig_finish(&rig, 0);
+}
+
+/* A longer prompt is another handle: until it is there, the old one shows what it can of the prompt. */
+static void long_prompts_are_prepared_for(void **state) {
+  (void)state;
+  static const struct engine_shape one = {.steps = 1}, two = {.steps = 1, .chunks = 2};
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_prompt_text(rig.loop, 1, "long, and longer");
+  put_frame(&rig, serial++);
+  wait_for_handles(2);
+  int before = log->submitted;
+  serial = feed_frames(&rig, serial, 5);
+  assert_true(log->submitted > before && last_submit()->chunks == 1);
+  fake_engine_let_prepare(1);
+  serial = feed_until_followed(&rig, serial, &two, false);
+  assert_int_equal(last_submit()->chunks, 2);
+  set_prompt_text(rig.loop, 1, "short");
+  fake_engine_let_prepare(1);
+  feed_until_followed(&rig, serial, &one, false);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+}
+
+/* In a stream batch a picture comes so many frames later; where nothing new comes the rest is drained, and a change is
+ * shown whole. Switching it off takes another handle; frames that it leaves under way count as dropped. */
+static void stream_batch_is_drained(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STEPS, 0, 4, NULL), 0);
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STREAM_BATCH, 0, 1, NULL), 0);
+  loop_send(rig.loop, &changes);
+  int serial = feed_until_followed(&rig, 1, &(struct engine_shape){.steps = 4, .stream_batch = true}, false);
+  const struct mail *mail;
+  int last = 0;
+  put_frame(&rig, serial++); /* whose picture was not taken yet */
+  while (last < serial - 1) {
+    assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), 1);
+    assert_true((int)mail->frame.serial >= last);
+    last = (int)mail->frame.serial;
+  }
+  expect_nothing(&rig, 50);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  expect_again(&rig, serial - 1);
+  expect_nothing(&rig, 50);
+  set_number(rig.loop, PARAMETER_STREAM_BATCH, 0);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 4}, false);
+  rig_finish(&rig, 0);
+  assert_false(fake_engine_log()->overfull);
+}
+
+/* Who changes his mind gets what he wishes for last, and nothing before. */
+static void wishes_overtake_a_preparation(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  wait_for_handles(2);
+  set_number(rig.loop, PARAMETER_STEPS, 4);
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_prepare(2);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 4}, false);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+  for (int i = 0; i < log->submitted; i++)
+    assert_int_not_equal(fake_engine_submit(i)->steps, 2);
+  assert_int_equal(last_submit()->steps, 4);
+}
+
+/* Also where nothing new comes: the last frame is done again with the new handle. */
+static void another_handle_shows_while_paused(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_submit(1)->steps, 2);
+}
+
+/* Feeds frames until the handle is another one for the budget's sake, or no longer, with so many steps or fewer. */
+static struct loop_status feed_until_governed(struct rig *rig, int *serial, bool governed, int steps) {
+  struct loop_status status = {0};
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    const struct mail *mail;
+    loop_get_status(rig->loop, &status);
+    if (status.governed == governed && status.prepared.shape.steps <= steps)
+      return status;
+    put_frame(rig, (*serial)++);
+    mailbox_take(&rig->out, &mail, 10);
+  }
+  fail_msg("never %s", governed ? "governed" : "as wished for");
+  return status;
+}
+
+/* Fewer steps than wished for keep the budget; the wish stays, is shown beside it, and comes back with the room. */
+static void budget_is_kept(void **state) {
+  (void)state;
+  struct rig rig = {.budget_ms = 50};
+  struct settings settings = {0};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.step_ms = 10}, true);
+  set_number(rig.loop, PARAMETER_STEPS, 8);
+  struct loop_status status = feed_until_governed(&rig, &serial, true, 7);
+  assert_int_equal(status.wish.steps, 8);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_int_equal(settings.values.steps, 8);
+  set_number(rig.loop, PARAMETER_STEPS, 1);
+  status = feed_until_governed(&rig, &serial, false, 1);
+  assert_int_equal(status.wish.steps, 1);
+  rig_finish(&rig, 0);
+}
+
+/* A spare handle that finds no room is done without, and no wish of the user's is taken back for it. */
+static void budget_without_room(void **state) {
+  (void)state;
+  struct rig rig = {.budget_ms = 50};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.step_ms = 10, .refuse_steps = 4}, true);
+  set_number(rig.loop, PARAMETER_STEPS, 8);
+  struct loop_status status = feed_until_governed(&rig, &serial, true, 3);
+  assert_int_equal(status.refused.steps, 0);
+  assert_int_equal(status.wish.steps, 8);
+  for (int i = 0; i < PATIENCE_MS && !rig.warnings; i++) {
+    const struct mail *mail;
+    put_frame(&rig, serial++);
+    mailbox_take(&rig.out, &mail, 10);
+  }
+  assert_string_equal(rig.warned, "for the budget: 4 steps do not fit");
+  rig_finish(&rig, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(controls_come_and_go),
+      cmocka_unit_test(samplers_change_beside_frames),
+      cmocka_unit_test(long_prompts_are_prepared_for),
+      cmocka_unit_test(size_changes_beside_frames),
+      cmocka_unit_test(picture_goes_on_while_preparing),
+      cmocka_unit_test(guidance_modes_change_beside_frames),
+      cmocka_unit_test(stream_batch_is_drained),
+      cmocka_unit_test(wishes_overtake_a_preparation),
+      cmocka_unit_test(another_handle_shows_while_paused),
+      cmocka_unit_test(budget_is_kept),
+      cmocka_unit_test(budget_without_room),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/* The reader thread, with a fake source: pace, pauses, sources that end, break, are lost or change. */
+#include "cmocka_all.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "app/source/reader.h"
+#include "unet/base/platform.h"
+#include "tests/fake_source.h"
+#include "tests/loop_rig.h"
+
+/* A reader and its mailbox. */
+struct reading {
+  struct mailbox mailbox;
+  struct source_options options;
+  struct reader *reader;
+};
+
+static void reading_start(struct reading *reading, const struct fake_source_script *script) {
+  memset(reading, 0, sizeof *reading);
+  fake_source_begin(script);
+  mailbox_init(&reading->mailbox);
+  struct source *source = NULL;
+  assert_int_equal(source_open(&source, "fake", &reading->options, NULL), 0);
+  assert_int_equal(reader_start(&reading->reader, &source, "fake", &reading->options, &reading->mailbox, NULL), 0);
+  assert_null(source);
+}
+
+static void reading_finish(struct reading *reading, int expected, struct error *err) {
+  assert_int_equal(reader_stop(&reading->reader, err), expected);
+  assert_null(reading->reader);
+  assert_int_equal(fake_source_open_now(), 0);
+  mailbox_free(&reading->mailbox);
+}
+
+/* A file comes at its own pace, to the last frame, whose end closes the mailbox. */
+static void file_is_paced(void **state) {
+  (void)state;
+  struct reading reading;
+  int64_t before = platform_now_ns();
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 12});
+  const struct mail *mail = NULL;
+  int count = 0;
+  uint64_t last = 0;
+  for (int got; (got = mailbox_take(&reading.mailbox, &mail, PATIENCE_MS)) == 1; count++) {
+    assert_true(platform_now_ns() - before >= (int64_t)mail->frame.serial * 10000000);
+    assert_true(platform_now_ns() - mail->frame.captured_ns >= 0);
+    last = mail->frame.serial;
+  }
+  assert_int_equal(last, 11);
+  assert_int_equal(count + mailbox_count(&reading.mailbox).dropped, 12);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* A clip that starts again goes on at its pace, neither at once nor never. */
+static void looped_file_keeps_its_pace(void **state) {
+  (void)state;
+  struct reading reading;
+  int64_t before = platform_now_ns();
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 15, .jump_at = 5});
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_true(platform_now_ns() - before >= 14 * 10000000);
+  assert_int_equal(mailbox_count(&reading.mailbox).put, 15);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void broken_file_says_why(void **state) {
+  (void)state;
+  struct reading reading;
+  struct error err = {0};
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 3, .ends_in_error = true});
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  reading_finish(&reading, -1, &err);
+  assert_int_equal(err.status, STATUS_INPUT);
+  assert_non_null(strstr(err.message, "breaks as told"));
+}
+
+static void wait_for_frames(const struct reading *reading, long frames) {
+  struct reader_status status = {0};
+  for (int i = 0; i < PATIENCE_MS && status.frames < frames; i++) {
+    usleep(1000);
+    reader_get_status(reading->reader, &status);
+  }
+  assert_true(status.frames >= frames);
+}
+
+/* A camera that goes away is opened again until it is back; meanwhile the status says so. */
+static void lost_camera_comes_back(void **state, bool in_error) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status = {0};
+  reading_start(&reading, &(struct fake_source_script){
+                              .realtime = true, .frame_ms = 2, .frames = 4, .ends_in_error = in_error, .refusals = 1});
+  for (int i = 0; i < PATIENCE_MS && !status.lost; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_true(status.lost);
+  assert_true(strlen(status.reason) > 0);
+  assert_int_equal(status.frames % 4, 0);
+  wait_for_frames(&reading, status.frames + 1);
+  assert_true(fake_source_openings() >= 2);
+  assert_true(fake_source_attempts() >= 3);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void camera_that_ends(void **state) {
+  lost_camera_comes_back(state, false);
+}
+
+static void camera_that_fails(void **state) {
+  lost_camera_comes_back(state, true);
+}
+
+/* Stopping does not wait for the pause before the next try. */
+static void stop_while_lost(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status = {0};
+  reading_start(&reading, &(struct fake_source_script){.realtime = true, .frame_ms = 1, .frames = 1, .refusals = 1000});
+  for (int i = 0; i < PATIENCE_MS && !status.lost; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_true(status.lost);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* Pauses, and sees that nothing more comes but the frame that was on its way. Returns the frames so far. */
+static long pause_reading(const struct reading *reading) {
+  struct reader_status before, after;
+  reader_pause(reading->reader, true);
+  reader_get_status(reading->reader, &before);
+  usleep(90000);
+  reader_get_status(reading->reader, &after);
+  assert_in_range(after.frames, before.frames, before.frames + 1);
+  return after.frames;
+}
+
+/* Paused, a file stands still and goes on where it was; a camera's frames are thrown away. */
+static void paused_file_waits(void **state) {
+  (void)state;
+  struct reading reading;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 60});
+  wait_for_frames(&reading, 3);
+  pause_reading(&reading);
+  reader_pause(reading.reader, false);
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_int_equal(mailbox_count(&reading.mailbox).put, 60);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void paused_camera_runs_on(void **state) {
+  (void)state;
+  struct reading reading;
+  reading_start(&reading, &(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 100000});
+  wait_for_frames(&reading, 3);
+  long paused = pause_reading(&reading);
+  reader_pause(reading.reader, false);
+  wait_for_frames(&reading, paused + 2);
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void wait_for_status(const struct reading *reading, struct reader_status *status,
+                            bool (*wanted)(const struct reader_status *)) {
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    reader_get_status(reading->reader, status);
+    if (wanted(status))
+      return;
+    usleep(1000);
+  }
+  fail_msg("it did not come to that: %ld frames, %s", status->frames, status->reason);
+}
+
+static bool is_opened(const struct reader_status *status) {
+  return status->opened;
+}
+
+static bool is_lost(const struct reader_status *status) {
+  return status->lost;
+}
+
+static bool stands(const struct reader_status *status) {
+  return status->stands;
+}
+
+static bool has_second(const struct reader_status *status) {
+  return status->sources == 2;
+}
+
+static void reading_start_late(struct reading *reading, const char *spec, const struct fake_source_script *script) {
+  struct source *none = NULL;
+  memset(reading, 0, sizeof *reading);
+  fake_source_begin(script);
+  mailbox_init(&reading->mailbox);
+  assert_int_equal(reader_start(&reading->reader, &none, spec, &reading->options, &reading->mailbox, NULL), 0);
+}
+
+/* What sends nothing yet is tried until it does, says so meanwhile, and can be left. */
+static void sender_comes_late(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  struct source_info info;
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.frame_ms = 1, .frames = 3, .late = true});
+  wait_for_status(&reading, &status, is_lost);
+  assert_false(status.opened);
+  assert_non_null(strstr(status.reason, "not there yet"));
+  assert_false(reader_get_info(reading.reader, &info));
+  fake_source_come();
+  wait_for_status(&reading, &status, is_opened);
+  assert_true(reader_get_info(reading.reader, &info));
+  assert_string_equal(info.description, "fake");
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  reader_get_status(reading.reader, &status);
+  assert_int_equal(status.frames, 3);
+  assert_false(status.lost);
+  reading_finish(&reading, 0, NULL);
+
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.late = true});
+  wait_for_status(&reading, &status, is_lost);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void mistaken_name_ends_it(void **state) {
+  (void)state;
+  struct reading reading;
+  struct error err = {0};
+  const struct mail *mail;
+  reading_start_late(&reading, "missing", &(struct fake_source_script){0});
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), -1);
+  assert_int_equal(fake_source_attempts(), 1);
+  reading_finish(&reading, -1, &err);
+  assert_non_null(strstr(err.message, "nowhere"));
+}
+
+static void switch_to_other(struct reading *reading, enum reader_when when) {
+  struct source *other = NULL;
+  assert_int_equal(source_open(&other, "other", &reading->options, NULL), 0);
+  assert_int_equal(reader_switch(reading->reader, &other, "other", &reading->options, when, NULL), 0);
+  assert_null(other);
+}
+
+/* Serials go on rising. */
+static int first_byte_of_next(struct reading *reading, int64_t *serial) {
+  const struct mail *mail;
+  int got = mailbox_take(&reading->mailbox, &mail, PATIENCE_MS);
+  if (got != 1)
+    return -1;
+  assert_true((int64_t)mail->frame.serial > *serial);
+  *serial = (int64_t)mail->frame.serial;
+  return mail->frame.plane[0][0];
+}
+
+static void switched_at_once(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  int64_t serial = -1;
+  int byte, frames = 0;
+  /* A camera, a file between two frames that lie far apart, and one that is paused. */
+  for (int kind = 0; kind < 3; kind++) {
+    reading_start(&reading,
+                  &(struct fake_source_script){
+                      .realtime = kind == 0, .frame_ms = kind == 1 ? 5000 : 10, .frames = 90, .gated = kind == 2});
+    fake_source_let_read(1);
+    wait_for_frames(&reading, 1);
+    reader_pause(reading.reader, kind == 2);
+    fake_source_let_read(90);
+    switch_to_other(&reading, READER_NOW);
+    wait_for_status(&reading, &status, has_second);
+    reader_pause(reading.reader, false);
+    serial = -1;
+    while ((byte = first_byte_of_next(&reading, &serial)) < 100)
+      frames++;
+    assert_in_range(byte, 100, 190);
+    assert_int_equal(fake_source_open_now(), 1);
+    reading_finish(&reading, 0, NULL);
+  }
+  assert_in_range(frames, 0, 3 * 90);
+}
+
+static void switched_at_the_end(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  int64_t serial = -1;
+  int byte, last = -1;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 8, .gated = true});
+  switch_to_other(&reading, READER_AT_END);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.next);
+  fake_source_let_read(8);
+  while ((byte = first_byte_of_next(&reading, &serial)) >= 0)
+    last = byte;
+  assert_int_equal(last, 107);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.frames == 16 && status.sources == 2 && !status.next);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* A list that goes on keeps the last picture of a file that ends, or breaks, until the next one comes. */
+static void end_waits_for_the_next(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  for (int in_error = 0; in_error < 2; in_error++) {
+    reading_start(&reading,
+                  &(struct fake_source_script){.frame_ms = 1, .frames = 8, .ends_in_error = in_error, .gated = true});
+    reader_go_on(reading.reader, true);
+    fake_source_let_read(8);
+    wait_for_status(&reading, &status, stands);
+    assert_int_equal(status.frames, 8);
+    switch_to_other(&reading, READER_AT_END);
+    wait_for_status(&reading, &status, has_second);
+    wait_for_status(&reading, &status, stands);
+    assert_int_equal(status.frames, 16);
+    reading_finish(&reading, 0, NULL);
+  }
+}
+
+/* The next one cannot be opened: what there is goes on. */
+static void switched_to_a_missing_one(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  struct source *none = NULL;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8, .gated = true});
+  reader_go_on(reading.reader, true);
+  fake_source_let_read(8);
+  assert_int_equal(reader_switch(reading.reader, &none, "missing", &reading.options, READER_AT_END, NULL), 0);
+  wait_for_status(&reading, &status, has_second);
+  wait_for_status(&reading, &status, stands);
+  assert_int_equal(status.frames, 8);
+  switch_to_other(&reading, READER_NOW);
+  for (int i = 0; i < PATIENCE_MS && status.frames < 16; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_int_equal(status.sources, 3);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* One picture stays: it is no end. */
+static void still_picture_stays(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  const struct mail *mail;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 1});
+  wait_for_status(&reading, &status, stands);
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, 20), 0);
+  reading_finish(&reading, 0, NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(file_is_paced),          cmocka_unit_test(looped_file_keeps_its_pace),
+      cmocka_unit_test(broken_file_says_why),   cmocka_unit_test(camera_that_ends),
+      cmocka_unit_test(camera_that_fails),      cmocka_unit_test(stop_while_lost),
+      cmocka_unit_test(paused_file_waits),      cmocka_unit_test(paused_camera_runs_on),
+      cmocka_unit_test(sender_comes_late),      cmocka_unit_test(mistaken_name_ends_it),
+      cmocka_unit_test(switched_at_once),       cmocka_unit_test(switched_at_the_end),
+      cmocka_unit_test(end_waits_for_the_next), cmocka_unit_test(switched_to_a_missing_one),
+      cmocka_unit_test(still_picture_stays),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
