@@ -1,0 +1,77 @@
+/* A model on a device, from its files: what the parts of gpu_frame share. What fails ends the program. */
+#ifndef TESTS_GPU_RIG_H
+#define TESTS_GPU_RIG_H
+
+#include <stdio.h>
+
+#include "unet/engine/adapters.h"
+#include "unet/model/depth.h"
+#include "unet/model/plans.h"
+
+enum { SKIPPED = 77 };
+
+static const float GUIDANCE = 8.5f;
+
+struct bench {
+  struct checkpoint *checkpoint;
+  struct resources resources;
+  struct model model;
+  struct device *device;
+  struct plan plan;
+  struct program *program;
+  struct adapters adapters;
+  struct control_network *networks[CONTROLS_MAX];
+  int network_count;
+  struct ip_adapter *ip_adapter; /* NULL: none */
+  bool on_cuda;
+  struct error err;
+};
+
+extern const struct log lines_log; /* to standard error */
+
+void must(struct bench *b, int status);
+
+void open_model(struct bench *b, const char *folder);
+void open_controls(struct bench *b);
+unsigned control_mask(const struct bench *b);
+void set_controls(const struct bench *b, struct run_params *run);
+void open_style(struct bench *b, const char *model);
+void open_device(struct bench *b);
+void close_model(struct bench *b);
+
+/* The prompt of all text encoders, with the same tokens, to keys and values. */
+void run_prompt(struct bench *b, struct run_params *run);
+
+/* The picture as the first style. */
+void run_style(struct bench *b, const char *folder, struct run_params *run);
+
+/* The time projections of the run's steps, for the frame program. */
+void run_times(struct bench *b, const struct frame_shape *shape, const struct run_params *run);
+void *read_file(const char *folder, const char *name, size_t bytes);
+void write_input(struct bench *b, const char *folder, const char *name, struct tensor t);
+void write_output(struct bench *b, const char *folder, const char *name, struct tensor t);
+FILE *open_output(const char *folder, const char *name);
+
+/* --- gpu_networks.c --- */
+
+void run_networks(struct bench *b, const char *folder, const char *adapter);
+void run_picture(struct bench *b, const char *folder, int steps, const char *sampler);
+
+/* --- gpu_frame.c --- */
+
+void print_times(const char *what, double *times, int count);
+
+/* Device planes to device picture: the graph alone, by the device's own clock. */
+void time_device(struct bench *b, double *times, int count);
+
+/* Times each launch of the program by itself, into a file. */
+void write_launches(struct bench *b, const char *path);
+
+/* --- gpu_alone.c --- */
+
+void open_autoencoder(struct bench *b, const char *folder);
+void run_autoencoder(struct bench *b, bool encodes, char **argv);
+void run_depth(struct bench *b, const struct depth *depth, char **argv);
+void run_vision(struct bench *b, char **argv);
+
+#endif
