@@ -31,6 +31,7 @@ from lycoris.modules.lokr import LokrModule
 from lycoris.modules.norms import NormModule
 from safetensors.torch import save_file
 
+import checkpoints
 import models
 
 MODEL = "sd15"
@@ -248,7 +249,7 @@ def main():
     transformers.utils.logging.set_verbosity_error()
     base, tensors, cases = Model(checkpoint), {}, []
     case = models.CASES[MODEL]
-    image = models.picture(case["height"], case["width"], 1)
+    image = checkpoints.picture(case["height"], case["width"], 1)
     with tempfile.TemporaryDirectory() as scratch:
         noise = models.Noise(pathlib.Path(scratch))
         scheduler = lambda: models.make_scheduler(checkpoint, {"sampler": "ddim"})
@@ -288,7 +289,7 @@ def main():
             make_lycoris(folder, name, model, targets, make)
             finish(name, f"{name}.safetensors", model, 1.0)
     tensors["input"] = torch.from_numpy(image).half()
-    models.save_readable(tensors, folder / "golden.safetensors")
+    checkpoints.save_readable(tensors, folder / "golden.safetensors")
     (folder / "golden.json").write_text(json.dumps({"model": MODEL, "run": RUN, "cases": cases}, indent=1) + "\n")
 
 

@@ -21,6 +21,7 @@ import diffusers
 import numpy as np
 import torch
 
+import checkpoints
 import models
 import original
 
@@ -86,7 +87,7 @@ PIPELINES = {
 
 def make_network(config, generator):
     net = diffusers.T2IAdapter(**config) if "channels" in config else diffusers.ControlNetModel(**config)
-    models.randomise(net.eval(), generator)
+    checkpoints.randomise(net.eval(), generator)
     for name, p in net.named_parameters():
         if name.startswith("controlnet_cond_embedding"):  # so that the map shows
             p.data = torch.randn(p.shape, generator=generator) * (0.2 if p.ndim == 1 else 1.6 / p[0].numel() ** 0.5)
@@ -100,7 +101,7 @@ def make_network(config, generator):
 def save_network(net, folder):
     folder.mkdir(parents=True)
     net.save_config(folder)
-    models.save_weights(net, folder, "diffusion_pytorch_model", torch.float16, None, 1)
+    checkpoints.save_weights(net, folder, "diffusion_pytorch_model", torch.float16, None, 1)
 
 
 def load_network(folder):
@@ -145,7 +146,7 @@ def write_original(out):
 def arguments_of(run, image):
     arguments = dict(prompt=run["prompt"], negative_prompt=run.get("negative"), num_inference_steps=run["steps"],
                      guidance_scale=run.get("guidance", 1.0), output_type="np")
-    picture, lists = models.as_tensor(image), len(run["controls"]) > 1
+    picture, lists = checkpoints.as_tensor(image), len(run["controls"]) > 1
     of = lambda field: [c[field] for c in run["controls"]] if lists else run["controls"][0][field]
     if run["kind"] == "adapter":
         grey = json.loads((run["folder"] / run["controls"][0]["network"] / "config.json").read_text())["in_channels"] == 1
@@ -183,12 +184,12 @@ def run_pipeline(root, out, run, image, noise):
 
 @torch.no_grad()
 def make_pictures(root, out, noise):
-    image = models.picture(HEIGHT, WIDTH, SEED)
+    image = checkpoints.picture(HEIGHT, WIDTH, SEED)
     pictures = {run["name"]: run_pipeline(root, out, run, image, noise) for run in RUNS}
     models.check_runs(out.name, pictures)
     tensors = {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     tensors["input"] = torch.from_numpy(image).half()
-    models.save_readable(tensors, out / "golden.safetensors")
+    checkpoints.save_readable(tensors, out / "golden.safetensors")
     models.write_golden(out, {"height": HEIGHT, "width": WIDTH, "runs": RUNS})
 
 

@@ -18,8 +18,10 @@ import diffusers
 import torch
 from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion import rescale_noise_cfg
 
+import checkpoints
 import models
-from models import PROMPTS, Noise
+from checkpoints import PROMPTS
+from models import Noise
 
 HEIGHT = WIDTH = 32
 NEGATIVE = "a cat"
@@ -77,10 +79,10 @@ def generate(parts, scheduler, run, image, noise):
     more, texts = {}, {}
     for which in ("prompt", "negative"):
         _, hidden, pooled = models.encode(parts, run[which])
-        texts[which] = torch.cat(hidden, -1), models.added(pooled, models.sizes_of(HEIGHT, WIDTH))
+        texts[which] = torch.cat(hidden, -1), checkpoints.added(pooled, checkpoints.sizes_of(HEIGHT, WIDTH))
     predict = lambda x, t, which: unet(scheduler.scale_model_input(x, t), t, texts[which][0], **texts[which][1]).sample
-    z = models.scaled_latent(parts["vae"], models.own_latent(parts["vae"], models.in_range(parts["vae"],
-                                                                                           models.as_tensor(image))))
+    own = checkpoints.own_latent(parts["vae"], checkpoints.in_range(parts["vae"], checkpoints.as_tensor(image)))
+    z = checkpoints.scaled_latent(parts["vae"], own)
     scheduler.set_timesteps(run["steps"])
     noise.start(run["seed"])
     timesteps, start = scheduler.timesteps, noise.next(z.shape)
@@ -105,7 +107,7 @@ def generate(parts, scheduler, run, image, noise):
         away = away * (run["delta"] if run["guidance_mode"] != "full" else 1)
         guided = rescale_noise_cfg(away + g * (said - away), said, run["guidance_rescale"])
         x = scheduler.step(guided, t, x, return_dict=False)[0]
-    return (models.decoded(vae, x / vae.config.scaling_factor).clamp(0, 1)[0].permute(1, 2, 0) * 255).round()
+    return (checkpoints.decoded(vae, x / vae.config.scaling_factor).clamp(0, 1)[0].permute(1, 2, 0) * 255).round()
 
 
 def by_pipeline(parts, scheduler, run, noise):
@@ -123,7 +125,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("goldens", type=pathlib.Path)
     goldens = parser.parse_args().goldens
-    image, pictures, parts = models.picture(HEIGHT, WIDTH, 21), {}, {}
+    image, pictures, parts = checkpoints.picture(HEIGHT, WIDTH, 21), {}, {}
     with tempfile.TemporaryDirectory() as scratch:
         noise = Noise(pathlib.Path(scratch))
         for r in RUNS:
@@ -140,7 +142,7 @@ def main():
     out = goldens / "guidance"
     out.mkdir(exist_ok=True)
     tensors = {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
-    models.save_readable(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
+    checkpoints.save_readable(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
     models.write_golden(out, {"runs": RUNS})
 
 

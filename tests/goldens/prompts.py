@@ -18,6 +18,7 @@ import numpy as np
 import torch
 import transformers
 
+import checkpoints
 import models
 from tokenizer import write_vocabulary
 
@@ -180,7 +181,7 @@ def chunk_embeds(parts, chunk_of):
     """What the U-Net attends to for one chunk, and its pooled text; chunk_of gives the chunk as a tokenizer has it."""
     names = [n for n in ("tokenizer", "tokenizer_2") if n in parts]
     whole = [framed(parts[n], chunk_of(parts[n]), parts["text_encoder"].config.max_position_embeddings) for n in names]
-    texts, pooled = models.encode_tokens(parts, [torch.tensor([ids]) for ids, _ in whole])
+    texts, pooled = checkpoints.encode_tokens(parts, [torch.tensor([ids]) for ids, _ in whole])
     return torch.cat([emphasised(t, w) for t, (_, w) in zip(texts, whole)], -1), pooled
 
 
@@ -249,7 +250,7 @@ def make_pictures(name, noise):
     for run in PICTURES[name]:
         run["fp16"] = round(float(decibels(picture_of(parts, index, run, *rest), out[run["name"]])), 1)
     models.check_runs(name, out)
-    models.save_readable({f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in out.items()},
+    checkpoints.save_readable({f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in out.items()},
                          folder / "prompts.safetensors")
 
 

@@ -19,6 +19,7 @@ from PIL import Image
 from safetensors.torch import load_file
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
+import checkpoints
 import models
 
 PATCH = 4
@@ -46,7 +47,7 @@ SEED = 9
 
 
 def pictures():
-    return [models.picture(48, 64, 3), models.picture(70, 40, 4)]
+    return [checkpoints.picture(48, 64, 3), checkpoints.picture(70, 40, 4)]
 
 
 def processor(size):
@@ -56,14 +57,14 @@ def processor(size):
 def make_encoder(folder, sizes, generator):
     config = transformers.CLIPVisionConfig(num_attention_heads=1, image_size=SIZE, patch_size=PATCH, hidden_act="gelu", **sizes)
     encoder = transformers.CLIPVisionModelWithProjection(config).eval()
-    models.randomise(encoder, generator)
+    checkpoints.randomise(encoder, generator)
     embeddings = encoder.vision_model.embeddings
     embeddings.class_embedding.data = torch.randn(embeddings.class_embedding.shape, generator=generator)
     state = {k: v.half().contiguous() for k, v in encoder.state_dict().items() if "position_ids" not in k}
     folder.mkdir(parents=True)
     encoder.config.architectures = ["CLIPVisionModelWithProjection"]
     encoder.config.save_pretrained(folder)
-    models.save_readable(state, folder / "model.safetensors")
+    checkpoints.save_readable(state, folder / "model.safetensors")
 
 
 def attentions(unet):
@@ -111,7 +112,7 @@ def make_adapter(path, unet, encoder, kind, generator):
     for i, width in enumerate(attentions(unet)):
         for way, gain in (("k", 1), ("v", 128 if "ssd" in path.name else 16)):  # large, because the models' attention says little
             state[f"ip_adapter.{2 * i + 1}.to_{way}_ip.weight"] = gain * torch.randn(width, text, generator=generator) / text**0.5
-    models.save_readable({k: v.half().contiguous() for k, v in state.items()}, path)
+    checkpoints.save_readable({k: v.half().contiguous() for k, v in state.items()}, path)
 
 
 def pipeline(root, run, encoder):
@@ -140,7 +141,7 @@ def pipeline(root, run, encoder):
 def picture_of(root, run, encoders, noise):
     pipe, golden = pipeline(root, run, encoders[ADAPTERS[run["adapter"]][1]])
     noise.start(SEED)
-    out = pipe(prompt=models.PROMPTS[1], negative_prompt=run.get("negative"), num_inference_steps=run["steps"],
+    out = pipe(prompt=checkpoints.PROMPTS[1], negative_prompt=run.get("negative"), num_inference_steps=run["steps"],
                guidance_scale=run.get("guidance", 1.0), height=golden["height"], width=golden["width"],
                ip_adapter_image=[Image.fromarray(pictures()[i]) for i in run["pictures"]], output_type="np")
     return np.rint(out.images[0] * 255).astype(np.uint8)
@@ -191,9 +192,9 @@ def main():
         print(f"  {name}: std {image.std():.0f}, {near:.0f} dB from the picture without")
         assert image.std() > 10 and near < 50, f"{name} proves too little"
     tensors |= {f"run.{k}": torch.from_numpy(v).half() for k, v in shown.items()}
-    models.save_readable({k: v.contiguous() for k, v in tensors.items()}, folder / "golden.safetensors")
+    checkpoints.save_readable({k: v.contiguous() for k, v in tensors.items()}, folder / "golden.safetensors")
     runs = [{k: v for k, v in r.items() if k != "only"} | {"model": ADAPTERS[r["adapter"]][0], "encoder": ADAPTERS[r["adapter"]][1], "seed": SEED} for r in RUNS]
-    (folder / "golden.json").write_text(json.dumps({"prompt": models.PROMPTS[1], "size": SIZE, "runs": runs}, indent=1) + "\n")
+    (folder / "golden.json").write_text(json.dumps({"prompt": checkpoints.PROMPTS[1], "size": SIZE, "runs": runs}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
