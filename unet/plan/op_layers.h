@@ -1,0 +1,151 @@
+/* The ops of networks' layers (op.h). */
+#ifndef UNET_PLAN_OP_LAYERS_H
+#define UNET_PLAN_OP_LAYERS_H
+
+#include "unet/base/controls.h"
+#include "unet/plan/operands.h"
+
+/* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding, after the prologue.
+ * Output size: (up * h + 2 pad - k) / stride + 1, and with pad_end_only (the KL autoencoder's downsampling: one zero
+ * row and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1.
+ *   x2        concatenated after x along c; same n, h, w
+ *   weight    [c_out, k, k, c_in]; k is 1 or 3
+ *   bias      [c_out]
+ *   time      [1 or n, 1, 1, c_out]: added to every pixel of all pictures, or of each; in the second case act is none
+ *   residual  shape of y */
+#define OPERANDS_CONV(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
+  T(weight, OPERAND_READ | OPERAND_MATRIX)                                                                             \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  P(prologue)                                                                                                          \
+  T(time, OPERAND_READ | OPERAND_VECTOR | OPERAND_VIEW | OPERAND_OPTIONAL)                                             \
+  T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \
+  T(y, OPERAND_WRITE)
+struct op_conv {
+  OPERANDS(CONV)
+  bool upsample; /* nearest 2x, between prologue and convolution */
+  int stride;    /* 1 or 2 */
+  int pad;
+  bool pad_end_only;
+  enum activation act;
+};
+
+/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. Note: the residual comes after act.
+ *   x2        concatenated after x along c
+ *   weight    [N, 1, 1, K]
+ *   bias      [N]
+ *   residual  shape of y
+ *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (time projections) that the result goes to */
+#define OPERANDS_LINEAR(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
+  T(weight, OPERAND_READ | OPERAND_MATRIX)                                                                             \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  P(prologue)                                                                                                          \
+  T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \
+  T(y, OPERAND_WRITE)
+struct op_linear {
+  OPERANDS(LINEAR)
+  enum activation act;
+};
+
+/* y += g * (x W^T + bias), over rows of channels, in place: what a control network adds to a U-Net's tensor. g is of
+ * each picture of y: run.control[control].gain[step + i] for all of latent i's rows; with run.control[control].guess,
+ * times 10^(-1 + index / (count - 1)) for the latent's first row and times 0 for its others. x       [n, h, w, c];
+ * without a weight, one may be for all n weight  [c_out, 1, 1, c]; without it x alone is multiplied by g bias [c_out]
+ *   y       [n, h, w, c_out]: a temporary or a state */
+#define OPERANDS_INJECT(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(weight, OPERAND_READ | OPERAND_MATRIX | OPERAND_OPTIONAL)                                                          \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  T(y, OPERAND_READ | OPERAND_WRITE)
+struct op_inject {
+  OPERANDS(INJECT)
+  int control, step; /* step as OP_TIME_ROW's */
+  int index, count;  /* which of the control's injections in a call of the network */
+  int rows, first;   /* pictures of each latent, of the first one; 0: y.n, and as many as of each */
+};
+/* What guessing multiplies g by. */
+float inject_guess(const struct op_inject *op);
+
+/* y = prologue(x), for a norm that no other op can carry. */
+#define OPERANDS_NORM(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  P(prologue)                                                                                                          \
+  T(y, OPERAND_WRITE)
+struct op_norm {
+  OPERANDS(NORM)
+};
+
+/* y = scale * x + bias, value by value.
+ *   x  may be some of a tensor's pictures
+ *   y  precise where asked for */
+#define OPERANDS_AFFINE(T, P)                                                                                          \
+  T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(y, OPERAND_WRITE)
+struct op_affine {
+  OPERANDS(AFFINE)
+  float scale, bias;
+  bool precise;
+};
+
+/* Of each block of size x size pixels of x one pixel: its pixels beside each other, channel (c size + row) size +
+ * column of what is channel c of x, or with mean what they are on average. x  [n, size h, size w, c] y  [n, h, w, c
+ * size^2], or with mean [n, h, w, c] */
+#define OPERANDS_BLOCKS(T, P)                                                                                          \
+  T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(y, OPERAND_WRITE)
+struct op_blocks {
+  OPERANDS(BLOCKS)
+  int size;
+  bool mean;
+};
+
+/* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
+ * FP32 accumulation and softmax everywhere.
+ *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 serve all n
+ *   y        [n, h, w, q.c] */
+#define OPERANDS_ATTENTION(T, P)                                                                                       \
+  T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(k, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(v, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(y, OPERAND_WRITE)
+struct op_attention {
+  OPERANDS(ATTENTION)
+  int heads;   /* head_dim = q.c / heads */
+  float scale; /* usually 1 / sqrt(head_dim) */
+  bool causal; /* row i sees columns 0..i */
+};
+
+/* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head,
+ * where k and v are those of a style picture: each has a softmax of its own. The first row of a latent sees those in
+ * slot run.style[s].slot, its other rows, which guidance leads away from, those in the last slot: of no picture. In
+ * place. Styles that count 0 are not read. k, v  [slots, 1, tokens, c], slices of one state y     [n, h, w, q.c] */
+#define OPERANDS_STYLE(T, P)                                                                                           \
+  T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(k, OPERAND_READ | OPERAND_VIEW | OPERAND_STATE)                                                                    \
+  T(v, OPERAND_READ | OPERAND_VIEW | OPERAND_STATE)                                                                    \
+  T(y, OPERAND_READ | OPERAND_WRITE)
+struct op_style {
+  OPERANDS(STYLE)
+  int heads;
+  float scale;
+  enum style_part part;
+  int rows, first; /* of each latent, of the first one; 0: n, and as many as of each */
+};
+
+/* y = the tokens of x, then those of x2, + position, token by token.
+ *   x, x2     [1, 1, tokens, c], also weights
+ *   position  [tokens of both, 1, 1, c]
+ *   y         [1, 1, tokens of both, c] */
+#define OPERANDS_JOIN(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ)                                                                                                  \
+  T(position, OPERAND_READ | OPERAND_MATRIX | OPERAND_OPTIONAL)                                                        \
+  T(y, OPERAND_WRITE)
+struct op_join {
+  OPERANDS(JOIN)
+};
+
+#endif
