@@ -1,27 +1,10 @@
 #include "app/options/options_table.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "app/control/settings.h"
-#include "app/options/seconds.h"
+#include "app/options/option_values.h"
 #include "app/options/spelling.h"
 #include "app/platform/app_platform.h"
-
-PRINTF_LIKE(2, 3) static int usage(struct error *err, const char *format, ...);
-
-static int usage(struct error *err, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return error_set(err, STATUS_USAGE, "%s", text);
-}
 
 /* What similar programs call it. */
 static const struct {
@@ -85,13 +68,14 @@ static int unknown_command(const char *name, struct error *err) {
   char word[120];
   if (looks_like_source(name)) {
     const char *source = quote(name, word, sizeof word);
-    return usage(err, "'%.60s' is no command: reverie live %s shows it, reverie render %s OUT writes it to a file",
-                 name, source, source);
+    return usage_error(err,
+                       "'%.60s' is no command: reverie live %s shows it, reverie render %s OUT writes it to a file",
+                       name, source, source);
   }
   for (int i = 0; i < command_count; i++)
     if (spelling_distance(name, command_table[i].name) <= 2)
-      return usage(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
-  return usage(
+      return usage_error(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
+  return usage_error(
       err, "unknown command '%.60s': the commands are live, render, bench, info and fetch (see reverie --help)", name);
 }
 
@@ -113,366 +97,6 @@ static bool takes_value(const struct option *option) {
   return option->metavar || option_choices(option);
 }
 
-static int parse_whole(const struct option *option, const char *text, long long *value, struct error *err) {
-  char *end;
-  errno = 0;
-  *value = strtoll(text, &end, 10);
-  if (end == text || *end || isspace((unsigned char)*text) || errno || (double)*value < option->min ||
-      (double)*value > option->max)
-    return usage(err, "--%s %.40s: a whole number from %.0f to %.0f is needed", option->name, text, option->min,
-                 option->max);
-  return 0;
-}
-
-static int parse_real(const struct option *option, const char *text, double *value, struct error *err) {
-  char *end;
-  *value = strtod(text, &end);
-  if (end == text || *end || isspace((unsigned char)*text) || !isfinite(*value) || *value < option->min ||
-      *value > option->max)
-    return usage(err, "--%s %.40s: a number from %g to %g is needed", option->name, text, option->min, option->max);
-  return 0;
-}
-
-static int parse_budget(const struct option *option, const char *text, double *value, struct error *err) {
-  if (strcmp(text, "display"))
-    return parse_real(option, text, value, err);
-  *value = BUDGET_DISPLAY;
-  return 0;
-}
-
-static int parse_seconds(const struct option *option, const char *text, double *seconds, struct error *err) {
-  double read;
-  if (!seconds_read(text, &read) || read < option->min || read > option->max)
-    return usage(err, "--%s %.40s: a time from %g to %g s is needed, as in 2, 500ms, 0:02 or 1:02:03.5", option->name,
-                 text, option->min, option->max);
-  *seconds = read;
-  return 0;
-}
-
-static int parse_size(const struct option *option, const char *text, int size[2], struct error *err) {
-  if (parameters_read_size(text, option->min, option->max, &size[0], &size[1]))
-    return 0;
-  return usage(err, "--%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", option->name, text,
-               option->min, option->max);
-}
-
-static int parse_bytes(const struct option *option, const char *text, size_t *bytes, struct error *err) {
-  char *end;
-  double value = strtod(text, &end);
-  static const char units[] = "KMG";
-  const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-  if (unit) {
-    value *= (double)(1ull << (10 * (unit - units + 1)));
-    end++;
-  }
-  if (!isdigit((unsigned char)*text) || *end || !(value >= option->min && value <= option->max))
-    return usage(err, "--%s %.40s: bytes are needed, as in 800M or 2G", option->name, text);
-  *bytes = (size_t)value;
-  return 0;
-}
-
-static int parse_choice(const struct option *option, const char *text, unsigned *choice, struct error *err) {
-  size_t length = strlen(text);
-  const char *at = option->choices;
-  for (unsigned i = 0; length; i++) {
-    size_t size = strcspn(at, "|");
-    if (size == length && !memcmp(at, text, size)) {
-      *choice = i;
-      return 0;
-    }
-    if (!at[size])
-      break;
-    at += size + 1;
-  }
-  return usage(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
-}
-
-/* The option has the parameter's name, which begins the message. */
-static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
-                         struct error *err) {
-  struct error why;
-  if (!parameters_parse(&options->values, option->parameter, index, text, &why))
-    return 0;
-  return usage(err, "--%s", why.message);
-}
-
-static int refuse_empty(const struct option *option, const char *text, struct error *err) {
-  return *text ? 0 : usage(err, "--%s: an empty %s makes no sense", option->name, option->metavar);
-}
-
-static int add_choice(const struct option *option, struct options *options, const char *text, struct error *err) {
-  struct parameter_choices *choices = (struct parameter_choices *)((char *)options + option->offset);
-  if (refuse_empty(option, text, err))
-    return -1;
-  if (choices->count == CHOICES_MAX)
-    return usage(err, "--%s: at most %d can be given", option->name, CHOICES_MAX);
-  choices->text[choices->count++] = text;
-  bool begins = choices->count == 1 && option->parameter != PARAMETER_NONE;
-  return begins ? set_parameter(option, options, 0, text, err) : 0;
-}
-
-static int add_prompt(const struct option *option, struct options *options, const char *text, struct error *err) {
-  if (options->prompt_count == SLOT_PRESETS)
-    return usage(err, "--prompt: at most %d can be given", SLOT_PRESETS);
-  return set_parameter(option, options, ++options->prompt_count, text, err);
-}
-
-/* Where the weight begins in FILE:WEIGHT, behind the last colon; NULL: there is none. */
-static const char *find_weight(const char *text, double *weight) {
-  const char *colon = strrchr(text, ':');
-  char *end;
-  if (!colon || !colon[1] || isspace((unsigned char)colon[1]))
-    return NULL;
-  *weight = strtod(colon + 1, &end);
-  return *end ? NULL : colon;
-}
-
-/* One more of a parameter, "FILE" or "FILE:WEIGHT"; weight is the parameter of that. */
-static int add_weighted(const struct option *option, struct options *options, int *count, enum parameter weight_of,
-                        const char *text, struct error *err) {
-  double weight = 1;
-  char file[PARAMETER_TEXT_MAX];
-  const char *colon = find_weight(text, &weight);
-  size_t length = colon ? (size_t)(colon - text) : strlen(text);
-  int most = parameter_instances(option->parameter);
-  if (!length)
-    return usage(err, "--%s %.40s: FILE or FILE:WEIGHT is needed", option->name, text);
-  if (*count == most)
-    return usage(err, "--%s: at most %d can be given", option->name, most);
-  snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
-  int index = ++*count;
-  struct error why;
-  if (colon && parameters_set_number(&options->values, weight_of, index, weight, &why))
-    return usage(err, "--%s", why.message);
-  return set_parameter(option, options, index, length < sizeof file ? file : text, err);
-}
-
-/* The kind of map of so many characters, which may end in @source. */
-static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
-                    struct error *err) {
-  static const char source[] = "@source";
-  size_t tail = sizeof source - 1;
-  bool second = length > tail && !memcmp(text + length - tail, source, tail);
-  size_t word = second ? length - tail : length;
-  enum map_kind kind = map_find(text, word);
-  if (kind == MAP_KINDS)
-    return usage(err, "--%s %.*s: there is no such map: %s", option->name, (int)(length < 40 ? length : 40), text,
-                 &MAP_WORDS[sizeof "none|" - 1]);
-  if (parameters_set_number(&options->values, PARAMETER_CONTROL_SOURCE, index, second, err))
-    return -1;
-  return parameters_set_number(&options->values, PARAMETER_CONTROL, index, kind + 1, err);
-}
-
-static int set_control_model(const struct option *option, struct options *options, int index, const char *text,
-                             struct error *err) {
-  double weight = 1;
-  char *end, file[PARAMETER_TEXT_MAX];
-  struct error why;
-  const char *colon = find_weight(text, &weight);
-  size_t length = colon ? (size_t)(colon - text) : strlen(text);
-  if (!length || (strtod(text, &end), end == text + strlen(text)))
-    return usage(err,
-                 "--%s KIND:%.40s: a model is missing; KIND alone is the map, and a weight stands behind the model, "
-                 "as in canny:MODEL:0.8",
-                 option->name, text);
-  snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
-  if (parameters_set_text(&options->values, PARAMETER_CONTROL_MODEL, index, length < sizeof file ? file : text, &why) ||
-      (colon && parameters_set_number(&options->values, PARAMETER_CONTROL_WEIGHT, index, weight, &why)))
-    return usage(err, "--%s", why.message);
-  return 0;
-}
-
-/* Whatever follows the kind is the model's, colons too, but for a number at the end. */
-static int add_control(const struct option *option, struct options *options, const char *text, struct error *err) {
-  size_t word = strcspn(text, ":");
-  int number = options->control_count + 1;
-  if (number > CONTROLS_MAX)
-    return usage(err, "--%s: at most %d controls can be given", option->name, CONTROLS_MAX);
-  if (set_kind(option, options, number, text, word, err) ||
-      (text[word] && set_control_model(option, options, number, text + word + 1, err)))
-    return -1;
-  options->control_count = number;
-  return option->kind == OPTION_CONTROL_OFF
-             ? parameters_set_number(&options->values, PARAMETER_CONTROL_ON, number, 0, err)
-             : 0;
-}
-
-static void list_values(const struct options *options, char *words, size_t size) {
-  enum parameter list[CONTROL_VALUES_MAX];
-  int count = values_of_control(&options->values, options->control_count, list);
-  size_t used = 0;
-  snprintf(words, size, "nothing, without a model");
-  for (int i = 0; i < count && used < size; i++)
-    used += (size_t)snprintf(words + used, size - used, "%s%s", i ? ", " : "",
-                             strrchr(parameter_row(list[i])->name, '.') + 1);
-}
-
-/* One "NAME=NUMBER" of so many characters. */
-static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
-  char part[80], words[120], *end;
-  enum parameter list[CONTROL_VALUES_MAX];
-  struct error why;
-  int index = options->control_count, count = values_of_control(&options->values, index, list);
-  snprintf(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
-  char *equals = strchr(part, '=');
-  if (equals)
-    *equals++ = 0;
-  for (int i = 0; equals && i < count; i++)
-    if (!strcmp(part, strrchr(parameter_row(list[i])->name, '.') + 1)) {
-      double number = strtod(equals, &end);
-      if (end == equals || *end || isspace((unsigned char)*equals))
-        return usage(err, "--control-with %s=%s: a number is needed", part, equals);
-      return parameters_set_number(&options->values, list[i], index, number, &why)
-                 ? usage(err, "--control-with %s=%s: %s", part, equals, why.message)
-                 : 0;
-    }
-  list_values(options, words, sizeof words);
-  return usage(err, "--control-with %s: of %s there may be said: %s", part,
-               map_word((enum map_kind)(options->values.control[index - 1] - 1)), words);
-}
-
-static int parse_control_values(struct options *options, const char *text, struct error *err) {
-  const char *end;
-  if (!options->control_count)
-    return usage(err, "--control-with %.40s: it follows the --control that it is of", text);
-  do {
-    end = text + strcspn(text, ",");
-    if (set_control_value(options, text, (size_t)(end - text), err))
-      return -1;
-    text = end + 1;
-  } while (*end);
-  return 0;
-}
-
-static int set_all(const struct option *option, struct options *options, const char *text, struct error *err) {
-  for (int i = 1; i <= parameter_instances(option->parameter); i++) {
-    struct error why;
-    if (parameters_parse(&options->values, option->parameter, i, text, &why))
-      return usage(err, "--%s %.40s: one of %s is needed", option->name, text, option_choices(option));
-  }
-  return 0;
-}
-
-/* One prompt of a blend, "N" or "N:WEIGHT" of so many characters. */
-static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
-                     struct error *err) {
-  char part[40], *end = part;
-  struct error why;
-  snprintf(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
-  long index = isdigit((unsigned char)*part) ? strtol(part, &end, 10) : 0;
-  if (index < 1 || index > SLOT_PRESETS || (*end && (*end != ':' || !end[1])))
-    return usage(err, "--blend %s: the number of a prompt, from 1 to %d, and its weight are needed, as in 1:0.7,3:0.3",
-                 part, SLOT_PRESETS);
-  if (parameters_parse(&options->values, option->parameter, (int)index, *end ? end + 1 : "1", &why))
-    return usage(err, "--%s", why.message);
-  return 0;
-}
-
-static int parse_blend(const struct option *option, struct options *options, const char *text, struct error *err) {
-  for (int i = 1; i <= SLOT_PRESETS; i++)
-    parameters_set_number(&options->values, option->parameter, i, 0, err);
-  const char *end;
-  do {
-    end = text + strcspn(text, ",");
-    if (add_share(option, options, text, (size_t)(end - text), err))
-      return -1;
-    text = end + 1;
-  } while (*end);
-  return 0;
-}
-
-/* Generate's value is checked here and not stored as a number: the request carries its name. The names of models are
- * what completions ask for. */
-static int request_generate(const struct option *option, struct options_request *request, const char *text,
-                            struct error *err) {
-  unsigned choice;
-  request->action = strcmp(text, "models") ? ACTION_GENERATE : ACTION_NAMES;
-  request->generate = text;
-  return parse_choice(option, text, &choice, err);
-}
-
-static int apply(const struct option *option, struct options *options, struct options_request *request,
-                 const char *text, struct error *err) {
-  void *field = (char *)options + option->offset;
-  long long whole = 0;
-  switch (option->kind) {
-  case OPTION_FLAG:
-    *(bool *)field = true;
-    return 0;
-  case OPTION_TEXT:
-    if (refuse_empty(option, text, err))
-      return -1;
-    *(const char **)field = text;
-    return 0;
-  case OPTION_PARAMETER:
-    if (parameter_row(option->parameter)->type == TYPE_TEXT && option->parameter != PARAMETER_NEGATIVE &&
-        refuse_empty(option, text, err))
-      return -1;
-    return set_parameter(option, options, 0, text, err);
-  case OPTION_SEVERAL:
-  case OPTION_TEXTS:
-    return add_choice(option, options, text, err);
-  case OPTION_PROMPT:
-    return add_prompt(option, options, text, err);
-  case OPTION_LORA:
-    return add_weighted(option, options, &options->lora_count, PARAMETER_LORA_WEIGHT, text, err);
-  case OPTION_CONTROL:
-  case OPTION_CONTROL_OFF:
-    return add_control(option, options, text, err);
-  case OPTION_CONTROL_WITH:
-    return parse_control_values(options, text, err);
-  case OPTION_STYLE:
-    return add_weighted(option, options, &options->style_count, PARAMETER_STYLE_WEIGHT, text, err);
-  case OPTION_LAYERS:
-    return set_all(option, options, text, err);
-  case OPTION_BLEND:
-    return parse_blend(option, options, text, err);
-  case OPTION_ON:
-  case OPTION_OFF:
-    return parameters_set_number(&options->values, option->parameter, 0, option->kind == OPTION_ON, err);
-  case OPTION_INT:
-    if (parse_whole(option, text, &whole, err))
-      return -1;
-    *(int *)field = (int)whole;
-    return 0;
-  case OPTION_LONG:
-    if (parse_whole(option, text, &whole, err))
-      return -1;
-    *(long *)field = (long)whole;
-    return 0;
-  case OPTION_REAL:
-    return parse_real(option, text, field, err);
-  case OPTION_BUDGET:
-    return parse_budget(option, text, field, err);
-  case OPTION_SECONDS:
-    return parse_seconds(option, text, field, err);
-  case OPTION_SIZE:
-    return parse_size(option, text, field, err);
-  case OPTION_BYTES:
-    return parse_bytes(option, text, field, err);
-  case OPTION_CHOICE:
-    return parse_choice(option, text, field, err);
-  case OPTION_VERBOSE:
-    options->verbose += options->verbose < 2;
-    return 0;
-  case OPTION_QUIET:
-    options->verbose = -1;
-    return 0;
-  case OPTION_HELP:
-    request->action = ACTION_HELP;
-    return 0;
-  case OPTION_VERSION:
-    request->action = ACTION_VERSION;
-    return 0;
-  case OPTION_LIST_DEVICES:
-    request->action = ACTION_DEVICES;
-    return 0;
-  case OPTION_GENERATE:
-    return request_generate(option, request, text, err);
-  }
-  return -1;
-}
-
 struct parser {
   struct options *options;
   struct options_request *request;
@@ -492,14 +116,14 @@ static int parse_value(struct parser *parser, const struct option *option, const
   }
   if (takes_value(option) && !text) {
     if (parser->next == parser->argc)
-      return usage(err, "--%s needs a value: %s", option->name,
-                   option_choices(option) ? option_choices(option) : option->metavar);
+      return usage_error(err, "--%s needs a value: %s", option->name,
+                         option_choices(option) ? option_choices(option) : option->metavar);
     text = parser->argv[parser->next++];
   }
   if (!takes_value(option) && attached)
-    return usage(err, "--%s takes no value", option->name);
+    return usage_error(err, "--%s takes no value", option->name);
   parser->seen[option - option_table] = true;
-  return apply(option, parser->options, parser->request, text, err);
+  return option_apply(option, parser->options, parser->request, text, err);
 }
 
 static int parse_long(struct parser *parser, const char *argument, struct error *err) {
@@ -512,8 +136,8 @@ static int parse_long(struct parser *parser, const char *argument, struct error 
   snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
   const struct option *nearest = nearest_option(word, ~0u);
   if (nearest)
-    return usage(err, "unknown option --%s: did you mean --%s?", word, nearest->name);
-  return usage(err, "unknown option --%s (see reverie --help)", word);
+    return usage_error(err, "unknown option --%s: did you mean --%s?", word, nearest->name);
+  return usage_error(err, "unknown option --%s (see reverie --help)", word);
 }
 
 /* "-yq" is -y -q; "-s0.5" and "-s 0.5" are the same. */
@@ -521,7 +145,7 @@ static int parse_letters(struct parser *parser, const char *argument, struct err
   for (const char *letter = argument + 1; *letter; letter++) {
     const struct option *option = find_letter(*letter);
     if (!option)
-      return usage(err, "unknown option -%c in '%.40s' (see reverie --help)", *letter, argument);
+      return usage_error(err, "unknown option -%c in '%.40s' (see reverie --help)", *letter, argument);
     if (takes_value(option))
       return parse_value(parser, option, letter[1] ? letter + 1 : NULL, err);
     if (parse_value(parser, option, NULL, err))
@@ -543,7 +167,7 @@ static int parse_positional(struct parser *parser, const char *text, struct erro
     return 0;
   }
   if (parser->positionals == 1 + FILES_MAX)
-    return usage(err, "'%.60s': too many arguments", text);
+    return usage_error(err, "'%.60s': too many arguments", text);
   parser->positional[parser->positionals++] = text;
   return 0;
 }
@@ -576,8 +200,8 @@ static int check_belongs(const struct parser *parser, const struct command_text 
       continue;
     for (int j = 0; j < command_count; j++)
       if (option->commands & 1u << command_table[j].command)
-        return usage(err, "%s has no option --%s; it belongs to %s", command->name, option->name,
-                     command_table[j].name);
+        return usage_error(err, "%s has no option --%s; it belongs to %s", command->name, option->name,
+                           command_table[j].name);
   }
   return 0;
 }
@@ -585,8 +209,8 @@ static int check_belongs(const struct parser *parser, const struct command_text 
 /* Keys step through them, and only live has keys. */
 static int check_choices(const struct options *options, const struct command_text *command, struct error *err) {
   if (command->command != COMMAND_LIVE && (options->models.count > 1 || options->vaes.count > 1))
-    return usage(err, "%s takes one --%s; live steps through several", command->name,
-                 options->models.count > 1 ? "model" : "vae");
+    return usage_error(err, "%s takes one --%s; live steps through several", command->name,
+                       options->models.count > 1 ? "model" : "vae");
   return 0;
 }
 
@@ -595,11 +219,11 @@ static int check_control_source(const struct options *options, enum command comm
   int seeing = 0;
   for (int i = 0; i < options->control_count; i++)
     if (options->values.control_source[i] && !seeing++ && !options->control_source && command != COMMAND_INFO)
-      return usage(err, "--control %s@source: --control-source says which source that is",
-                   map_word((enum map_kind)(options->values.control[i] - 1)));
+      return usage_error(err, "--control %s@source: --control-source says which source that is",
+                         map_word((enum map_kind)(options->values.control[i] - 1)));
   if (options->control_source && !seeing)
-    return usage(err, "--control-source %.200s: no control sees it; --control KIND@source does",
-                 options->control_source);
+    return usage_error(err, "--control-source %.200s: no control sees it; --control KIND@source does",
+                       options->control_source);
   return 0;
 }
 
@@ -608,20 +232,20 @@ static int check_blend(const struct options *options, const struct command_text 
   int count = options->prompt_count ? options->prompt_count : 1;
   for (int i = count + 1; i <= SLOT_PRESETS && command->command != COMMAND_LIVE; i++)
     if (options->values.blend[i - 1] > 0)
-      return usage(err, "--blend %d: there %s %d prompt%s: give another with --prompt", i, count == 1 ? "is" : "are",
-                   count, count == 1 ? "" : "s");
+      return usage_error(err, "--blend %d: there %s %d prompt%s: give another with --prompt", i,
+                         count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
   return 0;
 }
 
 static int check_arguments(struct parser *parser, const struct command_text *command, struct error *err) {
   if (parser->positionals < command->arguments_min)
-    return usage(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
+    return usage_error(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
   if (parser->positionals > command->arguments_max)
-    return usage(err, "%s: too many arguments from '%.60s' on", command->name,
-                 parser->positional[command->arguments_max]);
+    return usage_error(err, "%s: too many arguments from '%.60s' on", command->name,
+                       parser->positional[command->arguments_max]);
   for (int i = 0; i < parser->positionals; i++)
     if (!*parser->positional[i])
-      return usage(err, "%s: an empty argument names nothing", command->name);
+      return usage_error(err, "%s: an empty argument names nothing", command->name);
   parser->options->input = parser->positional[0];
   parser->options->output = parser->positional[1];
   if ((command->command == COMMAND_FETCH || command->command == COMMAND_LIVE) && parser->positionals) {
@@ -629,9 +253,9 @@ static int check_arguments(struct parser *parser, const struct command_text *com
     memcpy(parser->options->files, parser->positional + 1, sizeof parser->options->files);
   }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
-    return usage(err, "info: MODEL is given twice");
+    return usage_error(err, "info: MODEL is given twice");
   if (parser->options->budget_floor_width && parser->options->budget_ms == 0)
-    return usage(err, "--budget-floor: there is no --budget that could make the picture smaller");
+    return usage_error(err, "--budget-floor: there is no --budget that could make the picture smaller");
   if (check_choices(parser->options, command, err) || check_control_source(parser->options, command->command, err))
     return -1;
   return check_blend(parser->options, command, err);
@@ -648,7 +272,7 @@ int options_parse(struct options *options, struct options_request *request, int 
   if (request->action != ACTION_RUN)
     return 0;
   if (options->command == COMMAND_NONE)
-    return usage(err, "a command is needed: live, render, bench, info or fetch (see reverie --help)");
+    return usage_error(err, "a command is needed: live, render, bench, info or fetch (see reverie --help)");
   const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
   if (check_belongs(&parser, command, err))
     return -1;
