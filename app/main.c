@@ -9,6 +9,7 @@
 #include "app/commands/setup.h"
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
+#include "app/window/curtain.h"
 #include "unet/base/text.h"
 
 /* FFmpeg quotes names and tags of files as it finds them. */
@@ -94,7 +95,10 @@ static int act(const struct options *options, const struct options_request *requ
 int main(int argc, char **argv) {
   struct options options;
   struct options_request request;
-  struct error err = {STATUS_FAILED, "failed for an unknown reason"};
+  struct error err = {STATUS_FAILED, false, "failed for an unknown reason"};
+  const char *curtain = getenv(CURTAIN_VARIABLE);
+  if (curtain)
+    return curtain_main(curtain);
   if (!options_parse(&options, &request, argc, argv, &err) && !act(&options, &request, argv, &err))
     return STATUS_OK;
   fprintf(stderr, "reverie: %s\n", err.message);

@@ -6,7 +6,8 @@
 
 #include "unet/base/error.h"
 
-/* 0, or -1 with "cuda: DOING: what CUDA says" in err. Clears errors that are not sticky. */
+/* 0, or -1 with "cuda: DOING: what CUDA says" in err. Clears errors that are not sticky; those that are mark the device
+ * as lost. */
 int cuda_check(cudaError_t status, const char *doing, struct error *err);
 
 #endif

@@ -11,11 +11,27 @@
 enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
+/* What CUDA then says to everything that the process asks of it, and, at the end, what it says to a process that begins
+ * anew with it after that. */
+static bool lasts(cudaError_t status) {
+  static const cudaError_t lasting[] = {
+      cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,       cudaErrorAssert,
+      cudaErrorHardwareStackError,  cudaErrorIllegalInstruction,  cudaErrorMisalignedAddress,
+      cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,           cudaErrorLaunchFailure,
+      cudaErrorECCUncorrectable,    cudaErrorNvlinkUncorrectable, cudaErrorMpsClientTerminated,
+      cudaErrorExternalDevice,      cudaErrorDevicesUnavailable};
+  for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+    if (status == lasting[i])
+      return true;
+  return false;
+}
+
 int cuda_check(cudaError_t status, const char *doing, struct error *err) {
   if (status == cudaSuccess)
     return 0;
   cudaGetLastError();
-  return error_set(err, STATUS_DEVICE, "cuda: %s: %s", doing, cudaGetErrorString(status));
+  error_set(err, STATUS_DEVICE, "cuda: %s: %s", doing, cudaGetErrorString(status));
+  return lasts(status) ? error_mark_lost(err) : -1;
 }
 
 /* --- allocation --- */

@@ -2,6 +2,8 @@
  * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
  * that writes where no memory is, after which CUDA itself fails everything that is asked of it.
  *
+ * With REVERIE_FAULT_LOST the CPU then says that it is lost for this process, as a GPU does.
+ *
  * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there.
  *
  * With REVERIE_FAULT_PREPARE the place of the GPU is taken by one that opens and then has no room for anything: the CPU
@@ -48,8 +50,10 @@ static void hold(const struct frame *frame) {
 static int cpu_submit(struct device *device, struct program *program, const struct run_params *params,
                       const struct frame *frame, const struct frame *picture, struct error *err) {
   hold(frame);
-  if (is_fatal(frame))
-    return error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
+  if (is_fatal(frame)) {
+    error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
+    return getenv("REVERIE_FAULT_LOST") ? error_mark_lost(err) : -1;
+  }
   return __real_cpu_device_impl.submit(device, program, params, frame, picture, err);
 }
 

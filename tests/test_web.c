@@ -51,7 +51,7 @@ static int open_web(const char *where) {
   assert_int_equal(hub_open(&hub, &state, &err), 0);
   atomic_store(&window_stop, false);
   assert_int_equal(pthread_create(&window, NULL, window_main, NULL), 0);
-  if (web_open(&web, where, hub, &err))
+  if (web_open(&web, where, NULL, hub, &err))
     fail_msg("%s", err.message);
   port = atoi(strrchr(web_url(web), ':') + 1);
   return 0;
@@ -358,10 +358,10 @@ static void a_port_in_use(void **unused) {
   struct error err;
   char where[32];
   snprintf(where, sizeof where, "%d", port);
-  assert_int_equal(web_open(&second, where, hub, &err), -1);
+  assert_int_equal(web_open(&second, where, NULL, hub, &err), -1);
   assert_non_null(strstr(err.message, "--web="));
-  assert_int_equal(web_open(&second, "nosuchinterface:0", hub, &err), -1);
-  assert_int_equal(web_open(&second, "198.51.100.213:0", hub, &err), -1); /* nobody has that */
+  assert_int_equal(web_open(&second, "nosuchinterface:0", NULL, hub, &err), -1);
+  assert_int_equal(web_open(&second, "198.51.100.213:0", NULL, hub, &err), -1); /* nobody has that */
 }
 
 /* An address is listened at by itself: what reaches the machine at another one is no connection. */

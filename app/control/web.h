@@ -4,16 +4,25 @@
 #define APP_CONTROL_WEB_H
 
 #include "app/control/hub.h"
+#include "app/control/web_gate.h"
 
 enum { WEB_CLIENTS_MAX = 16, WEB_URL_MAX = 256 };
 
 struct web;
 
-/* where: as web_read_address takes it. The hub outlives it. */
-int web_open(struct web **web, const char *where, struct hub *hub, struct error *err);
+/* What a browser that has the page knows of it. */
+struct web_key {
+  int port;
+  char token[WEB_TOKEN_LENGTH + 1];
+};
+
+/* where: as web_read_address takes it. key: of a page that was there before, in whose place it comes; NULL: none was.
+ * The hub outlives it. */
+int web_open(struct web **web, const char *where, const struct web_key *key, struct hub *hub, struct error *err);
 void web_close(struct web **web); /* stores NULL; takes NULL */
 
 /* What a browser is given, the token included. */
 const char *web_url(const struct web *web);
+void web_get_key(const struct web *web, struct web_key *key);
 
 #endif

@@ -352,8 +352,12 @@ static void *web_main(void *opaque) {
   return NULL;
 }
 
-static int make_token(struct web *web, struct error *err) {
+static int make_token(struct web *web, const struct web_key *key, struct error *err) {
   unsigned char bytes[WEB_TOKEN_LENGTH / 2];
+  if (key) {
+    snprintf(web->token, sizeof web->token, "%s", key->token);
+    return 0;
+  }
   if (lws_get_random(web->context, bytes, sizeof bytes) != sizeof bytes)
     return error_set(err, STATUS_FAILED, "--web: no random token can be made");
   for (size_t i = 0; i < sizeof bytes; i++)
@@ -416,7 +420,7 @@ static void end(struct web **pointer) {
   *pointer = NULL;
 }
 
-int web_open(struct web **out, const char *where, struct hub *hub, struct error *err) {
+int web_open(struct web **out, const char *where, const struct web_key *key, struct hub *hub, struct error *err) {
   struct web *web = calloc(1, sizeof *web);
   int code;
   if (!web)
@@ -424,8 +428,11 @@ int web_open(struct web **out, const char *where, struct hub *hub, struct error 
   web->hub = hub;
   lws_set_log_level(0, NULL);
   platform_machine_name(web->machine, sizeof web->machine);
-  if (web_read_address(&web->address, where, err) || preview_open(&web->preview, err) || listen_at(web, where, err) ||
-      make_token(web, err))
+  if (web_read_address(&web->address, where, err))
+    goto fail;
+  if (key && !web->address.port)
+    web->address.port = key->port;
+  if (preview_open(&web->preview, err) || listen_at(web, where, err) || make_token(web, key, err))
     goto fail;
   make_url(web);
   web->watch = (struct hub_watch){.wake = wake, .opaque = web};
@@ -454,4 +461,9 @@ void web_close(struct web **pointer) {
 
 const char *web_url(const struct web *web) {
   return web->url;
+}
+
+void web_get_key(const struct web *web, struct web_key *key) {
+  key->port = web->address.port;
+  memcpy(key->token, web->token, sizeof key->token);
 }

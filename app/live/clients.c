@@ -5,7 +5,8 @@ static int open_web(struct live *live, struct error *err) {
   const char *where = live->options->web;
   if (!where)
     return 0;
-  if (web_open(&live->web, where, live->hub, err))
+  const struct web_key *before = live->came && live->came->web.port ? &live->came->web : NULL;
+  if (web_open(&live->web, where, before, live->hub, err))
     return -1;
   log_line(&live->log, LOG_WARNING, "the page is at %s", web_url(live->web));
   return 0;
@@ -14,13 +15,13 @@ static int open_web(struct live *live, struct error *err) {
 int live_open_clients(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct osc_params osc = {options->osc, &options->osc_to, live->hub, &live->log};
-  if (options->ipc && ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err))
-    return -1;
   const struct midi_params midi = {options->midi, live->hub, &live->log};
+  int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
   live->state.midi = options->midi != NULL;
-  if (open_web(live, err) || osc_start(&live->osc, &osc, err))
+  if (live_insist(live, status, err) || live_insist(live, open_web(live, err), err) ||
+      live_insist(live, osc_start(&live->osc, &osc, err), err))
     return -1;
-  return midi_start(&live->midi, &midi, err);
+  return live_insist(live, midi_start(&live->midi, &midi, err), err);
 }
 
 void live_close_clients(struct live *live) {

@@ -1,4 +1,5 @@
 /* Brings reader, engine and files to what the state says, and tells what they refuse. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,29 +100,23 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
   tell(live, LOG_INFO);
 }
 
-/* An engine that may never answer: only a new start of the program helps, which the user has to decide. */
-static void tell_stuck(struct live *live) {
-  const double long_ms = 10000;
-  bool stuck = live->stalled && live->engine.busy_ms > long_ms;
-  if (stuck && !live->stuck_told) {
-    live_notice(&live->state, platform_now_ns(), "the engine has not answered for 10 s: Ctrl-Q, and start again");
-    log_line(&live->log, LOG_WARNING,
-             "the engine has not answered for 10 s, and cannot be ended from here: the show goes on without it; Ctrl-Q "
-             "ends the program, which can then be started again");
-    live_was_told(live, LOG_WARNING);
-  }
-  live->stuck_told = stuck;
+/* How long it has been seen to hang: a program that was stopped for a while has not seen it. */
+static void follow_stall(struct live *live, int64_t now_ns) {
+  const double turn_most_ms = 250;
+  live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);
+  double turn_ms = (double)(now_ns - live->exchanged_ns) * 1e-6;
+  live->stalled_ms = live->stalled ? live->stalled_ms + fmin(turn_ms, turn_most_ms) : 0;
+  live->exchanged_ns = now_ns;
 }
 
 /* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
-static void exchange_settings(struct live *live) {
+static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   const struct engine_shape before = live->engine.prepared.shape;
   live->sent = loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
-  live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);
-  tell_stuck(live);
+  follow_stall(live, now_ns);
   tell_size(live, &before);
   if (ready && !state->ready) {
     state->slot_before = (int)state->settings.values.preset;
@@ -237,7 +232,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   /* A preset that is set again is taken again, though the number is what it was. */
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;
-  exchange_settings(live);
+  exchange_settings(live, now_ns);
+  live_follow_handover(live, now_ns);
   publish(live, now_ns);
   if (state->ready)
     follow_refusal(live, now_ns);

@@ -35,7 +35,8 @@ void live_figures_print(const struct live_figures *figures, const char *device, 
   struct stats_summary frame, latency;
   stats_summarise(&figures->frame, &frame);
   stats_summarise(&figures->latency, &latency);
-  fprintf(out, "%ld frame%s, ", figures->shown, figures->shown == 1 ? "" : "s");
+  long all = figures->before + figures->shown;
+  fprintf(out, "%ld frame%s, ", all, all == 1 ? "" : "s");
   if (fps > 0)
     fprintf(out, "%.2f fps, ", fps);
   fprintf(out, "median %.1f ms, p99 %.1f ms, ", frame.median_ms, frame.p99_ms);

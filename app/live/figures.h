@@ -12,6 +12,7 @@
 /* Zero-initialise to start. */
 struct live_figures {
   double budget_ms; /* a frame should take no longer; 0: none */
+  long before;      /* shown by the programs in whose place this one came */
   long shown, dropped;
   long missed;          /* were not there within the budget */
   double frame_ms_now;  /* smoothed over about ten frames, and no more than a second */

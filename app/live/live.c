@@ -4,10 +4,13 @@
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
+#include "app/window/curtain.h"
 #include "unet/base/platform.h"
 
 /* So long the program waits at its end for an engine that does not answer. */
 enum { STUCK_MS = 10000 };
+/* The same where another program goes on, which people wait for. */
+enum { LAST_WAIT_MS = 1000 };
 
 /* A single picture stays, so that no more of them can be counted. */
 static bool has_shown_all(const struct live *live) {
@@ -20,14 +23,17 @@ static bool has_shown_all(const struct live *live) {
 static bool is_over(const struct live *live, int64_t now_ns) {
   const struct options *options = live->options;
   return live->state.quit || live->ended || atomic_load(&setup_stop) || has_shown_all(live) ||
-         (options->frames && live->figures.shown >= options->frames) ||
+         live->handing == HANDING_READY ||
+         (options->frames && live->figures.before + live->figures.shown >= options->frames) ||
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
 /* Until it is over; -1 when the window was lost. */
 static int run(struct live *live, struct error *err) {
-  live->started_ns = platform_now_ns();
-  for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = platform_now_ns()) {
+  live->opened_ns = platform_now_ns();
+  if (!live->started_ns)
+    live->started_ns = live->opened_ns;
+  for (int64_t now_ns = live->opened_ns; !is_over(live, now_ns); now_ns = platform_now_ns()) {
     bool changed = live_handle_events(live, now_ns);
     if (window_check(live->window, err))
       return -1;
@@ -37,6 +43,7 @@ static int run(struct live *live, struct error *err) {
     bool fresh = live_take_picture(live);
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
+    live_unveil(live, now_ns);
   }
   return 0;
 }
@@ -53,6 +60,14 @@ static void follow_display(struct live *live) {
   live->figures.budget_ms = ms > 0 ? ms : usual_ms;
 }
 
+/* What the show could go on without, if this is not its beginning. */
+static int open_more(struct live *live, struct error *err) {
+  return live_insist(live, live_open_presets(live, err), err) || live_insist(live, live_open_scripts(live, err), err) ||
+                 live_insist(live, live_open_outputs(live, err), err)
+             ? -1
+             : 0;
+}
+
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
@@ -60,7 +75,7 @@ static int open_all(struct live *live, struct error *err) {
     return -1;
   live->source_options.mirror = &live->mirror;
   atomic_store(&live->mirror.wish, live->options->values.mirror);
-  if (setup_check_inputs(live->options, err) || live_open_sound(live, err))
+  if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err))
     return -1;
   if (window_create(&live->window, live->options->display, live->options->values.with_operator, err))
     return -1;
@@ -82,11 +97,7 @@ static int open_all(struct live *live, struct error *err) {
       source_get_info(source, &live->info);
     live->first_source = live->info;
   }
-  if (live_open_beside(live, err)) {
-    source_close(&source);
-    return -1;
-  }
-  if (live_open_presets(live, err) || live_open_scripts(live, err) || live_open_outputs(live, err)) {
+  if (live_insist(live, live_open_beside(live, err), err) || open_more(live, err)) {
     source_close(&source);
     return -1;
   }
@@ -115,17 +126,51 @@ static void leave_stuck_engine(struct live *live) {
   _Exit(STATUS_DEVICE);
 }
 
-int command_live(const struct options *options, struct error *err) {
-  return live_perform(options, NULL, err);
+static void close_threads_but_engine(struct live *live) {
+  struct error ignored;
+  live_close_changer(live);
+  reader_end(live->reader);
+  reader_stop(&live->reader, &ignored);
 }
 
-int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
-  struct live live = {.options = options, .probe = probe, .figures.budget_ms = fmax(0, options->budget_ms)};
+static void close_rest(struct live *live) {
+  live_close_sound(live);
+  live_close_clients(live);
+  hub_close(&live->hub);
+  styling_finish(&live->styling);
+  masking_close(&live->masking);
+  control_source_close(&live->control);
+  sound_tap_close(&live->tap);
+  mailbox_free(&live->pictures);
+  mailbox_free(&live->frames);
+}
+
+/* What uses the engine's thread stays as it is where that does not answer. */
+static int go_anew(struct live *live, struct error *err) {
+  struct error ignored;
+  if (loop_wait_end(live->loop, LAST_WAIT_MS)) {
+    live_stop_threads(live, &ignored);
+    close_rest(live);
+  } else {
+    close_threads_but_engine(live);
+    live_close_clients(live);
+  }
+  live_hand_over(live, err);
+  return -1;
+}
+
+static int perform(const struct options *options, struct live_probe *probe, const struct succession *succession,
+                   struct error *err) {
+  struct live live = {
+      .options = options, .probe = probe, .figures.budget_ms = fmax(0, options->budget_ms), .curtain = -1};
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
+  if (succession)
+    live_succeed(&live, succession);
   int status = open_all(&live, err);
   if (!status)
     status = run(&live, err);
+  bool anew = !status && live.handing == HANDING_READY && !live.state.quit && !atomic_load(&setup_stop);
   /* A frame may take seconds: it ends behind the window, which goes at once. */
   loop_end(live.loop);
   live_close_window(&live);
@@ -133,20 +178,31 @@ int live_perform(const struct options *options, struct live_probe *probe, struct
   live_close_outputs(&live);
   live_close_presets(&live);
   live_close_scripts(&live);
-  leave_stuck_engine(&live);
-  struct error ignored;
-  if (live_stop_threads(&live, status ? &ignored : err))
-    status = -1;
-  live_close_sound(&live);
-  live_close_clients(&live);
-  hub_close(&live.hub);
-  styling_finish(&live.styling);
-  masking_close(&live.masking);
-  control_source_close(&live.control);
-  sound_tap_close(&live.tap);
-  mailbox_free(&live.pictures);
-  mailbox_free(&live.frames);
+  if (anew) {
+    status = go_anew(&live, err);
+  } else {
+    curtain_drop(&live.curtain);
+    leave_stuck_engine(&live);
+    struct error ignored;
+    if (live_stop_threads(&live, status ? &ignored : err))
+      status = -1;
+    close_rest(&live);
+  }
+  free(live.handed);
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  return status;
+}
+
+int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
+  return perform(options, probe, NULL, err);
+}
+
+int command_live(const struct options *options, struct error *err) {
+  struct succession *succession;
+  if (live_take_succession(&succession, options, err))
+    return -1;
+  int status = perform(succession ? &succession->options : options, NULL, succession, err);
+  live_free_succession(&succession);
   return status;
 }

@@ -10,6 +10,7 @@
  * sound.c     sound that is listened to
  * sources.c   which source of several is shown
  * clients.c   those who set values from outside
+ * successor.c the program started anew, where the engine cannot be opened again in this process
  * probe.c     what bench measures of all that
  * live.c      the turn from the first picture to the last */
 #ifndef APP_LIVE_LIVE_IMPL_H
@@ -26,6 +27,7 @@
 #include "app/control/script.h"
 #include "app/control/web.h"
 #include "app/live/figures.h"
+#include "app/live/handover.h"
 #include "app/live/probe.h"
 #include "app/options/options.h"
 #include "app/run/control_source.h"
@@ -46,6 +48,9 @@
 /* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
 enum { LONGEST_SIDE = 320 };
 
+/* On the way to the program anew. */
+enum handing { HANDING_NOT, HANDING_COVERED, HANDING_READY };
+
 struct live {
   const struct options *options;
   struct log log;
@@ -55,6 +60,7 @@ struct live {
   char clip[PATHS_MAX];
   struct source_options source_options;
   struct playlist list; /* of sources, until the changer has it */
+  int first;            /* of them, that is read first */
   struct changer *changer;
   atomic_bool sources_stop;        /* told to those that the changer opens */
   int source_told;                 /* the number that the state had last */
@@ -112,8 +118,9 @@ struct live {
   bool record_ending;                    /* it was asked to */
   const char *record_next;               /* file of the next one; NULL: named after the time */
   bool ended;
-  bool overlay_changed; /* since the last drawing */
-  int64_t started_ns, drawn_ns;
+  bool overlay_changed;          /* since the last drawing */
+  int64_t started_ns, opened_ns; /* the show; this program's window */
+  int64_t drawn_ns;
   int64_t operator_drawn_ns;
   int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
   bool loss_told;         /* likewise, that the source is lost */
@@ -127,17 +134,26 @@ struct live {
   int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
   double script_s;                  /* as far as it has been played; < 0: not at all */
   bool stalled;                     /* the engine, which has made pictures before */
-  bool stuck_told;                  /* likewise, for so long that it may never answer; the user knows */
-  bool frozen;                      /* what is held was shown last when that began */
-  uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
-  long sent;                        /* changes, to the loop */
-  struct live_probe *probe;         /* NULL: nobody measures */
+  double stalled_ms;                /* for so long, as far as this program has seen it */
+  int64_t exchanged_ns;             /* as of then */
+  const struct handover *came;      /* from the program before; NULL: the user started this one */
+  int curtain;                      /* what is seen in the window's place (curtain.h); -1: nothing */
+  int64_t covered_ns, unveiled_ns;  /* since it is; since the window is again; 0: it is not */
+  enum handing handing;
+  bool handing_told;
+  char *handed;             /* text for the program anew */
+  bool frozen;              /* what is held was shown last when that began */
+  uint64_t source_serial;   /* of the frame that would be seen past the engine; 0: none yet */
+  long sent;                /* changes, to the loop */
+  struct live_probe *probe; /* NULL: nobody measures */
 };
 
 /* --- open.c --- */
 
 /* The source of the command line; without one the first camera, else the sample clip again and again. */
 int live_open_source(struct live *live, struct source **source, struct error *err);
+/* The options as they are with these values. */
+void live_options_with(struct options *wish, const struct options *options, const struct parameters *values);
 /* What goes along with the source. */
 int live_open_beside(struct live *live, struct error *err);
 /* The engine opens on its thread. Takes over *source. */
@@ -217,6 +233,30 @@ const char *live_describe_outputs(const struct live *live, char *words, size_t s
 int live_outputs_hold(const struct live *live);
 void live_close_outputs(struct live *live);
 
+/* --- successor.c --- */
+
+/* The options that a program takes from the command line where it comes in the place of another one, and what they
+ * point to. */
+struct succession {
+  struct options options;
+  struct handover came;
+  int curtain;
+  char record[PATHS_MAX], record_script[PATHS_MAX], to[CHOICES_MAX][PATHS_MAX];
+};
+/* Takes what the program before this one left, from the environment. *succession NULL: there was none. To be freed. */
+int live_take_succession(struct succession **succession, const struct options *options, struct error *err);
+void live_free_succession(struct succession **succession);
+/* Begins with it. */
+void live_succeed(struct live *live, const struct succession *succession);
+/* What cannot be opened as it was then does not end the show. Returns status, or 0. */
+int live_insist(struct live *live, int status, const struct error *err);
+/* The window is shown when there is something in it. */
+void live_unveil(struct live *live, int64_t now_ns);
+/* Prepares for the program anew where the engine is lost for this process, or hangs. */
+void live_follow_handover(struct live *live, int64_t now_ns);
+/* After all is closed but what hangs: becomes that program. Comes back when that fails. */
+void live_hand_over(struct live *live, struct error *err);
+
 /* --- probe.c --- */
 
 /* Before an exchange: changes what is due to change. Ends the program when enough was seen. */
@@ -240,6 +280,9 @@ bool live_take_picture(struct live *live);
 bool live_cover(struct live *live, int64_t now_ns);
 /* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
+/* The output as it is drawn, without what is said over it: RGBA, from the lowest row up; free() it. NULL: it cannot be
+ * had. */
+uint8_t *live_read_output(struct live *live, int *width, int *height);
 /* Columns of the picture as the output shows it: as present_read_columns. */
 int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */

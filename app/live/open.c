@@ -4,21 +4,36 @@
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
+#include "app/platform/app_platform.h"
 
 /* Presets for the keys that no --prompt took. */
 static const char *const default_prompts[SLOT_PRESETS] = {
     PARAMETER_PROMPT_DEFAULT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
     "vintage film",           "pop art"};
 
-int live_open_source(struct live *live, struct source **source, struct error *err) {
-  const struct options *options = live->options;
-  live->spec = live->list.count ? live->list.entries[0].name : "camera";
+/* The first of the list, or that which the program before this one had come to. */
+static int open_listed(struct live *live, struct source **source, struct error *err) {
+  struct source_options options = live->source_options;
+  const struct playlist_entry *entry = live->list.count ? &live->list.entries[live->first] : NULL;
+  if (entry)
+    playlist_narrow(entry, &options);
+  if (live->came)
+    options.resume = live->came->position;
+  live->spec = entry ? entry->name : "camera";
   if (live->source_is_control)
-    live->spec = options->control_source;
-  if ((live->list.count || live->source_is_control) && source_opens_late(live->spec))
+    live->spec = live->options->control_source;
+  return (entry || live->source_is_control) && source_opens_late(live->spec)
+             ? 0
+             : source_open(source, live->spec, &options, err);
+}
+
+int live_open_source(struct live *live, struct source **source, struct error *err) {
+  if (open_listed(live, source, err) == 0)
     return 0;
-  if (source_open(source, live->spec, &live->source_options, err) == 0)
-    return 0;
+  if (live->came && !atomic_load(&setup_stop)) { /* what was there goes on being waited for */
+    live->source_options.patient = true;
+    return live_insist(live, -1, err);
+  }
   if (live->list.count || live->source_is_control || atomic_load(&setup_stop))
     return -1;
   struct error why = *err;
@@ -37,11 +52,7 @@ static int count_given(const struct parameters *values, enum parameter id) {
   return count;
 }
 
-/* The options as they are with these values, for an engine that is opened beside one in use: on its device, and in
- * the memory that it leaves. */
-static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
-                        const struct engine_info *used, struct error *err) {
-  size_t limit = options->device.memory_limit;
+void live_options_with(struct options *wish, const struct options *options, const struct parameters *values) {
   *wish = *options;
   wish->values = *values;
   wish->prompt_count = count_given(values, PARAMETER_PROMPT);
@@ -52,10 +63,17 @@ static int wish_options(struct options *wish, const struct options *options, con
   wish->style_count = 0;
   for (int i = 1; i <= STYLES_MAX; i++)
     wish->style_count += parameters_text(values, PARAMETER_STYLE, i) != NULL;
+  parameters_leave_to_model(&wish->values);
+}
+
+/* For an engine that is opened beside one in use: on its device, and in the memory that it leaves. */
+static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
+                        const struct engine_info *used, struct error *err) {
+  size_t limit = options->device.memory_limit;
+  live_options_with(wish, options, values);
   wish->device.name = used->device_name;
   if (limit)
     wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
-  parameters_leave_to_model(&wish->values);
   for (int i = wish->lora_count + 1; i <= ADAPTERS_MAX; i++)
     if (parameters_text(values, PARAMETER_LORA, i))
       return error_set(err, STATUS_USAGE, "lora[%d]: there is no lora[%d]", i, wish->lora_count + 1);
@@ -170,10 +188,27 @@ static int choose_prompts(const struct options *options, struct parameters *valu
   return 0;
 }
 
+/* Where no program before this one has done so. */
+static int begin_values(struct live *live, struct error *err) {
+  live->first_values.fullscreen |= live_fills_display(live);
+  live->first_values.recording = live->options->record != NULL;
+  return choose_prompts(live->options, &live->first_values, err);
+}
+
+static bool has_choice(const struct parameter_choices *files, const char *text) {
+  for (int i = 0; i < files->count; i++)
+    if (!strcmp(files->text[i], text))
+      return true;
+  return false;
+}
+
 static void add_given(struct parameter_choices *files, const struct options *options, enum parameter id) {
   int given = count_given(&options->values, id);
-  for (int i = 1; i <= given && files->count < CHOICES_MAX; i++)
-    files->text[files->count++] = parameters_text(&options->values, id, i);
+  for (int i = 1; i <= given && files->count < CHOICES_MAX; i++) {
+    const char *text = parameters_text(&options->values, id, i);
+    if (!has_choice(files, text))
+      files->text[files->count++] = text;
+  }
 }
 
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
@@ -185,15 +220,15 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .left = left,
                                .opaque = live,
                                .recovers = true,
+                               .insists = live->came != NULL,
+                               .leaves_lost = !live->probe && platform_can_begin_anew(),
                                .budget_ms = live->figures.budget_ms,
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,
                                .log = &live->log};
   live->first_values = live->options->values;
-  live->first_values.fullscreen |= live_fills_display(live);
-  if (choose_prompts(live->options, &live->first_values, err))
+  if (!live->came && begin_values(live, err))
     return -1;
-  live->first_values.recording = live->options->record != NULL;
   settings_begin(&live->state.settings, &live->first_values);
   live->state.models = &live->options->models;
   live->state.vaes = &live->options->vaes;

@@ -77,6 +77,10 @@ void live_follow_scripts(struct live *live, int64_t now_ns) {
   if (!live->begun_ns) {
     live->begun_ns = live->script_ns = now_ns;
     live->script_s = -1;
+    if (live->came && live->came->script_ns) {
+      live->script_ns = live->came->script_ns;
+      live->script_s = (double)(now_ns - live->script_ns) * 1e-9;
+    }
     if (live->script)
       script_begin(live->script, &live->state.settings.values);
   }

@@ -4,9 +4,22 @@
 #include "app/live/live_impl.h"
 #include "unet/base/text.h"
 
+/* Those of the program before this one, with what has been dropped on its window. */
+static int list_again(struct live *live, struct error *err) {
+  const struct playlist *before = &live->came->sources;
+  for (int i = 0; i < before->count; i++)
+    if (playlist_insert(&live->list, i, before->entries[i].name, before->entries[i].plain, err))
+      return -1;
+  live->first = live->came->source;
+  live->source_options.loop = live->came->loop;
+  return 0;
+}
+
 int live_list_sources(struct live *live, struct error *err) {
   const struct options *options = live->options;
   struct playlist *list = &live->list;
+  if (live->came)
+    return list_again(live, err);
   if (options->input && playlist_insert(list, list->count, options->input, false, err))
     return -1;
   for (int i = 0; i < options->file_count; i++)
@@ -21,13 +34,14 @@ int live_list_sources(struct live *live, struct error *err) {
 
 int live_open_changer(struct live *live, struct error *err) {
   const struct changer_params params = {.reader = live->reader,
+                                        .first = live->first,
                                         .options = &live->source_options,
                                         .loop = live->options->loop || live->source_options.loop,
                                         .still_s = live->options->still,
                                         .stop = &live->sources_stop};
   if (!live->list.count && playlist_insert(&live->list, 0, live->spec, false, err))
     return -1;
-  live->source_told = 1;
+  live->source_told = live->first + 1;
   live->mirror_told = live->options->values.mirror;
   return changer_open(&live->changer, &live->list, &params, err);
 }

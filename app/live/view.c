@@ -64,8 +64,11 @@ int live_open_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   struct window_params params = {.title = "reverie",
                                  .borderless = options->values.with_operator && window_count_displays(live->window) > 1,
-                                 .fullscreen = options->values.fullscreen || live_fills_display(live)};
+                                 .fullscreen = options->values.fullscreen || live_fills_display(live),
+                                 .hidden = live->curtain >= 0};
   choose_size(live, &params);
+  if (live->came && live->came->placed)
+    params.corner = &live->came->place;
   open_history(live);
   if (window_open(live->window, &params, err) || present_open(&live->present, &import_gl, NULL, &live->log, err) ||
       hud_open(&live->hud, err))
@@ -434,6 +437,18 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   return changed;
 }
 
+uint8_t *live_read_output(struct live *live, int *width, int *height) {
+  window_use(live->window, WINDOW_OUTPUT);
+  window_get_size(live->window, width, height);
+  uint8_t *rgba = *width > 0 && *height > 0 ? malloc((size_t)*width * (size_t)*height * 4) : NULL;
+  const struct present_view view = make_view(live, WINDOW_OUTPUT, *width, *height);
+  present_draw(live->present, &view);
+  if (!rgba || !present_read(*width, *height, rgba))
+    return rgba;
+  free(rgba);
+  return NULL;
+}
+
 static void draw_output(struct live *live) {
   int width, height;
   window_use(live->window, WINDOW_OUTPUT);
@@ -522,7 +537,7 @@ void live_close_window(struct live *live) {
   hud_close(&live->hud);
   present_close(&live->present);
   window_close(&live->window);
-  if (live->options->verbose < 0 || live->probe)
+  if (live->options->verbose < 0 || live->probe || live->handing == HANDING_READY)
     return;
   live_figures_print(&live->figures, live->engine.info.device, stderr);
   setup_print_behind(stderr, &live->engine.prepared, live_figures_mean_fps(&live->figures));

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "app/platform/app_platform.h"
+#include "unet/base/text.h"
 
 enum { NAMES_MAX = 1000 };
 
@@ -33,4 +34,17 @@ FILE *stamped_create(char *path, const char *dir, const char *extension, const c
   }
   error_set(err, STATUS_OUTPUT, "%s: %.300s and %d more exist already", what, path, NAMES_MAX);
   return NULL;
+}
+
+int stamped_next(char *path, const char *name, struct error *err) {
+  struct platform_entry entry;
+  const char *last = text_last_part(name), *dot = strrchr(last, '.');
+  int stem = dot && dot > last ? (int)(dot - name) : (int)strlen(name);
+  for (int i = 2; i < NAMES_MAX; i++) {
+    if (snprintf(path, PATHS_MAX, "%.*s-%d%s", stem, name, i, name + stem) >= PATHS_MAX)
+      return error_set(err, STATUS_OUTPUT, "%.300s: the name is too long", name);
+    if (platform_look(&entry, path))
+      return 0;
+  }
+  return error_set(err, STATUS_OUTPUT, "%.300s and %d more exist already", name, NAMES_MAX);
 }

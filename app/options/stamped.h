@@ -11,4 +11,8 @@
  * be none. */
 FILE *stamped_create(char *path, const char *dir, const char *extension, const char *what, struct error *err);
 
+/* The name with -2, -3... before its extension, the first of them that no file has: for what goes on beside the file of
+ * that name. path holds PATHS_MAX characters. */
+int stamped_next(char *path, const char *name, struct error *err);
+
 #endif

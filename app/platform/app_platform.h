@@ -83,8 +83,30 @@ void platform_catch_signals(atomic_bool *stop, const char *line, int status);
 bool platform_program_path(char *path, size_t size);
 /* Sets a variable of the environment. Returns 0 or -1. */
 int platform_set_variable(const char *name, const char *value);
+void platform_unset_variable(const char *name);
 /* Becomes the program of this path; comes back only when that fails. */
 void platform_become(const char *path, char **argv);
+
+/* Whether this program may be started once more, as far as can be known. */
+bool platform_can_begin_anew(void);
+/* Becomes this program anew, with the same command line, in the same process. Of what is open it keeps the standard
+ * ones, files, pipes and these descriptors: devices and other connections are closed with the old program. A request to
+ * end that comes meanwhile is for the new one. Comes back when that fails, with errno, or when *stop is set, with
+ * EINTR. */
+void platform_begin_anew(const atomic_bool *stop, const int *kept, int count);
+/* Starts this program beside this one, with no arguments, that variable in its environment and these descriptors.
+ * Nobody waits for it, and Ctrl-C is not for it. Returns 0 or -1. */
+int platform_begin_beside(const char *variable, const char *value, const int *kept, int count);
+/* Two ends of a connection, each of which hears when the other one is closed. Returns 0 or -1. */
+int platform_connect_pair(int ends[2]);
+/* Waits so long: 1: the other end has said something; 0; -1: it is closed. */
+int platform_hear(int end, int wait_ms);
+void platform_say(int end);
+void platform_drop(int end); /* closes it */
+/* A file without a name, for another program to read: with this text, of size bytes. Returns a descriptor or -1. */
+int platform_hold_text(const char *text, size_t size);
+/* Its text, with a zero byte behind; free() it. The descriptor is closed. NULL: it is no such file. */
+char *platform_take_text(int descriptor, size_t most, size_t *size);
 
 /* Since the process was started, its loading included; good to 10 ms; 0: not known. */
 double platform_process_age_ms(void);

@@ -6,15 +6,20 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- files --- */
@@ -228,19 +233,24 @@ static void on_abort(int number) {
   _exit(caught.status);
 }
 
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
 void platform_catch_signals(atomic_bool *stop, const char *line, int status) {
-  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
   /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
   caught.stop = stop;
   caught.line = line;
   caught.status = status;
-  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+  sigset_t held; /* by platform_begin_anew, in the program before this one */
+  sigemptyset(&held);
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
     struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
-    if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
-      sigaction(ending[i], &action, NULL);
+    sigaddset(&held, ending_signals[i]);
+    if (!sigaction(ending_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+      sigaction(ending_signals[i], &action, NULL);
   }
+  pthread_sigmask(SIG_UNBLOCK, &held, NULL);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGABRT, on_abort);
@@ -258,8 +268,176 @@ int platform_set_variable(const char *name, const char *value) {
   return setenv(name, value, 1);
 }
 
+void platform_unset_variable(const char *name) {
+  unsetenv(name);
+}
+
 void platform_become(const char *path, char **argv) {
   execv(path, argv);
+}
+
+/* --- the program anew --- */
+
+bool platform_can_begin_anew(void) {
+  return !access("/proc/self/exe", X_OK) && !access("/proc/self/cmdline", R_OK);
+}
+
+/* All of a file whose size is not known before, with a zero byte behind. */
+static char *read_all(int descriptor, size_t most, size_t *size) {
+  size_t room = 4096, used = 0;
+  char *text = NULL;
+  for (;;) {
+    char *more = room <= most + 4096 ? realloc(text, room + 1) : NULL;
+    if (!more)
+      break;
+    text = more;
+    ssize_t got = read(descriptor, text + used, room - used);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      break;
+    used += (size_t)got;
+    if (!got) {
+      text[used] = 0;
+      *size = used;
+      return text;
+    }
+    room = used == room ? room * 2 : room;
+  }
+  free(text);
+  return NULL;
+}
+
+/* NULL: it is not known. free() the list and its first text. */
+static char **command_line(void) {
+  enum { BYTES_MAX = 4 << 20 };
+  size_t size = 0, count = 0;
+  int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  char *text = descriptor >= 0 ? read_all(descriptor, BYTES_MAX, &size) : NULL;
+  if (descriptor >= 0)
+    close(descriptor);
+  char **argv = text && size ? calloc(size + 1, sizeof *argv) : NULL;
+  for (size_t at = 0; argv && at < size; at += strlen(text + at) + 1)
+    argv[count++] = text + at;
+  if (!argv)
+    free(text);
+  return argv;
+}
+
+static void close_behind(void *opaque, const char *name) {
+  struct stat file;
+  (void)opaque;
+  int descriptor = atoi(name), flags = fcntl(descriptor, F_GETFD);
+  if (descriptor > STDERR_FILENO && flags >= 0 && !fstat(descriptor, &file) && !S_ISREG(file.st_mode) &&
+      !S_ISFIFO(file.st_mode))
+    fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
+}
+
+static void keep(const int *kept, int count) {
+  for (int i = 0; i < count; i++)
+    fcntl(kept[i], F_SETFD, 0);
+}
+
+/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals). */
+static void hold_signals(sigset_t *before) {
+  sigset_t held;
+  sigemptyset(&held);
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
+    sigaddset(&held, ending_signals[i]);
+  pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+void platform_begin_anew(const atomic_bool *stop, const int *kept, int count) {
+  char path[PATH_MAX];
+  sigset_t before;
+  char **argv = command_line();
+  if (!argv)
+    return;
+  platform_list("/proc/self/fd", close_behind, NULL);
+  keep(kept, count);
+  hold_signals(&before);
+  errno = EINTR;
+  if (!atomic_load(stop)) {
+    if (platform_program_path(path, sizeof path))
+      execv(path, argv);
+    execv("/proc/self/exe", argv); /* of a program that has been replaced meanwhile */
+  }
+  int reason = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  free(argv[0]);
+  free(argv);
+  errno = reason;
+}
+
+/* In a process that has one thread, of a program that had many: only what signal handlers may call. */
+static void become_beside(const char *path, const int *kept, int count) {
+  char name[] = "reverie", *argv[] = {name, NULL};
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
+    signal(ending_signals[i], SIG_IGN);
+  close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+  keep(kept, count);
+  execv(path, argv);
+}
+
+int platform_begin_beside(const char *variable, const char *value, const int *kept, int count) {
+  char path[PATH_MAX];
+  int status;
+  if (!platform_program_path(path, sizeof path) || platform_set_variable(variable, value))
+    return -1;
+  pid_t child = fork();
+  if (!child) { /* its own child is nobody's */
+    pid_t beside = fork();
+    if (!beside)
+      become_beside(path, kept, count);
+    _exit(beside < 0 || !beside);
+  }
+  unsetenv(variable);
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  return child > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
+}
+
+int platform_connect_pair(int ends[2]) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+int platform_hear(int end, int wait_ms) {
+  struct pollfd readable = {.fd = end, .events = POLLIN};
+  char byte;
+  if (poll(&readable, 1, wait_ms) <= 0)
+    return 0;
+  ssize_t got = recv(end, &byte, 1, MSG_DONTWAIT);
+  return got > 0 ? 1 : got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+void platform_say(int end) {
+  (void)!send(end, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void platform_drop(int end) {
+  close(end);
+}
+
+int platform_hold_text(const char *text, size_t size) {
+  int descriptor = memfd_create("reverie", MFD_CLOEXEC);
+  for (size_t done = 0; descriptor >= 0 && done < size;) {
+    ssize_t put = write(descriptor, text + done, size - done);
+    if (put < 0 && errno != EINTR) {
+      close(descriptor);
+      return -1;
+    }
+    done += put > 0 ? (size_t)put : 0;
+  }
+  return descriptor;
+}
+
+char *platform_take_text(int descriptor, size_t most, size_t *size) {
+  struct stat file;
+  if (fstat(descriptor, &file) || !S_ISREG(file.st_mode) || file.st_nlink)
+    return NULL;
+  char *text = lseek(descriptor, 0, SEEK_SET) ? NULL : read_all(descriptor, most, size);
+  close(descriptor);
+  return text;
 }
 
 /* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */

@@ -297,12 +297,12 @@ static int run(struct loop *loop) {
   return 0;
 }
 
-static int open_first(struct loop *loop) {
+int loop_open_first(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct settings settings;
   const struct parameters *values = &opened.beginning.values;
   parameters_init(&opened.beginning.values);
-  if (loop->params.open(loop->params.opaque, NULL, &opened, &loop->err))
+  if (loop->params.open(loop->params.opaque, NULL, &opened, err))
     return -1;
   follow_begin(loop, &opened);
   settings_begin(&settings, values);
@@ -327,7 +327,7 @@ static int run_on(struct loop *loop) {
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   /* Whoever ends it while it opens has no use for the reason. */
-  loop->failed = open_first(loop) ? !loop->stop : run_on(loop) != 0;
+  loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) != 0;
   follow_close(loop);
   mailbox_close(loop->out);
   loop->through = true;
@@ -377,6 +377,15 @@ bool loop_get_settings(struct loop *loop, struct settings *settings) {
   pthread_mutex_unlock(&loop->lock);
   if (ready)
     parameters_clear_marks(&settings->values);
+  return ready;
+}
+
+bool loop_get_marked(struct loop *loop, struct parameters *values) {
+  pthread_mutex_lock(&loop->lock);
+  bool ready = loop->status.ready;
+  if (ready)
+    *values = loop->settings.values;
+  pthread_mutex_unlock(&loop->lock);
   return ready;
 }
 

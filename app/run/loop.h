@@ -35,6 +35,8 @@ struct loop_params {
   void (*left)(void *opaque);
   void *opaque;
   bool recovers;       /* an engine that failed is opened again, with the settings as they are, as often as it takes */
+  bool insists;        /* so is the first one, which could be opened a moment ago, in another process */
+  bool leaves_lost;    /* a device lost for this process is left: status.lost, and the thread waits for its end */
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
   int floor_pixels;    /* of pictures, below which that never goes; 0: a quarter of those wished for */
   size_t memory_limit; /* of the device, for all engines together; 0: none */
@@ -51,6 +53,7 @@ struct loop_status {
   int engines;                 /* used so far: another number is another engine */
   bool away;                   /* the engine failed and is being opened again */
   char why_away[200];          /* what failed last */
+  bool lost;                   /* for good: only another process can open it */
   double busy_ms;              /* that the engine has been at what it does at this moment; 0: nothing */
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
@@ -101,6 +104,8 @@ long loop_send(struct loop *loop, const struct parameters *changes);
 /* What the engine follows now, without marks, into settings that have a value, if only zeros. False, and settings as
  * they were, until it is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
+/* The values alone, marked where somebody has set them. Likewise. */
+bool loop_get_marked(struct loop *loop, struct parameters *values);
 void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Whether pictures stay in the device's memory until somebody waits for them in the host's; at first they do not. Any
  * thread. */

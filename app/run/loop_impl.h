@@ -75,11 +75,18 @@ struct loop {
   long sent; /* changes */
 };
 
+/* --- loop.c --- */
+
+/* Once. */
+int loop_open_first(struct loop *loop, struct error *err);
+
 /* --- recover.c --- */
 
 /* After a failure of the engine: waits until there is another one. -1: the loop is to end first, and err says what
  * failed. */
 int loop_recover(struct loop *loop);
+/* Opens the first engine, as often as it takes where the caller insists. Likewise. */
+int loop_begin(struct loop *loop);
 
 /* --- collect.c --- */
 

@@ -1,4 +1,5 @@
-/* An engine that failed is opened again, with everything as it was. */
+/* An engine that failed is opened again, with everything as it was; one whose device is lost for this process is left
+ * for another process. */
 #include <stdio.h>
 #include <string.h>
 
@@ -55,11 +56,37 @@ static int open_once(struct loop *loop, struct error *err) {
   return 0;
 }
 
+/* Until the thread is to end. -1, as a failure of the engine's. */
+static int leave_lost(struct loop *loop) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.lost = true;
+  pthread_mutex_unlock(&loop->lock);
+  leave_engine(loop);
+  while (!loop->stop)
+    wait_while(loop, lasting_ns);
+  return -1;
+}
+
+static bool is_lost(const struct loop *loop) {
+  return loop->params.leaves_lost && loop->err.lost;
+}
+
+/* It is told where it is news. */
+static void note_failure(struct loop *loop, const struct error *err) {
+  if (strcmp(err->message, loop->err.message))
+    log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err->message);
+  loop->err = *err;
+  publish_away(loop, true);
+  loop->pause_ns = next_pause(loop->pause_ns);
+}
+
 int loop_recover(struct loop *loop) {
   struct error err;
   bool lasted = platform_now_ns() - loop->recovered_ns > lasting_ns;
-  log_line(loop->params.log, LOG_WARNING, "%s; the engine is opened again", loop->err.message);
   publish_away(loop, true);
+  if (is_lost(loop))
+    return leave_lost(loop);
+  log_line(loop->params.log, LOG_WARNING, "%s; the engine is opened again", loop->err.message);
   leave_engine(loop);
   loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
   for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
@@ -72,11 +99,25 @@ int loop_recover(struct loop *loop) {
       log_line(loop->params.log, LOG_WARNING, "the engine is there again");
       return 0;
     }
-    if (strcmp(err.message, loop->err.message))
-      log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err.message);
-    loop->err = err;
-    publish_away(loop, true);
-    loop->pause_ns = next_pause(loop->pause_ns);
+    note_failure(loop, &err);
+    if (is_lost(loop))
+      return leave_lost(loop);
   }
   return -1;
+}
+
+int loop_begin(struct loop *loop) {
+  struct error err;
+  while (loop_open_first(loop, &err)) {
+    if (!loop->params.insists || loop->stop) {
+      loop->err = err;
+      return -1;
+    }
+    note_failure(loop, &err);
+    if (is_lost(loop))
+      return leave_lost(loop);
+    wait_while(loop, loop->pause_ns);
+  }
+  publish_away(loop, false);
+  return 0;
 }

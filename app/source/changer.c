@@ -67,6 +67,9 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   changer->wanted = changer->unready = changer->opening.index = -1;
   changer->begun = 1;
   changer->step = 1;
+  changer->now = changer->handed[0] = params->first;
+  for (int i = 0; i < changer->list.count; i++)
+    changer->keeps |= changer->list.entries[i].plain;
   *out = changer;
   return 0;
 }
@@ -116,11 +119,7 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   drop_opening(changer);
   opening->options = changer->options;
   opening->options.loop = changer->params.loop && changer->list.count == 1;
-  if (entry->plain) {
-    opening->options.input_format = opening->options.input_options = NULL;
-    opening->options.width = opening->options.height = 0;
-    opening->options.fps = opening->options.start = 0;
-  }
+  playlist_narrow(entry, &opening->options);
   opening->name = entry->name;
   opening->index = index;
   struct error err;
@@ -274,6 +273,10 @@ int changer_wanted(const struct changer *changer) {
 
 int changer_count(const struct changer *changer) {
   return changer->list.count;
+}
+
+bool changer_is_plain(const struct changer *changer, int index) {
+  return changer->list.entries[index].plain;
 }
 
 const char *changer_name(const struct changer *changer, int index) {

@@ -12,7 +12,8 @@
 struct changer;
 
 struct changer_params {
-  struct reader *reader;                /* reads the first of the list; outlives the changer */
+  struct reader *reader; /* reads `first` of the list; outlives the changer */
+  int first;
   const struct source_options *options; /* of all sources, copied */
   bool loop;         /* after the last comes the first; a source that is alone starts again by itself */
   double still_s;    /* a single picture stays so long; 0: until another is asked for */
@@ -44,6 +45,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
 int changer_now(const struct changer *changer);    /* the source that is read, from 0 */
 int changer_wanted(const struct changer *changer); /* the one asked for last, or that which is read */
 int changer_count(const struct changer *changer);
+bool changer_is_plain(const struct changer *changer, int index);
 const char *changer_name(const struct changer *changer, int index);
 /* Whether another source follows when this one ends. */
 bool changer_goes_on(const struct changer *changer);

@@ -65,7 +65,9 @@ static void settle_info(struct ffmpeg_source *from) {
   info->time_base_den = from->stream->time_base.den;
   info->realtime = from->realtime;
   info->returns = from->realtime && !from->pipe;
-  info->duration = from->realtime || from->options.loop ? 0 : length_in_seconds(from);
+  info->length = from->realtime ? 0 : length_in_seconds(from);
+  info->passes = from->pipe && !(from->input->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS));
+  info->duration = from->realtime || from->options.loop ? 0 : info->length;
   bool whole = from->options.start <= 0 && from->options.duration <= 0;
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames

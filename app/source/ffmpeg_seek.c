@@ -21,16 +21,26 @@ int seek_beginning(struct ffmpeg_source *from) {
   return land(from, av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE), false);
 }
 
-int seek_start(struct ffmpeg_source *from) {
+/* To a time in the input, in seconds from the start. */
+static int seek_to(struct ffmpeg_source *from, double seconds) {
   int flags = from->input->iformat->flags;
-  bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start <= 0;
+  bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start + seconds <= 0;
+  int64_t place = from->origin + llrint(seconds / av_q2d(from->stream->time_base));
   if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
     return AVERROR(ESPIPE);
-  if (blind && from->options.start < key_frame_search_seconds && seek_beginning(from) >= 0)
+  if (blind && from->options.start + seconds < key_frame_search_seconds && seek_beginning(from) >= 0)
     return 0;
   int64_t early = blind && !whole ? llrint(key_frame_search_seconds / av_q2d(from->stream->time_base)) : 0;
-  int code = av_seek_frame(from->input, from->stream->index, from->origin - early, AVSEEK_FLAG_BACKWARD);
+  int code = av_seek_frame(from->input, from->stream->index, place - early, AVSEEK_FLAG_BACKWARD);
   return code < 0 && whole ? seek_beginning(from) : land(from, code, blind && !whole);
+}
+
+int seek_start(struct ffmpeg_source *from) {
+  return seek_to(from, 0);
+}
+
+int seek_resume(struct ffmpeg_source *from) {
+  return seek_to(from, from->options.resume);
 }
 
 bool seek_again(struct ffmpeg_source *from) {
@@ -49,7 +59,10 @@ bool seek_again(struct ffmpeg_source *from) {
 
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {
   int64_t time = about_time(from, frame);
-  bool late = from->unsure && time != FRAME_TIME_NONE && time - from->loop_shift > from->clock.step;
+  int64_t place = from->loop_shift;
+  if (!place)
+    place = llrint(from->options.resume / av_q2d(from->stream->time_base));
+  bool late = from->unsure && time != FRAME_TIME_NONE && time - place > from->clock.step;
   from->unsure = false;
   return late && seek_beginning(from) >= 0;
 }

@@ -96,6 +96,7 @@ int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame);
 
 /* To the first frame asked for or before it. FFmpeg's codes. */
 int seek_start(struct ffmpeg_source *from);
+int seek_resume(struct ffmpeg_source *from); /* so much further (source_options) */
 int seek_beginning(struct ffmpeg_source *from);
 /* At the end of a looping input: back to its start. */
 bool seek_again(struct ffmpeg_source *from);

@@ -85,6 +85,14 @@ int playlist_read(struct playlist *list, const char *path, struct error *err) {
   return failed;
 }
 
+void playlist_narrow(const struct playlist_entry *entry, struct source_options *options) {
+  if (!entry->plain)
+    return;
+  options->input_format = options->input_options = NULL;
+  options->width = options->height = 0;
+  options->fps = options->start = 0;
+}
+
 void playlist_free(struct playlist *list) {
   for (int i = 0; i < list->count; i++)
     free(list->entries[i].name);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "unet/base/error.h"
+#include "app/source/source.h"
 
 enum { PLAYLIST_MAX = 1000 };
 
@@ -24,6 +24,9 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
 /* Adds the sources that a file names, one a line; an M3U file is one. Lines that are empty or begin with # say nothing;
  * names of files count from the folder of that file. */
 int playlist_read(struct playlist *list, const char *path, struct error *err);
+/* Of the command line's, those that are about this source: of one that was dropped on the window none that name a
+ * format, a size or a place. */
+void playlist_narrow(const struct playlist_entry *entry, struct source_options *options);
 void playlist_free(struct playlist *list);
 
 #endif

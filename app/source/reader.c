@@ -168,7 +168,7 @@ static int open_source(struct reader *reader, bool was_there, struct error *err)
       swap_source(reader, source);
     if (!code || is_told_to_stop(reader))
       return 0;
-    if (!was_there && code != SOURCE_NOT_YET)
+    if (!was_there && code != SOURCE_NOT_YET && !reader->now.options.patient)
       return -1;
     if (!told)
       log_line(reader->now.options.log, LOG_WARNING, "%s; waiting for it", err->message);

@@ -30,7 +30,9 @@ struct source_options {
   enum pattern_pixels pixels; /* of the pattern */
   double fps;                 /* wanted likewise */
   double start;               /* seconds into the input of the first frame given out */
+  double resume;              /* seconds that the first frame is further than that; a loop begins at start */
   double duration;            /* seconds of input; 0: all */
+  bool patient;               /* live: whatever keeps it from being opened, it is tried again */
   double read_timeout;        /* live: seconds of silence after which a stream or camera is lost; 0: none */
   const atomic_bool *stop;    /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   struct mirror *mirror;      /* whether frames come mirrored, from the next on; NULL: never */
@@ -52,9 +54,11 @@ struct source_info {
   double fps;                       /* average; 0 unknown */
   int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
   double duration;                  /* seconds; 0 unknown or endless */
+  double length;                    /* seconds, of one that starts again each time; 0 unknown */
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
   bool returns;                     /* when it ends or fails, it may be there again later */
+  bool passes;                      /* what has been read is gone, and what follows is no input without it */
   const char *hardware;             /* decodes it, by its name; NULL: software does */
   long damaged;                     /* packets and frames skipped or patched up so far */
 };

@@ -80,7 +80,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   coverage_begin(&from->coverage, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
   left_out_tell(from->input, from->stream, from->spec, &from->options);
-  if (from->options.start > 0 && (input_is_stream(from) || seek_start(from) < 0))
+  if (from->options.start + from->options.resume > 0 && (input_is_stream(from) || seek_resume(from) < 0))
     log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
   return begin_reading(from, err);
 }
@@ -177,6 +177,12 @@ static bool is_before_start(const struct ffmpeg_source *from) {
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 
+/* Whether the frame lies between the key frame that the input was first begun at and the place to begin at. */
+static bool is_too_early(const struct ffmpeg_source *from, double seconds) {
+  double first = from->loop_shift ? 0 : from->options.resume;
+  return from->options.start + first > 0 && seconds < first;
+}
+
 /* A frame is not shown where a newer one can be: its packet is there already. */
 static bool is_outdated(const struct ffmpeg_source *from) {
   return from->arrivals && from->given_ns && platform_now_ns() - from->given_ns < starved_ns &&
@@ -197,7 +203,7 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
       from->ended_early = true;
       return 0;
     }
-    if ((from->options.start <= 0 || seconds >= 0) && !is_outdated(from))
+    if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
   }
   return got;

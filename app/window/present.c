@@ -370,6 +370,14 @@ float present_locate(const struct present *present, const struct present_view *v
 }
 
 /* OpenGL waits for other programs of the GPU each time that its work is waited for, so all comes at once. */
+int present_read(int width, int height, uint8_t *rgba) {
+  while (glGetError() != GL_NO_ERROR)
+    ;
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, rgba);
+  return glGetError() == GL_NO_ERROR ? 0 : -1;
+}
+
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most) {
   struct box box = picture_box(&present->picture, view);

@@ -57,6 +57,9 @@ void present_draw(struct present *present, const struct present_view *view);
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most);
 
+/* What was drawn last, all of a drawable of this size: RGBA, from the lowest row up. -1: it cannot be read. */
+int present_read(int width, int height, uint8_t *rgba);
+
 /* Where x, in pixels of the drawable, lies on the picture as this view has it: 0..1, clamped. */
 float present_locate(const struct present *present, const struct present_view *view, float x);
 

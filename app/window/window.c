@@ -126,10 +126,16 @@ static SDL_Window *make(const struct window *window, enum window_which which, co
   int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
   SDL_Rect bounds = {0, 0, params->width, params->height};
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI;
+  if (params->hidden)
+    flags |= SDL_WINDOW_HIDDEN;
   if (params->borderless && !SDL_GetDisplayBounds(display, &bounds)) {
     left = bounds.x;
     top = bounds.y;
     flags |= SDL_WINDOW_BORDERLESS;
+  }
+  if (params->corner) {
+    left = params->corner->left;
+    top = params->corner->top;
   }
   return SDL_CreateWindow(params->title, left, top, params->width ? params->width : bounds.w,
                           params->height ? params->height : bounds.h, flags);
@@ -176,6 +182,11 @@ int window_open(struct window *window, const struct window_params *params, struc
   window_set_fullscreen(window, params->fullscreen);
   SDL_StartTextInput();
   return 0;
+}
+
+void window_show(struct window *window) {
+  if (!window->lost)
+    SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
 }
 
 /* Screens of an X server that are no parts of one share no context. */
@@ -448,6 +459,15 @@ bool window_poll(struct window *window, struct window_event *event) {
     if (follow_windows(window, &sdl, event) || follow_display(window, &sdl, event) || translate(window, &sdl, event))
       return true;
   return false;
+}
+
+void window_get_place(const struct window *window, struct window_place *place) {
+  *place = (struct window_place){0};
+  if (window->lost)
+    return;
+  SDL_GetWindowPosition(window->sdl[WINDOW_OUTPUT], &place->left, &place->top);
+  if (!window->fullscreen)
+    SDL_GetWindowSize(window->sdl[WINDOW_OUTPUT], &place->width, &place->height);
 }
 
 void window_get_size(const struct window *window, int *width, int *height) {

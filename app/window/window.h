@@ -12,11 +12,19 @@ struct window;
 /* OUTPUT shows the picture, and is there always; OPERATOR is a second one. */
 enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
 
+/* Of the contents, on the system's desktop. */
+struct window_place {
+  int left, top;
+  int width, height; /* 0: full screen */
+};
+
 struct window_params {
   const char *title;
-  int width, height; /* of the contents; 0: all of its display */
-  bool borderless;   /* and in the display's corner */
+  int width, height;                 /* of the contents; 0: all of its display */
+  const struct window_place *corner; /* where it begins; its size is not looked at. NULL: chosen */
+  bool borderless;                   /* and in the display's corner */
   bool fullscreen;
+  bool hidden; /* until window_show */
 };
 
 /* One display of the system's. */
@@ -69,6 +77,7 @@ int window_list_displays(void (*take)(void *opaque, const struct window_display 
 
 /* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);
+void window_show(struct window *window); /* the output */
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
 /* The operator's window, on another display than the output where there is one. It shares the context, and is never
@@ -85,6 +94,8 @@ int window_check(const struct window *window, struct error *err);
 
 /* The next event that waits; false: none does. */
 bool window_poll(struct window *window, struct window_event *event);
+/* The output's, for another window in its place. */
+void window_get_place(const struct window *window, struct window_place *place);
 void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
 /* The output's, in full screen: after it. */
 void window_resize(struct window *window, int width, int height);

@@ -12,9 +12,16 @@ int error_set(struct error *err, enum status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
   err->status = status;
+  err->lost = false;
   vsnprintf(err->message, sizeof err->message, format, args);
   va_end(args);
   text_clean(err->message);
+  return -1;
+}
+
+int error_mark_lost(struct error *err) {
+  if (err)
+    err->lost = true;
   return -1;
 }
 

@@ -3,6 +3,8 @@
 #ifndef UNET_BASE_ERROR_H
 #define UNET_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include "unet/base/printf.h"
 
 enum status {
@@ -19,6 +21,7 @@ enum status {
 
 struct error {
   enum status status;
+  bool lost; /* STATUS_DEVICE: the device does nothing for this process any more; for another one it may */
   char message[512];
 };
 
@@ -26,6 +29,9 @@ struct error {
  * text_clean) and returns -1, so that a caller can write
  * `return error_set(err, ...)`. err may be NULL: then only -1 comes back. */
 PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const char *format, ...);
+
+/* Adds to the error set last that the device is lost for this process. Returns -1. */
+int error_mark_lost(struct error *err);
 
 /* Puts a prefix ("model/unet/config.json: ") before the message already there. Returns -1. */
 PRINTF_LIKE(2, 3) int error_prefix(struct error *err, const char *format, ...);

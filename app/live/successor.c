@@ -1,0 +1,321 @@
+/* An engine that is lost for this process, or hangs, can only be opened by another one: the program becomes itself
+ * anew, in the same process, so that whoever started it need not know. First everything is ended properly, while
+ * another process shows the last picture in the window's place; the new program takes over what was set, and opens its
+ * window when there is something in it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/commands/setup.h"
+#include "app/run/outputs.h"
+#include "app/live/live_impl.h"
+#include "app/options/stamped.h"
+#include "app/platform/app_platform.h"
+#include "app/window/curtain.h"
+
+enum {
+  STUCK_MS = 10000,  /* an engine that has not answered for so long never will */
+  SEEN_MS = 5000,    /* if it was seen so long */
+  COVER_MS = 3000,   /* so long the curtain is waited for */
+  OVERLAP_MS = 250,  /* it stays over the new window, which takes its time to come on screen */
+  UNVEIL_MS = 10000, /* a source that gives nothing keeps the window hidden no longer */
+};
+
+/* --- from the program before --- */
+
+static int read_succession(struct succession *succession, const char *value, struct error *err) {
+  int held;
+  size_t size = 0;
+  succession->curtain = -1;
+  if (sscanf(value, "%d,%d", &held, &succession->curtain) != 2)
+    return error_set(err, STATUS_USAGE, "%s: what it names is not there", HANDOVER_VARIABLE);
+  char *text = platform_take_text(held, HANDOVER_TEXT_MAX, &size);
+  int status = text ? handover_read(&succession->came, text, err)
+                    : error_set(err, STATUS_USAGE, "%s: what it names is not there", HANDOVER_VARIABLE);
+  free(text);
+  return status;
+}
+
+/* What was being written is complete; what follows goes beside it. */
+static int name_files(struct succession *succession, struct error *err) {
+  struct options *options = &succession->options;
+  struct parameter_choices *to = &options->to;
+  if (!options->values.recording)
+    options->record = NULL;
+  if (options->record) {
+    if (stamped_next(succession->record, options->record, err))
+      return -1;
+    options->record = succession->record;
+  }
+  if (options->record_script) {
+    if (stamped_next(succession->record_script, options->record_script, err))
+      return -1;
+    options->record_script = succession->record_script;
+  }
+  for (int i = 0; i < to->count; i++) {
+    if (output_kind_of(to->text[i], NULL) != OUTPUT_RECORDING)
+      continue;
+    if (stamped_next(succession->to[i], to->text[i], err))
+      return -1;
+    to->text[i] = succession->to[i];
+  }
+  return 0;
+}
+
+/* The command line, with what has been set since. */
+static int make_options(struct succession *succession, const struct options *options, struct error *err) {
+  struct options *own = &succession->options;
+  const struct handover *came = &succession->came;
+  live_options_with(own, options, &came->values);
+  for (int i = 1; i <= options->lora_count && own->spare_loras.count < CHOICES_MAX; i++)
+    own->spare_loras.text[own->spare_loras.count++] = parameters_text(&options->values, PARAMETER_LORA, i);
+  for (int i = 1; i <= options->style_count && own->spare_styles.count < CHOICES_MAX; i++)
+    own->spare_styles.text[own->spare_styles.count++] = parameters_text(&options->values, PARAMETER_STYLE, i);
+  if (*came->device)
+    own->device.name = came->device;
+  if (came->placed && came->place.width > 0) {
+    own->window_width = came->place.width;
+    own->window_height = came->place.height;
+  }
+  return name_files(succession, err);
+}
+
+int live_take_succession(struct succession **out, const struct options *options, struct error *err) {
+  const char *value = getenv(HANDOVER_VARIABLE);
+  *out = NULL;
+  if (!value)
+    return 0;
+  struct succession *succession = calloc(1, sizeof *succession);
+  int status = succession ? read_succession(succession, value, err) : error_set(err, STATUS_FAILED, "no memory");
+  platform_unset_variable(HANDOVER_VARIABLE);
+  if (!status)
+    status = make_options(succession, options, err);
+  if (status)
+    live_free_succession(&succession);
+  *out = succession;
+  return status;
+}
+
+void live_free_succession(struct succession **succession) {
+  if (*succession)
+    handover_free(&(*succession)->came);
+  free(*succession);
+  *succession = NULL;
+}
+
+void live_succeed(struct live *live, const struct succession *succession) {
+  const struct handover *came = live->came = &succession->came;
+  const struct parameters *values = &came->values;
+  live->curtain = succession->curtain;
+  live->figures.before = (long)came->shown;
+  live->started_ns = came->started_ns;
+  live->preset_taken = came->preset_taken;
+  live->state.slot_before = came->slot_before;
+  live->state.share = came->share;
+  live->state.lora = came->lora;
+  live->state.control = came->control;
+  live->state.control_value = came->control_value;
+  live->state.walk = came->walk;
+  live->cover.bypass = (struct cover_slide){values->bypass, values->bypass, 0};
+  live->cover.blackout = (struct cover_slide){values->blackout, values->blackout, 0};
+  live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
+  live_was_told(live, LOG_WARNING);
+}
+
+int live_insist(struct live *live, int status, const struct error *err) {
+  if (!status || !live->came)
+    return status;
+  log_line(&live->log, LOG_WARNING, "%s; the show goes on without it", err->message);
+  return 0;
+}
+
+void live_unveil(struct live *live, int64_t now_ns) {
+  bool filled = live->shown || mailbox_count(&live->frames).put > 0;
+  bool late = now_ns - live->opened_ns > UNVEIL_MS * INT64_C(1000000);
+  if (live->curtain < 0 || live->handing != HANDING_NOT)
+    return;
+  if (!live->unveiled_ns && (filled || late)) {
+    window_show(live->window);
+    live->unveiled_ns = now_ns;
+  } else if (live->unveiled_ns && now_ns - live->unveiled_ns > OVERLAP_MS * INT64_C(1000000)) {
+    curtain_drop(&live->curtain);
+  }
+}
+
+/* --- to the program anew --- */
+
+static bool is_stuck(const struct live *live) {
+  return live->engine.busy_ms > STUCK_MS && live->stalled_ms > SEEN_MS;
+}
+
+/* Where the newest frame is in a file. */
+static double position(struct live *live) {
+  struct frame newest;
+  const struct source_info *info = &live->info;
+  if (info->realtime || info->returns || !mailbox_look(&live->frames, &newest))
+    return 0;
+  double seconds = (double)newest.pts * source_tick(info);
+  frame_release(&newest);
+  if (!(seconds > 0))
+    return 0;
+  seconds = info->length > 0 ? fmod(seconds, info->length) : seconds;
+  return info->length > 0 ? fmax(0, fmin(seconds, info->length - 1 / fmax(info->fps, 1))) : seconds;
+}
+
+static int gather_sources(struct live *live, struct handover *handover, struct error *err) {
+  int wanted = live->changer ? changer_wanted(live->changer) : 0;
+  for (int i = 0; live->changer && i < changer_count(live->changer); i++)
+    if (playlist_insert(&handover->sources, i, changer_name(live->changer, i), changer_is_plain(live->changer, i), err))
+      return -1;
+  handover->source = wanted;
+  handover->loop = live->source_options.loop;
+  if (live->changer && wanted == changer_now(live->changer))
+    handover->position = position(live);
+  return 0;
+}
+
+static void gather_values(struct live *live, struct handover *handover) {
+  struct parameters *values = &handover->values;
+  const struct engine_shape *shape = &live->engine.wish;
+  struct error ignored;
+  if (!loop_get_marked(live->loop, values)) {
+    struct parameters changes = *values;
+    *values = live->first_values;
+    parameters_apply(values, &changes);
+    return;
+  }
+  parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &ignored);
+  snprintf(handover->device, sizeof handover->device, "%s", live->engine.info.device_name);
+}
+
+static void gather_state(const struct live *live, struct handover *handover) {
+  const struct live_state *state = &live->state;
+  handover->started_ns = live->started_ns;
+  handover->script_ns = live->script_ns;
+  handover->shown = live->figures.before + live->figures.shown;
+  handover->preset_taken = live->preset_taken;
+  handover->slot_before = state->slot_before;
+  handover->share = state->share;
+  handover->lora = state->lora;
+  handover->control = state->control;
+  handover->control_value = state->control_value;
+  handover->walk = state->walk;
+  if (live->web)
+    web_get_key(live->web, &handover->web);
+  window_get_place(live->window, &handover->place);
+  handover->placed = true;
+}
+
+/* Whether another engine made pictures in this program is what tells whether the next program may be worth it. */
+static struct handover_record next_record(const struct live *live) {
+  struct handover_record record = live->came ? live->came->record : (struct handover_record){0};
+  record.barren = live->figures.shown ? 0 : record.barren + 1;
+  return record;
+}
+
+static int gather(struct live *live, int64_t now_ns, struct error *err) {
+  struct handover *handover = calloc(1, sizeof *handover);
+  int status = handover ? gather_sources(live, handover, err) : error_set(err, STATUS_FAILED, "no memory");
+  if (!status) {
+    gather_values(live, handover);
+    gather_state(live, handover);
+    handover->record = next_record(live);
+    handover_note(&handover->record, now_ns);
+    snprintf(handover->why, sizeof handover->why, "%s",
+             is_stuck(live) ? "the engine did not answer" : live->engine.why_away);
+    live->handed = handover_print(handover);
+    if (!live->handed)
+      status = error_set(err, STATUS_FAILED, "no memory");
+  }
+  if (handover)
+    handover_free(handover);
+  free(handover);
+  return status;
+}
+
+/* As the audience sees it, without what is said over it. */
+static void cover(struct live *live) {
+  struct curtain_picture picture = {.borderless = live->options->values.with_operator};
+  struct error err;
+  uint8_t *rgba = live_read_output(live, &picture.width, &picture.height);
+  window_get_place(live->window, &picture.place);
+  picture.rgba = rgba;
+  if (rgba && curtain_raise(&live->curtain, &picture, &err))
+    log_line(&live->log, LOG_INFO, "%s", err.message);
+  free(rgba);
+}
+
+/* What this program could not hand over it keeps. */
+static const char *why_not(const struct live *live) {
+  if (live->probe || !platform_can_begin_anew())
+    return "it cannot be started anew";
+  if (live->info.passes)
+    return "its input could not be read on by another program";
+  return NULL;
+}
+
+static void tell_once(struct live *live, const char *why_not, int64_t due_ns, int64_t now_ns) {
+  const char *what = is_stuck(live) ? "the engine has not answered for 10 s" : live->engine.why_away;
+  char then[120] = "the program is started anew, with everything as it is";
+  if (why_not)
+    snprintf(then, sizeof then, "the show goes on without the engine, for %s", why_not);
+  else if (due_ns > now_ns)
+    snprintf(then, sizeof then, "the program is started anew in %.0f s", ceil((double)(due_ns - now_ns) * 1e-9));
+  if (live->handing_told)
+    return;
+  log_line(&live->log, LOG_WARNING, "%s: %s", what, then);
+  live_notice(&live->state, now_ns, "%.100s: %s", what, then);
+  live_was_told(live, LOG_WARNING);
+  live->handing_told = true;
+}
+
+static void begin(struct live *live, int64_t now_ns) {
+  curtain_drop(&live->curtain);
+  cover(live);
+  live->covered_ns = now_ns;
+  live->handing = HANDING_COVERED;
+}
+
+static void go_on(struct live *live, int64_t now_ns) {
+  struct error err;
+  bool waits = now_ns - live->covered_ns < COVER_MS * INT64_C(1000000);
+  if (live->curtain >= 0 && waits && !curtain_look(live->curtain))
+    return;
+  if (!gather(live, now_ns, &err)) {
+    live->handing = HANDING_READY;
+    return;
+  }
+  log_line(&live->log, LOG_WARNING, "%s", err.message);
+  curtain_drop(&live->curtain);
+  live->handing = HANDING_NOT;
+}
+
+/* What is frozen is no engine's, and would be lost. */
+void live_follow_handover(struct live *live, int64_t now_ns) {
+  bool needed = live->engine.lost || is_stuck(live);
+  if (live->handing == HANDING_COVERED)
+    go_on(live, now_ns);
+  if (!needed || live->handing != HANDING_NOT) {
+    live->handing_told &= needed;
+    return;
+  }
+  const char *refused = why_not(live);
+  struct handover_record record = next_record(live);
+  int64_t due_ns = handover_due_ns(&record);
+  tell_once(live, refused, due_ns, now_ns);
+  if (!refused && now_ns >= due_ns && !live->state.settings.values.freeze)
+    begin(live, now_ns);
+}
+
+void live_hand_over(struct live *live, struct error *err) {
+  char value[32];
+  int kept[2] = {platform_hold_text(live->handed, strlen(live->handed)), live->curtain};
+  snprintf(value, sizeof value, "%d,%d", kept[0], kept[1]);
+  fflush(NULL);
+  if (kept[0] >= 0 && !platform_set_variable(HANDOVER_VARIABLE, value))
+    platform_begin_anew(&setup_stop, kept, 1 + (kept[1] >= 0));
+  error_set(err, STATUS_DEVICE, "the program cannot be started anew: %s", strerror(errno));
+  curtain_drop(&live->curtain);
+}

@@ -1,0 +1,144 @@
+#include "app/window/curtain.h"
+
+#include <SDL.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/platform/app_platform.h"
+
+enum {
+  HEADER_BYTES = 128,
+  LOOK_MS = 20,
+  /* Nobody waits so long for the program to come back. */
+  PATIENCE_MS = 60000,
+};
+static const size_t bytes_most = (size_t)1 << 30;
+
+/* --- in the program --- */
+
+/* As one file: a line of numbers, then the pixels. */
+static int hold(const struct curtain_picture *picture) {
+  const struct window_place *place = &picture->place;
+  size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;
+  char *text = malloc(HEADER_BYTES + pixels);
+  if (!text)
+    return -1;
+  int header = snprintf(text, HEADER_BYTES, "%d %d %d %d %d %d %d\n", place->left, place->top, place->width,
+                        place->height, picture->borderless, picture->width, picture->height);
+  memcpy(text + header, picture->rgba, pixels);
+  int descriptor = platform_hold_text(text, (size_t)header + pixels);
+  free(text);
+  return descriptor;
+}
+
+int curtain_raise(int *line, const struct curtain_picture *picture, struct error *err) {
+  int ends[2], held = hold(picture);
+  char value[32];
+  *line = -1;
+  if (held < 0 || platform_connect_pair(ends)) {
+    if (held >= 0)
+      platform_drop(held);
+    return error_set(err, STATUS_FAILED, "no picture for the meantime: %s", strerror(errno));
+  }
+  snprintf(value, sizeof value, "%d,%d", held, ends[1]);
+  int status = platform_begin_beside(CURTAIN_VARIABLE, value, (int[]){held, ends[1]}, 2);
+  platform_drop(held);
+  platform_drop(ends[1]);
+  *line = ends[0];
+  if (!status)
+    return 0;
+  curtain_drop(line);
+  return error_set(err, STATUS_FAILED, "no picture for the meantime: no process can be started");
+}
+
+int curtain_look(int line) {
+  return platform_hear(line, 0);
+}
+
+void curtain_drop(int *line) {
+  if (*line >= 0)
+    platform_drop(*line);
+  *line = -1;
+}
+
+/* --- in its own process --- */
+
+static bool read_picture(const char *text, size_t size, struct curtain_picture *picture) {
+  struct window_place *place = &picture->place;
+  int borderless, used = 0;
+  bool read = sscanf(text, "%d %d %d %d %d %d %d%n", &place->left, &place->top, &place->width, &place->height,
+                     &borderless, &picture->width, &picture->height, &used) == 7 &&
+              picture->width > 0 && picture->height > 0 && picture->width < 1 << 15 && picture->height < 1 << 15 &&
+              size == (size_t)used + 1 + (size_t)picture->width * (size_t)picture->height * 4;
+  picture->borderless = read && borderless;
+  picture->rgba = (const uint8_t *)text + used + 1;
+  return read;
+}
+
+/* The whole of it, whatever the window's size. */
+static void show(SDL_Window *window, SDL_Surface *picture) {
+  SDL_Surface *surface = SDL_GetWindowSurface(window);
+  if (surface && !SDL_BlitScaled(picture, NULL, surface, NULL))
+    SDL_UpdateWindowSurface(window);
+}
+
+static SDL_Window *make(const struct curtain_picture *picture) {
+  const struct window_place *place = &picture->place;
+  bool full = place->width <= 0;
+  Uint32 flags = (full ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0) | (picture->borderless ? SDL_WINDOW_BORDERLESS : 0) |
+                 SDL_WINDOW_SKIP_TASKBAR;
+  return SDL_CreateWindow("reverie", place->left, place->top, full ? picture->width : place->width,
+                          full ? picture->height : place->height, flags);
+}
+
+/* From the highest row down, as SDL has them. */
+static SDL_Surface *turn_over(const struct curtain_picture *picture) {
+  SDL_Surface *surface =
+      SDL_CreateRGBSurfaceWithFormat(0, picture->width, picture->height, 32, SDL_PIXELFORMAT_XBGR8888);
+  size_t bytes = (size_t)picture->width * 4;
+  for (int y = 0; surface && y < picture->height; y++)
+    memcpy((char *)surface->pixels + (size_t)(picture->height - 1 - y) * (size_t)surface->pitch,
+           picture->rgba + (size_t)y * bytes, bytes);
+  return surface;
+}
+
+/* Until the program says that it is enough, or ends. */
+static void stand(SDL_Window *window, SDL_Surface *picture, int line) {
+  SDL_Event event;
+  show(window, picture);
+  platform_say(line);
+  for (int waited_ms = 0; waited_ms < PATIENCE_MS && platform_hear(line, LOOK_MS) >= 0; waited_ms += LOOK_MS)
+    while (SDL_PollEvent(&event))
+      if (event.type == SDL_WINDOWEVENT)
+        show(window, picture);
+}
+
+static void perform(const struct curtain_picture *picture, int line) {
+  SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
+  SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  SDL_SetHint(SDL_HINT_WINDOW_NO_ACTIVATION_WHEN_SHOWN, "1"); /* keys are for the program */
+  if (SDL_InitSubSystem(SDL_INIT_VIDEO))
+    return;
+  SDL_ShowCursor(picture->place.width > 0);
+  SDL_Surface *surface = turn_over(picture);
+  SDL_Window *window = surface ? make(picture) : NULL;
+  if (window)
+    stand(window, surface, line);
+  SDL_FreeSurface(surface);
+  SDL_Quit();
+}
+
+int curtain_main(const char *value) {
+  int held, line;
+  struct curtain_picture picture = {0};
+  if (sscanf(value, "%d,%d", &held, &line) != 2)
+    return STATUS_USAGE;
+  size_t size = 0;
+  char *text = platform_take_text(held, bytes_most, &size);
+  if (text && read_picture(text, size, &picture))
+    perform(&picture, line);
+  free(text);
+  return STATUS_OK;
+}
