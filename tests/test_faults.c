@@ -6,9 +6,11 @@
  * can use GPUs. With DEVICE cuda all is skipped where there is no GPU. */
 #include "tests/cmocka_all.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/clips.h"
 #include "tests/program.h"
@@ -79,6 +81,66 @@ static void test_live(void **state) {
   if (!strstr(outcome.said, "60 frames, "))
     fail_msg("%s", outcome.said);
   print_message("  %s", outcome.said);
+}
+
+/* Whatever the window shows of a picture that stays is recorded so often: the sum of the longest run of equal frames.
+ */
+static void get_usual_frame(const char *name, char hash[64]) {
+  char *found = (char *)shell_output(
+      NULL,
+      "ffmpeg -nostdin -v error -i %s -map 0:v -f framemd5 - | sed -n '/^#/!s/.*, *//p' | sort | uniq -c | sort -n | "
+      "tail -1 | sed 's/.* //'",
+      name);
+  snprintf(hash, 64, "%s", found);
+  free(found);
+  assert_true(strlen(hash) > 16);
+}
+
+#define LOST                                                                                                           \
+  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                         \
+  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 60 --device %s "
+
+/* A device that is lost for the process, twice: the program goes on anew, with everything as it was set by then. */
+static void test_lost(void **state) {
+  (void)state;
+  struct outcome outcome;
+  char before[64], after[64];
+  program_set(faulty);
+  shell("rm -f lost*.mkv; for line in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' '\"preset\", "
+        "\"value\": 3'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $line}\"; done >lost.json");
+  program_run(&outcome, LOST "--frames 60 --fade 0 --script lost.json --record lost.mkv --codec ffv1", 25, device);
+  if (outcome.status == NO_WINDOW)
+    skip();
+  if (outcome.status || !strstr(outcome.said, "60 frames, ") || !strstr(outcome.said, "is started anew"))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+  get_usual_frame("lost.mkv", before);
+  get_usual_frame("lost-2.mkv", after);
+  assert_string_equal(before, after);
+  get_usual_frame("lost-3.mkv", after);
+  assert_string_equal(before, after);
+  print_message("  %s", outcome.said);
+}
+
+/* Who started the program ends it as ever. */
+static void test_lost_and_ended(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  pid_t pid = program_start(LOST "--frames 100000", 5, device);
+  for (int i = 0; i < 600; i++) {
+    char *said = (char *)shell_output(NULL, "cat err.txt");
+    bool anew = strstr(said, "is started anew"), refused = strstr(said, "no window");
+    free(said);
+    if (anew || refused)
+      break;
+    usleep(100000);
+  }
+  kill(pid, SIGTERM);
+  program_wait(&outcome, pid);
+  if (outcome.status == NO_WINDOW)
+    skip();
+  assert_int_equal(outcome.status, 130);
+  assert_non_null(strstr(outcome.said, "interrupted"));
 }
 
 static void test_memory_limit(void **state) {
@@ -156,6 +218,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_render),
       cmocka_unit_test(test_bench),
       cmocka_unit_test(test_live),
+      cmocka_unit_test(test_lost),
+      cmocka_unit_test(test_lost_and_ended),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_full_gpu),
       cmocka_unit_test(test_drivers),

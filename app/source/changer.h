@@ -12,12 +12,12 @@
 struct changer;
 
 struct changer_params {
-  struct reader *reader; /* reads `first` of the list; outlives the changer */
-  int first;
+  struct reader *reader;                /* reads `first` of the list; outlives the changer */
   const struct source_options *options; /* of all sources, copied */
   bool loop;         /* after the last comes the first; a source that is alone starts again by itself */
   double still_s;    /* a single picture stays so long; 0: until another is asked for */
   atomic_bool *stop; /* set when all is to end; outlives reader and changer */
+  int first;         /* of the list, from 0 */
 };
 
 /* Takes over the list. */
