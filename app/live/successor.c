@@ -118,7 +118,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control = came->control;
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
-  live->cover.bypass = (struct cover_slide){values->bypass, values->bypass, 0};
+  live->cover.bypass = (struct cover_slide){1, 1, 0}; /* until there is a picture */
   live->cover.blackout = (struct cover_slide){values->blackout, values->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
   live_was_told(live, LOG_WARNING);

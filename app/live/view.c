@@ -103,12 +103,19 @@ static enum hud_layout layout_of(const struct live *live) {
 /* The source is seen beside the picture where the overlay is. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct frame *shown = live->shown ? &live->shown->frame : NULL;
+  const struct engine_shape *own = &live->engine.prepared.shape;
+  const struct parameter_size *before = &live->options->values.size; /* of another program's pictures */
+  bool succeeds = live->came && !own->width;
   bool with_overlay = which == (layout_of(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
   return (struct present_view){
       .width = width,
       .height = height,
-      .shape_w = shown ? shown->width : live->engine.prepared.shape.width,
-      .shape_h = shown ? shown->height : live->engine.prepared.shape.height,
+      .shape_w = shown      ? shown->width
+                 : succeeds ? before->width
+                            : own->width,
+      .shape_h = shown      ? shown->height
+                 : succeeds ? before->height
+                            : own->height,
       .fit = (enum fit)live->options->values.fit,
       .split = with_overlay && live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,
@@ -292,7 +299,7 @@ static bool take_source(struct live *live) {
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
-  cover_follow(&live->cover, values, live->engine.away || live->stalled, now_ns);
+  cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
   cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
