@@ -504,6 +504,31 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
   }
 }
 
+/* All that is drawn with is made again, what is held among it; a driver that makes no other context ends the show in
+ * order. */
+static void test_lost_context(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  setenv("REVERIE_FAULT_GL", "lost", 1);
+  start_window("still.png --snapshot-dir shots --record kept.mkv -y" PICTURE);
+  save();
+  press("F 2");
+  shell("touch lost");
+  wait_said("reverie: the graphics driver lost the window's context, and makes no other yet\n");
+  shell("rm lost");
+  wait_said("reverie: the graphics driver lost the window's context: it is made again\n");
+  expect_window(WHOLE, true, 0.98, "shot.png", WHOLE);
+  press("F");
+  expect_window(WHOLE, false, 0.9, "shot.png", WHOLE);
+  shell("touch lost");
+  finish(&outcome);
+  if (outcome.status != 6 || !strstr(outcome.said, "kept.mkv: ") ||
+      !strstr(outcome.said, "reverie: the window is gone: the graphics driver lost its context and makes no other: "))
+    fail_msg("status %d without a context: %s", outcome.status, outcome.said);
+  shell("ffprobe -v error kept.mkv");
+}
+
 static void test_display_that_is_not_there(void **state) {
   (void)state;
   program_expect(2, "--display 3: there is one display here, number 0", "live still.mkv --display 3 --frames 1");
@@ -809,6 +834,7 @@ static void test_server_gone(void **state) {
 /* A test that failed half-way leaves its program behind. */
 static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_HOLD");
+  unsetenv("REVERIE_FAULT_GL");
   program_set(program);
   return screen_end_program(state);
 }
@@ -835,6 +861,7 @@ int main(int argc, char **argv) {
       CASE(test_midi),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
+      CASE(test_lost_context),
       CASE(test_display_that_is_not_there),
       CASE(test_run_shows_then_renders),
       CASE(test_run_without_a_window),

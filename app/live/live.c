@@ -35,8 +35,10 @@ static int run(struct live *live, struct error *err) {
     live->started_ns = live->opened_ns;
   for (int64_t now_ns = live->opened_ns; !is_over(live, now_ns); now_ns = platform_now_ns()) {
     bool changed = live_handle_events(live, now_ns);
-    if (window_check(live->window, err))
+    int renewed = window_check(live->window, err) ? -1 : live_follow_context(live, now_ns, err);
+    if (renewed < 0)
       return -1;
+    changed |= renewed > 0;
     if (live->probe)
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);

@@ -7,6 +7,7 @@
  * sending.c   recordings and other outputs beside the window
  * script.c    values by time, played and recorded
  * view.c      window, events, overlay, drawing
+ * context.c   what becomes of a lost OpenGL context
  * sound.c     sound that is listened to
  * sources.c   which source of several is shown
  * clients.c   those who set values from outside
@@ -91,6 +92,8 @@ struct live {
   struct window *window;
   struct present *present;
   struct hud *hud;
+
+  int64_t context_lost_ns, context_tried_ns; /* when that was, 0: it is not; when another one was tried last */
 
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
@@ -287,5 +290,11 @@ uint8_t *live_read_output(struct live *live, int *width, int *height);
 int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
 bool live_describe_state(struct live *live, char *words, size_t size);
+
+/* --- context.c --- */
+
+/* Makes the window's OpenGL context anew after it was lost, when that can be done. 1: it was, and all is to be drawn;
+ * -1: it cannot be. */
+int live_follow_context(struct live *live, int64_t now_ns, struct error *err);
 
 #endif

@@ -49,3 +49,10 @@ GLuint gl_texture(GLint filter) {
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   return texture;
 }
+
+/* There is one of each kind at most, but that some drivers tell of a lost context without end. */
+void gl_forget_errors(void) {
+  enum { KINDS = 10 };
+  for (int i = 0; i < KINDS && glGetError() != GL_NO_ERROR; i++)
+    ;
+}

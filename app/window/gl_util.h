@@ -12,4 +12,7 @@ GLuint gl_program(const char *name, const char *vertex, const char *fragment, st
 /* A texture without contents, clamped at its edges; filter GL_LINEAR or GL_NEAREST. */
 GLuint gl_texture(GLint filter);
 
+/* Those that calls so far have left behind, so that what is asked next is about the next call. */
+void gl_forget_errors(void);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <epoxy/gl.h>
 
+#include "app/window/gl_util.h"
 #include "unet/base/platform.h"
 
 /* Looking extensions up takes longer than drawing: renew, which runs for each picture, relies on this. */
@@ -29,8 +30,7 @@ static int open_import(void *opaque, int share, size_t bytes, struct imported *i
   int taken = platform_copy_descriptor(share);
   if (taken < 0)
     return error_set(err, STATUS_OUTPUT, "no file descriptor for the memory of a picture");
-  while (glGetError() != GL_NO_ERROR)
-    ;
+  gl_forget_errors();
   glCreateMemoryObjectsEXT(1, &imported->memory);
   glImportMemoryFdEXT(imported->memory, bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, taken);
   GLenum code = glGetError();

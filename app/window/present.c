@@ -385,8 +385,7 @@ int present_read_columns(const struct present *present, const struct present_vie
   size_t bytes = (size_t)box.height * 4;
   if (box.height > most)
     return 0;
-  while (glGetError() != GL_NO_ERROR)
-    ;
+  gl_forget_errors();
   glReadBuffer(front ? GL_FRONT : GL_BACK);
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glBindBuffer(GL_PIXEL_PACK_BUFFER, present->columns);

@@ -1,11 +1,11 @@
 #include "app/window/window.h"
 
 #include <SDL.h>
-#include <epoxy/gl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/window/context.h"
 #include "app/window/displays.h"
 #include "app/window/x11.h"
 
@@ -13,9 +13,7 @@ struct window {
   SDL_Window *sdl[WINDOWS];
   int display[WINDOWS]; /* numbers */
   enum window_which used;
-  SDL_GLContext context;
-  int interval; /* of the output's swaps */
-  bool software;
+  struct context context;
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
   bool pointer_hidden;
   bool borderless, fullscreen; /* asked for, of the output */
@@ -31,21 +29,6 @@ struct window {
 static int fail(struct error *err, const char *what) {
   return error_set(err, STATUS_OUTPUT, "no window: %s: %s; without a display, use: reverie render IN OUT", what,
                    SDL_GetError());
-}
-
-static int open_context(struct window *window, struct error *err) {
-  window->context = SDL_GL_CreateContext(window->sdl[WINDOW_OUTPUT]);
-  if (!window->context)
-    return fail(err, "OpenGL 3.3");
-  /* Late frames are rather torn than shown a whole screen refresh later. */
-  window->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
-  SDL_GL_SetSwapInterval(window->interval);
-  if (epoxy_gl_version() < 33)
-    return error_set(err, STATUS_OUTPUT, "no window: it needs OpenGL 3.3, and here is %s",
-                     (const char *)glGetString(GL_VERSION));
-  const char *renderer = (const char *)glGetString(GL_RENDERER);
-  window->software = renderer && (strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe"));
-  return 0;
 }
 
 static int start_video(struct error *err) {
@@ -167,9 +150,6 @@ static void fill_display(struct window *window, bool fill) {
 }
 
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
-  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
-  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
-  SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
   SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
   window->sdl[WINDOW_OUTPUT] = make(window, WINDOW_OUTPUT, params);
   if (!window->sdl[WINDOW_OUTPUT])
@@ -177,8 +157,10 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->borderless = params->borderless;
   x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
   display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
-  if (open_context(window, err))
-    return -1;
+  struct error why;
+  if (context_open(&window->context, window->sdl[WINDOW_OUTPUT], &why))
+    return error_set(err, STATUS_OUTPUT, "no window: %.300s; without a display, use: reverie render IN OUT",
+                     why.message);
   window_set_fullscreen(window, params->fullscreen);
   SDL_StartTextInput();
   return 0;
@@ -193,7 +175,7 @@ void window_show(struct window *window) {
 static bool try_operator(struct window *window, const struct window_params *params) {
   SDL_Window *sdl = window->lost ? NULL : make(window, WINDOW_OPERATOR, params);
   window->sdl[WINDOW_OPERATOR] = sdl;
-  bool drawable = sdl && !SDL_GL_MakeCurrent(sdl, window->context);
+  bool drawable = sdl && !SDL_GL_MakeCurrent(sdl, window->context.gl);
   window->used = drawable ? WINDOW_OPERATOR : window->used;
   if (!drawable)
     window_close_operator(window);
@@ -241,8 +223,8 @@ void window_use(struct window *window, enum window_which which) {
   if (which == window->used || !window->sdl[which] || window->lost)
     return;
   window->used = which;
-  SDL_GL_MakeCurrent(window->sdl[which], window->context);
-  SDL_GL_SetSwapInterval(which == WINDOW_OUTPUT ? window->interval : 0);
+  SDL_GL_MakeCurrent(window->sdl[which], window->context.gl);
+  SDL_GL_SetSwapInterval(which == WINDOW_OUTPUT ? window->context.interval : 0);
 }
 
 void window_close(struct window **pointer) {
@@ -253,8 +235,7 @@ void window_close(struct window **pointer) {
   if (!window->lost) {
     if (window->sdl[WINDOW_OPERATOR])
       SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
-    if (window->context)
-      SDL_GL_DeleteContext(window->context);
+    context_close(&window->context);
     if (window->sdl[WINDOW_OUTPUT])
       SDL_DestroyWindow(window->sdl[WINDOW_OUTPUT]);
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
@@ -533,6 +514,33 @@ void window_swap(struct window *window) {
   SDL_GL_SwapWindow(window->sdl[window->used]);
 }
 
+bool window_lost_context(struct window *window, int64_t now_ns) {
+  return !window->lost && context_is_lost(&window->context, now_ns);
+}
+
+/* Makes it current, for the output. */
+static void put_context(struct window *window, const struct context *context) {
+  SDL_GL_MakeCurrent(window->sdl[WINDOW_OUTPUT], context->gl);
+  SDL_GL_SetSwapInterval(context->interval);
+  window->used = WINDOW_OUTPUT;
+}
+
+int window_renew_context(struct window *window, int (*enter)(void *opaque, struct error *err),
+                         void (*leave)(void *opaque), void *opaque, struct error *err) {
+  struct context fresh;
+  int status = context_open(&fresh, window->sdl[WINDOW_OUTPUT], err);
+  if (!status && (status = enter(opaque, err)))
+    context_close(&fresh);
+  put_context(window, &window->context);
+  if (status)
+    return -1;
+  leave(opaque);
+  context_close(&window->context);
+  window->context = fresh;
+  put_context(window, &fresh);
+  return 0;
+}
+
 bool window_is_software(const struct window *window) {
-  return window->software;
+  return window->context.software;
 }

@@ -4,6 +4,7 @@
 #define APP_WINDOW_WINDOW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "unet/base/error.h"
 
@@ -109,6 +110,14 @@ void window_show_pointer(struct window *window, bool shown);
 /* How long the output's screen shows one picture, in ms; 0: it does not say. */
 double window_refresh_ms(const struct window *window);
 void window_swap(struct window *window);
+
+/* Whether the context was lost, as its driver says: what is drawn then is drawn nowhere. */
+bool window_lost_context(struct window *window, int64_t now_ns);
+/* Puts another one in its place, of which the output is used then: enter makes there what is drawn with, leave frees
+ * what was made in the old one, each with its own current. Where it fails the old one stays, and leave is not called.
+ */
+int window_renew_context(struct window *window, int (*enter)(void *opaque, struct error *err),
+                         void (*leave)(void *opaque), void *opaque, struct error *err);
 /* Whether the CPU draws: then costly shading is left out. */
 bool window_is_software(const struct window *window);
 

@@ -1,0 +1,70 @@
+/* The window's OpenGL context is lost where the GPU hangs, resets or goes: another takes its place, with all that is
+ * drawn with made anew. */
+#include "app/live/live_impl.h"
+#include "app/window/import_gl.h"
+
+static const int64_t again_ns = 250000000, patience_ns = 2000000000;
+
+struct renewal {
+  struct live *live;
+  struct present *present;
+  struct hud *hud;
+};
+
+static int enter(void *opaque, struct error *err) {
+  struct renewal *renewal = opaque;
+  if (!present_open(&renewal->present, &import_gl, NULL, &renewal->live->log, err) && !hud_open(&renewal->hud, err))
+    return 0;
+  present_close(&renewal->present);
+  return -1;
+}
+
+static void leave(void *opaque) {
+  struct renewal *renewal = opaque;
+  struct live *live = renewal->live;
+  hud_close(&live->hud);
+  present_close(&live->present);
+  live->hud = renewal->hud;
+  live->present = renewal->present;
+}
+
+/* What the old one's textures held. */
+static void upload_again(struct live *live) {
+  struct present *present = live->present;
+  if (live->held.plane[0]) {
+    present_picture(present, &live->held);
+    present_hold(present);
+  }
+  if (live->shown) {
+    present_picture(present, &live->shown->frame);
+    live->input_part = 0;
+  }
+  live->source_serial = 0;
+}
+
+int live_follow_context(struct live *live, int64_t now_ns, struct error *err) {
+  struct renewal renewal = {.live = live};
+  if (!live->context_lost_ns && !window_lost_context(live->window, now_ns))
+    return 0;
+  if (!live->context_lost_ns)
+    live->context_lost_ns = now_ns;
+  if (now_ns < live->context_tried_ns + again_ns)
+    return 0;
+  live->context_tried_ns = now_ns;
+  struct error why;
+  if (window_renew_context(live->window, enter, leave, &renewal, &why)) {
+    if (live->context_lost_ns == now_ns)
+      log_line(&live->log, LOG_WARNING, "the graphics driver lost the window's context, and makes no other yet");
+    return now_ns - live->context_lost_ns < patience_ns
+               ? 0
+               : error_set(err, STATUS_OUTPUT,
+                           "the window is gone: the graphics driver lost its context and makes no other: %s",
+                           why.message);
+  }
+  upload_again(live);
+  live_notice(&live->state, now_ns, "the graphics driver lost the window's context: it is made again");
+  log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
+  live_was_told(live, LOG_WARNING);
+  live->context_lost_ns = 0;
+  return 1;
+}
