@@ -17,7 +17,7 @@
 #ifndef APP_CONTROL_MESSAGES_H
 #define APP_CONTROL_MESSAGES_H
 
-#include "app/control/hub.h"
+#include "app/control/properties.h"
 
 enum {
   MESSAGE_LINE_MAX = 16384,      /* bytes of a line that comes */
@@ -35,12 +35,6 @@ struct message_lines {
 
 void message_lines_sent(struct message_lines *lines, size_t bytes); /* the first ones have gone */
 void message_lines_free(struct message_lines *lines);
-
-/* Values and figures of one moment. */
-struct message_view {
-  struct parameters values;
-  struct hub_figures figures;
-};
 
 struct messages;
 
