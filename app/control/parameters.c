@@ -1,13 +1,10 @@
-#include "app/control/parameters.h"
+#include "app/control/parameters_impl.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <libavutil/parseutils.h>
 
 #include "app/source/playlist.h"
 #include "unet/base/guidance.h"
@@ -295,7 +292,7 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
   return name;
 }
 
-static int check_index(enum parameter id, int index, struct error *err) {
+int parameter_check_index(enum parameter id, int index, struct error *err) {
   const struct parameter_row *row = &table[id];
   char name[PARAMETER_NAME_MAX];
   if (index >= row->first && index < row->first + parameter_instances(id))
@@ -308,7 +305,7 @@ int parameter_find(const char *name, enum parameter *id, int *index, struct erro
   for (int i = PARAMETER_NONE + 1; i < PARAMETERS; i++)
     if (parameter_matches(table[i].name, name, index)) {
       *id = (enum parameter)i;
-      return check_index(*id, *index, err);
+      return parameter_check_index(*id, *index, err);
     }
   return error_set(err, STATUS_USAGE, "%.40s: there is no parameter of that name", name);
 }
@@ -370,6 +367,10 @@ const char *parameters_text(const struct parameters *values, enum parameter id, 
   return table[id].type == TYPE_TEXT && text->given ? text->words : NULL;
 }
 
+const struct parameter_size *parameters_size(const struct parameters *values, enum parameter id, int index) {
+  return const_field(values, id, index);
+}
+
 static void store_text(struct parameters *values, enum parameter id, int index, const char *words) {
   struct parameter_text *text = field(values, id, index);
   memset(text, 0, sizeof *text);
@@ -388,8 +389,7 @@ void parameters_init(struct parameters *values) {
         store(values, id, table[id].first + i, table[id].standard);
 }
 
-/* given: the value as the user wrote it. */
-static int refuse(enum parameter id, int index, const char *given, struct error *err) {
+int parameter_refuse(enum parameter id, int index, const char *given, struct error *err) {
   const struct parameter_row *row = &table[id];
   char name[PARAMETER_NAME_MAX];
   parameter_name(id, index, name);
@@ -413,7 +413,7 @@ static int refuse(enum parameter id, int index, const char *given, struct error 
                    PARAMETER_TEXT_MAX - 1);
 }
 
-static bool is_valid(const struct parameter_row *row, double number) {
+bool parameter_is_valid(const struct parameter_row *row, double number) {
   switch (row->type) {
   case TYPE_REAL:
     return number >= row->min && number <= row->max;
@@ -432,21 +432,21 @@ static bool is_valid(const struct parameter_row *row, double number) {
 
 int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err) {
   char given[32];
-  if (check_index(id, index, err))
+  if (parameter_check_index(id, index, err))
     return -1;
   snprintf(given, sizeof given, "%.17g", number);
-  if (!is_valid(&table[id], number))
-    return refuse(id, index, given, err);
+  if (!parameter_is_valid(&table[id], number))
+    return parameter_refuse(id, index, given, err);
   store(values, id, index, number);
   mark(values, id, index);
   return 0;
 }
 
 int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
-  if (check_index(id, index, err))
+  if (parameter_check_index(id, index, err))
     return -1;
   if (table[id].type != TYPE_TEXT || (text && strlen(text) >= PARAMETER_TEXT_MAX))
-    return refuse(id, index, text ? text : "", err);
+    return parameter_refuse(id, index, text ? text : "", err);
   store_text(values, id, index, text);
   mark(values, id, index);
   return 0;
@@ -456,88 +456,14 @@ int parameters_set_size(struct parameters *values, enum parameter id, int index,
                         struct error *err) {
   const struct parameter_row *row = &table[id];
   char given[32];
-  if (check_index(id, index, err))
+  if (parameter_check_index(id, index, err))
     return -1;
   snprintf(given, sizeof given, "%dx%d", width, height);
   if (row->type != TYPE_SIZE || fmin(width, height) < row->min || fmax(width, height) > row->max)
-    return refuse(id, index, given, err);
+    return parameter_refuse(id, index, given, err);
   *(struct parameter_size *)field(values, id, index) = (struct parameter_size){width, height};
   mark(values, id, index);
   return 0;
-}
-
-/* "vga", "hd720" and what else FFmpeg has a name for. */
-static bool read_named_size(const char *text, double min, double max, int *width, int *height) {
-  int named[2];
-  if (av_parse_video_size(&named[0], &named[1], text) < 0 || fmin(named[0], named[1]) < min ||
-      fmax(named[0], named[1]) > max)
-    return false;
-  *width = named[0];
-  *height = named[1];
-  return true;
-}
-
-bool parameters_read_size(const char *text, double min, double max, int *width, int *height) {
-  long side[2];
-  if (isalpha((unsigned char)*text))
-    return read_named_size(text, min, max, width, height);
-  for (int i = 0; i < 2; i++) {
-    char *end = NULL;
-    errno = 0;
-    side[i] = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
-    if (!end || errno || (double)side[i] < min || (double)side[i] > max || *end != (i ? 0 : 'x'))
-      return false;
-    text = end + 1;
-  }
-  *width = (int)side[0];
-  *height = (int)side[1];
-  return true;
-}
-
-static int parse_size(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
-  int width, height;
-  if (!parameters_read_size(text, table[id].min, table[id].max, &width, &height))
-    return refuse(id, index, text, err);
-  return parameters_set_size(values, id, index, width, height, err);
-}
-
-/* NaN: it is none. Whole numbers are read as such, for a double would round those too large into the range. */
-static double read_number(const struct parameter_row *row, const char *text) {
-  char *end;
-  if (isspace((unsigned char)*text))
-    return NAN;
-  errno = 0;
-  double number = row->type == TYPE_WHOLE ? (double)strtoll(text, &end, 10) : strtod(text, &end);
-  return end == text || *end || (errno && row->type == TYPE_WHOLE) ? NAN : number;
-}
-
-static double read_word(const char *choices, const char *text) {
-  size_t length = strlen(text);
-  for (int i = 0; length; i++) {
-    size_t size = strcspn(choices, "|");
-    if (size == length && !memcmp(choices, text, size))
-      return i;
-    if (!choices[size])
-      break;
-    choices += size + 1;
-  }
-  return NAN;
-}
-
-static const char switch_words[] = "off|on";
-
-int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
-  const struct parameter_row *row = &table[id];
-  if (row->type == TYPE_TEXT)
-    return parameters_set_text(values, id, index, text, err);
-  if (row->type == TYPE_SIZE)
-    return parse_size(values, id, index, text, err);
-  double number = row->type == TYPE_CHOICE   ? read_word(row->choices, text)
-                  : row->type == TYPE_SWITCH ? read_word(switch_words, text)
-                                             : read_number(row, text);
-  if (check_index(id, index, err))
-    return -1;
-  return is_valid(row, number) ? parameters_set_number(values, id, index, number, err) : refuse(id, index, text, err);
 }
 
 void parameters_add(struct parameters *values, enum parameter id, int index, double by) {
@@ -547,54 +473,6 @@ void parameters_add(struct parameters *values, enum parameter id, int index, dou
     return;
   store(values, id, index, fmin(row->max, fmax(row->min, round(sum * grid) / grid)));
   mark(values, id, index);
-}
-
-static const char *print_word(const char *choices, double number, char *out, size_t size) {
-  for (int i = 0; i < number && *choices; i++)
-    choices += strcspn(choices, "|") + 1;
-  snprintf(out, size, "%.*s", (int)strcspn(choices, "|"), choices);
-  return out;
-}
-
-static const char *print_size(const struct parameter_size *size, char *out, size_t length) {
-  snprintf(out, length, size->width ? "%dx%d" : "", size->width, size->height);
-  return out;
-}
-
-static const char *print(const struct parameters *values, enum parameter id, int index, const char *real, char *out,
-                         size_t size) {
-  const struct parameter_row *row = &table[id];
-  double number = parameters_number(values, id, index);
-  const char *text = parameters_text(values, id, index);
-  if (row->type == TYPE_CHOICE || row->type == TYPE_SWITCH)
-    return print_word(row->type == TYPE_CHOICE ? row->choices : switch_words, number, out, size);
-  if (row->type == TYPE_SIZE)
-    return print_size(const_field(values, id, index), out, size);
-  if (row->type == TYPE_TEXT)
-    snprintf(out, size, "%s", text ? text : "");
-  else if (row->type == TYPE_WHOLE)
-    snprintf(out, size, "%.0f", number);
-  else
-    snprintf(out, size, "%s", real);
-  return out;
-}
-
-const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
-  char real[32];
-  double number = parameters_number(values, id, index);
-  /* The shortest of those that are read back the same. */
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(real, sizeof real, "%.*g", digits, number);
-    if (strtod(real, NULL) == number)
-      break;
-  }
-  return print(values, id, index, real, out, size);
-}
-
-const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
-  char real[64];
-  snprintf(real, sizeof real, "%.*f", table[id].decimals, parameters_number(values, id, index));
-  return print(values, id, index, real, out, size);
 }
 
 bool parameters_marked(const struct parameters *values, enum parameter id, int index) {
