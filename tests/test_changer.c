@@ -215,17 +215,30 @@ static void test_dropped(void **state) {
   struct error err;
   begin("a,c", false, 0, &endless);
   UNTIL(rig.pictures > 2);
-  assert_int_equal(changer_drop(rig.changer, "other clip", &err), 0);
+  assert_int_equal(changer_drop(rig.changer, "other clip", false, &err), 0);
   UNTIL(rig.other && changer_now(rig.changer) == 1);
   assert_int_equal(changer_count(rig.changer), 3);
   assert_string_equal(changer_name(rig.changer, 2), "c");
-  assert_int_equal(changer_drop(rig.changer, "missing clip", &err), 0);
-  UNTIL(changer_now(rig.changer) == 3);
-  assert_int_equal(rig.refusals, 1);
+  /* Nothing else comes of one that cannot be opened. */
+  assert_int_equal(changer_drop(rig.changer, "missing clip", false, &err), 0);
+  UNTIL(rig.refusals == 1);
+  turns(60);
+  assert_true(changer_now(rig.changer) == 1 && changer_count(rig.changer) == 3);
+  /* Of several the first is shown that can be opened, and the others follow. */
+  assert_int_equal(changer_drop(rig.changer, "missing clip", false, &err), 0);
+  assert_int_equal(changer_drop(rig.changer, "missing too", true, &err), 0);
+  assert_int_equal(changer_drop(rig.changer, "first", true, &err), 0);
+  assert_int_equal(changer_drop(rig.changer, "second", true, &err), 0);
+  UNTIL(changer_now(rig.changer) == 2);
+  assert_int_equal(rig.refusals, 3);
+  assert_int_equal(changer_count(rig.changer), 5);
+  assert_string_equal(changer_name(rig.changer, 2), "first");
+  assert_string_equal(changer_name(rig.changer, 3), "second");
+  assert_string_equal(changer_name(rig.changer, 4), "c");
   end();
   /* After it there is the last picture. */
   begin("a", false, 0, &short_clip);
-  assert_int_equal(changer_drop(rig.changer, "other clip", &err), 0);
+  assert_int_equal(changer_drop(rig.changer, "other clip", false, &err), 0);
   UNTIL(rig.other && changer_now(rig.changer) == 1);
   turns(60);
   assert_false(rig.ended);

@@ -26,6 +26,7 @@ enum { STANDSTILL_MS = 400 };
 #define BELOW_WORDS "crop=256:192:0:64"
 
 static const char *program, *faulty; /* faulty: with faulty_device.c in it */
+static const char *drag;             /* drops files; NULL: none */
 
 /* Waits until two looks at the window are the same: pictures that were on their way still come. */
 static void expect_standstill(void) {
@@ -504,6 +505,26 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
   }
 }
 
+/* Names of any characters, several files in their order; what cannot be shown changes nothing. */
+static void test_dropped_files(void **state) {
+  (void)state;
+  if (!drag)
+    skip();
+  shell("cp still.png 'sch\u00f6n 100%%.png' && cp still.png b.png && mkdir -p folder");
+  start_window("still.png" PICTURE);
+#define DROP "'%s' $(" FIND_WINDOW ") "
+  shell(DROP "text/uri-list file://$PWD/sch%%C3%%B6n%%20100%%25.png", drag);
+  wait_said("reverie: source 2 of 2: sch\u00f6n 100%.png\n");
+  shell(DROP "text/uri-list \"$(printf 'file://%%s\\r\\n' $PWD/b.png $PWD/folder $PWD/still.png)\"", drag);
+  wait_said("reverie: source 3 of 5: b.png\n");
+  shell(DROP "text/uri-list file://$PWD/folder", drag);
+  wait_said("/folder: cannot be opened: Is a directory\n");
+  shell(DROP "text/plain words", drag);
+  wait_said("reverie: what was dropped is no file of this machine\n");
+  quit_window();
+  shell("test $(grep -c '^reverie: source' err.txt) = 2");
+}
+
 /* All that is drawn with is made again, what is held among it; a driver that makes no other context ends the show in
  * order. */
 static void test_lost_context(void **state) {
@@ -861,6 +882,7 @@ int main(int argc, char **argv) {
       CASE(test_midi),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
+      CASE(test_dropped_files),
       CASE(test_lost_context),
       CASE(test_display_that_is_not_there),
       CASE(test_run_shows_then_renders),
@@ -883,6 +905,7 @@ int main(int argc, char **argv) {
     return 77;
   program = realpath(argv[1], NULL);
   faulty = realpath(argv[2], NULL);
+  drag = argc > 3 ? realpath(argv[3], NULL) : NULL;
   program_set(program);
   int failed = 1;
   if (screen_open(server)) {

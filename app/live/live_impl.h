@@ -192,8 +192,8 @@ void live_close_changer(struct live *live); /* before the reader ends */
 /* Goes to the source that the state says, and says in the state which it is. */
 void live_follow_sources(struct live *live, int64_t now_ns);
 bool live_sources_go_on(const struct live *live);
-/* A file dropped on the window. */
-void live_drop(struct live *live, const char *file, int64_t now_ns);
+/* A file dropped on the window, with the one before it or alone; NULL: it was none. */
+void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
 /* --- script.c --- */
 

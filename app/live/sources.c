@@ -55,11 +55,13 @@ bool live_sources_go_on(const struct live *live) {
   return live->changer && changer_goes_on(live->changer);
 }
 
-void live_drop(struct live *live, const char *file, int64_t now_ns) {
+void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns) {
   struct error err;
-  if (!live->changer)
+  if (!file)
+    live_notice(&live->state, now_ns, "what was dropped is no file of this machine");
+  else if (!live->changer)
     live_notice(&live->state, now_ns, "text to image has no source that could be another");
-  else if (changer_drop(live->changer, file, &err))
+  else if (changer_drop(live->changer, file, follows, &err))
     live_notice(&live->state, now_ns, "%s", err.message);
 }
 

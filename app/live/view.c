@@ -219,7 +219,7 @@ static void handle_event(struct live *live, const struct window_event *event, in
     parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));
     break;
   case WINDOW_DROP:
-    live_drop(live, event->file, now_ns);
+    live_drop(live, event->file, event->follows, now_ns);
     break;
   case WINDOW_DISPLAY_GONE:
     live_notice(&live->state, now_ns, "the display %s is gone: the output comes back with it", event->display);

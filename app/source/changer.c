@@ -32,6 +32,7 @@ struct changer {
   int refusals;            /* in a row */
   bool given_up;           /* what was to follow at an end cannot be opened */
   int unready;             /* the next one, which could not be opened ahead; -1: none */
+  int dropped;             /* the last of those that were dropped and none of which is read yet; -1: none */
   struct opening opening;  /* done: it is ready, and waits */
   int64_t stands_since_ns; /* 0: it does not */
   bool keeps;              /* at the end of the list the last picture stays */
@@ -64,7 +65,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   changer->options.stop = params->stop;
   changer->list = *list;
   *list = (struct playlist){0};
-  changer->wanted = changer->unready = changer->opening.index = -1;
+  changer->wanted = changer->unready = changer->opening.index = changer->dropped = -1;
   changer->begun = 1;
   changer->step = 1;
   changer->now = changer->handed[0] = params->first;
@@ -139,9 +140,28 @@ static void hand_over(struct changer *changer, struct changer_news *news) {
   } else {
     changer->handed[1] = changer->handed[0];
     changer->handed[0] = opening->index;
+    changer->dropped = -1;
   }
   opening->index = changer->wanted = -1;
   changer->stands_since_ns = 0;
+}
+
+/* Indices from this one on, after the list's length changed by one there. */
+static void shift(struct changer *changer, int from, int by) {
+  int *const indices[] = {&changer->now,           &changer->wanted,  &changer->handed[0], &changer->handed[1],
+                          &changer->opening.index, &changer->unready, &changer->dropped};
+  for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+    *indices[i] += *indices[i] >= from ? by : 0;
+}
+
+/* What was dropped and cannot be opened; another that was dropped with it may. */
+static void forget_dropped(struct changer *changer, int index) {
+  playlist_remove(&changer->list, index);
+  changer->opening.index = -1;
+  changer->wanted = index < changer->dropped ? index : -1;
+  shift(changer, index + 1, -1);
+  if (changer->dropped == index && changer->wanted < 0)
+    changer->dropped = -1;
 }
 
 /* It could not be opened: where it was wanted, the one after it is. */
@@ -149,6 +169,9 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   if (opening->index != changer->wanted) {
     changer->unready = opening->index;
+  } else if (opening->index <= changer->dropped && changer->list.entries[opening->index].plain) {
+    refuse(changer, &opening->err, news);
+    forget_dropped(changer, opening->index);
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = neighbour(changer, opening->index, changer->step);
@@ -251,15 +274,16 @@ void changer_again(struct changer *changer) {
     want(changer, changer->handed[0], 1);
 }
 
-int changer_drop(struct changer *changer, const char *path, struct error *err) {
-  int index = changer->now + 1;
-  int *const moved[] = {&changer->handed[0], &changer->handed[1], &changer->opening.index, &changer->unready};
+int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err) {
+  follows = follows && changer->dropped >= 0;
+  int index = (follows ? changer->dropped : changer->now) + 1;
   if (playlist_insert(&changer->list, index, path, true, err))
     return -1;
-  for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
-    *moved[i] += *moved[i] >= index;
+  shift(changer, index, 1);
+  changer->dropped = index;
   changer->keeps = true;
-  want(changer, index, 1);
+  if (!follows)
+    want(changer, index, 1);
   return 0;
 }
 

@@ -30,9 +30,10 @@ void changer_close(struct changer **changer);
 void changer_ask(struct changer *changer, int index);
 /* Reads the source anew. */
 void changer_again(struct changer *changer);
-/* Puts a file behind the source that is read, and goes there. The list then no longer ends: at its end the last picture
- * stays. */
-int changer_drop(struct changer *changer, const char *path, struct error *err);
+/* Puts a file behind the source that is read, and goes there; one that was dropped along with the one before (follows)
+ * behind that. What cannot be opened is not kept, and changes nothing. The list then no longer ends: at its end the
+ * last picture stays. */
+int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
 struct changer_news {
   bool changed;      /* another source is read, or the same one anew */

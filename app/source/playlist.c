@@ -29,6 +29,12 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
   return 0;
 }
 
+void playlist_remove(struct playlist *list, int index) {
+  struct playlist_entry *entry = &list->entries[index];
+  free(entry->name);
+  memmove(entry, entry + 1, (size_t)(--list->count - index) * sizeof *entry);
+}
+
 /* Whether a name of a file counts from the folder of the list: it is no device's, and nothing that is known by a word.
  */
 static bool is_relative(const char *name, struct error *err) {

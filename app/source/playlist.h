@@ -21,6 +21,7 @@ struct playlist {
 
 /* name is copied, and comes to lie at this index. */
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
+void playlist_remove(struct playlist *list, int index);
 /* Adds the sources that a file names, one a line; an M3U file is one. Lines that are empty or begin with # say nothing;
  * names of files count from the folder of that file. */
 int playlist_read(struct playlist *list, const char *path, struct error *err);

@@ -23,6 +23,7 @@ struct window {
   struct display_place place;  /* of the output */
   bool hidden;                 /* the output, while its display is gone */
   char *dropped;               /* SDL's name of the file dropped last; NULL: none */
+  int files_dropped;           /* of those that are dropped together */
   bool lost, destroyed;        /* the X server is gone; the output is, by another program */
 };
 
@@ -355,6 +356,18 @@ static bool translate_window(const struct window *window, const SDL_WindowEvent 
   return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
+/* Begin, any number of files or texts, complete: SDL says nothing of addresses that are no files'. */
+static bool translate_drop(struct window *window, const SDL_DropEvent *sdl, struct window_event *event) {
+  window->dropped = sdl->file;
+  bool is_file = sdl->type == SDL_DROPFILE && sdl->file, ends = sdl->type == SDL_DROPCOMPLETE;
+  *event = (struct window_event){
+      .type = WINDOW_DROP, .file = is_file ? sdl->file : NULL, .follows = is_file && window->files_dropped};
+  if (sdl->type == SDL_DROPBEGIN)
+    window->files_dropped = 0;
+  window->files_dropped += is_file;
+  return is_file || (ends && !window->files_dropped);
+}
+
 /* False: the event means nothing here. */
 static bool translate(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   switch (sdl->type) {
@@ -382,9 +395,10 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
   case SDL_MOUSEWHEEL:
     return translate_wheel(window, &sdl->wheel, event);
   case SDL_DROPFILE:
-    window->dropped = sdl->drop.file;
-    *event = (struct window_event){.type = WINDOW_DROP, .file = window->dropped};
-    return window->dropped != NULL;
+  case SDL_DROPTEXT:
+  case SDL_DROPBEGIN:
+  case SDL_DROPCOMPLETE:
+    return translate_drop(window, &sdl->drop, event);
   case SDL_WINDOWEVENT:
     return translate_window(window, &sdl->window, event);
   default:
@@ -434,12 +448,16 @@ static bool follow_display(struct window *window, const SDL_Event *sdl, struct w
 
 bool window_poll(struct window *window, struct window_event *event) {
   SDL_Event sdl;
-  SDL_free(window->dropped);
-  window->dropped = NULL;
-  while (SDL_PollEvent(&sdl))
-    if (follow_windows(window, &sdl, event) || follow_display(window, &sdl, event) || translate(window, &sdl, event))
-      return true;
-  return false;
+  bool means = false;
+  do {
+    SDL_free(window->dropped);
+    window->dropped = NULL;
+    if (!SDL_PollEvent(&sdl))
+      return false;
+    means =
+        follow_windows(window, &sdl, event) || follow_display(window, &sdl, event) || translate(window, &sdl, event);
+  } while (!means);
+  return true;
 }
 
 void window_get_place(const struct window *window, struct window_place *place) {

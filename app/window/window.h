@@ -43,7 +43,7 @@ enum window_event_type {
   WINDOW_POINT,   /* x, y: the left button is held down here; pressed: from now on */
   WINDOW_RELEASE, /* no longer */
   WINDOW_WHEEL,   /* turns, x, y */
-  WINDOW_DROP,    /* file */
+  WINDOW_DROP,    /* file; follows: along with the one before. NULL: something that is no file */
   WINDOW_DRAW,    /* uncovered or resized: draw again */
   WINDOW_CLOSE,
   WINDOW_DISPLAY_GONE, /* display: the output's, which fills it or lies in its corner; it is hidden as long as there is
@@ -60,6 +60,7 @@ struct window_event {
   char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
   const char *file;           /* that was dropped on the window, until the next event is asked for */
   const char *display;        /* its name */
+  bool follows;
   bool repeat, pressed;
   float x, y;  /* in pixels of the drawable */
   float turns; /* of the wheel, away from the user */
