@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/run/outputs.h"
+#include "app/sink/target.h"
 #include "tests/hidden_picture.h"
 #include "unet/base/platform.h"
 
@@ -88,6 +89,12 @@ int sink_finish(struct sink *sink, bool whole, struct error *err) {
   fake->whole = whole;
   fake->finished++;
   return 0;
+}
+
+/* The encoder of these holds one back. */
+long sink_pictures(const struct sink *sink) {
+  const struct fake_sink *to = (const struct fake_sink *)sink;
+  return to->here - (to->fake->fails_at >= 0 && to->here > to->fake->fails_at ? 2 : 0);
 }
 
 void sink_close(struct sink **sink) {
@@ -181,8 +188,29 @@ static void test_kinds(void **state) {
   assert_int_equal(output_kind_of("srt://host:9000", NULL), OUTPUT_STREAM);
   assert_int_equal(output_kind_of("rtmp://host/live", NULL), OUTPUT_STREAM);
   assert_int_equal(output_kind_of("udp://host:9000", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("http://host/x.ts", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("icecast://host/x", NULL), OUTPUT_STREAM);
   assert_int_equal(output_kind_of("-", NULL), OUTPUT_STREAM);
   assert_int_equal(output_kind_of("/dev/video9", NULL), OUTPUT_STREAM);
+}
+
+/* Of a page the extension counts; what FFmpeg has no protocol for is no file either. */
+static void test_urls(void **state) {
+  (void)state;
+  static const struct {
+    const char *url, *container;
+  } cases[] = {
+      {"http://host:8080", "mpegts"}, {"http://host/live", "mpegts"}, {"http://host/x.mkv?to=x.mp4", "matroska"},
+      {"icecast://host/x", "webm"},   {"tcp://host/x.mkv", "mpegts"}, {"file:x.mkv", "matroska"},
+      {"nosuch://host/x.mkv", NULL},  {"nosuch:x.mkv", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct target target;
+    struct error err;
+    if (!target_choose(&target, cases[i].url, NULL, &err))
+      assert_string_equal(target.container->name, cases[i].container);
+    else if (cases[i].container || !strstr(err.message, "no protocol nosuch"))
+      fail_msg("%s", err.message);
+  }
 }
 
 /* Those shown, each at the time it was shown, however irregular that is. */
@@ -210,7 +238,7 @@ static void test_records_what_is_shown(void **state) {
   }
   assert_int_equal(fakes[0].finished, 1);
   assert_int_equal(fakes[0].closed, 1);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
 }
 
 /* A picture that stood for a while when the recording ended was there until then. */
@@ -219,7 +247,7 @@ static void test_keeps_the_time_a_picture_stood(void **state) {
   struct outputs *outputs = opened(0);
   assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
   show(outputs, 1, platform_now_ns() - (int64_t)5000000000);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_int_equal(fakes[0].count, 2);
   assert_int_equal(fakes[0].written[1].serial, 1);
   assert_true(fakes[0].written[1].pts >= 5 * (int64_t)fakes[0].options.time_base_den);
@@ -243,7 +271,7 @@ static void test_slow_recording_drops_and_counts(void **state) {
   assert_true(figures.dropped >= MANY - OUTPUT_RECORDING_HOLDS);
   assert_true(figures.dropped < MANY);
   set_shut(&fakes[0], false);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_int_equal(fakes[0].count + figures.dropped, MANY);
   assert_int_equal(fakes[1].count, MANY);
 }
@@ -281,7 +309,7 @@ static void test_holds_are_bounded(void **state) {
     await_writes(&fakes[1], i / 10); /* and while it is sent */
   }
   set_shut(&fakes[0], false);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   picture_pool_close(&pool);
 }
 
@@ -298,12 +326,15 @@ static void test_full_disk_ends_the_recording(void **state) {
   }
   show(outputs, 3, 3 * 20000000);
   await_news(outputs, "no space left", line);
-  assert_non_null(strstr(line, "recording ends"));
+  assert_non_null(strstr(line, "recording ends after 2 pictures"));
   show(outputs, 4, 4 * 20000000);
   assert_false(outputs_has(outputs, number));
   assert_int_equal(fakes[0].attempts, 1); /* opened again it would be empty */
   assert_int_equal(fakes[0].finished, 1);
-  outputs_close(&outputs, NULL);
+  struct error err;
+  assert_int_equal(outputs_close(&outputs, NULL, &err), -1);
+  assert_int_equal(err.status, STATUS_OUTPUT);
+  assert_string_equal(err.message, "first.mp4: the recording is not complete");
 }
 
 static void test_stream_has_a_constant_rate(void **state) {
@@ -314,7 +345,7 @@ static void test_stream_has_a_constant_rate(void **state) {
   await_writes(&fakes[0], 5); /* of one picture */
   show(outputs, 8, platform_now_ns());
   await_serial(&fakes[0], 8);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_true(fakes[0].options.realtime);
   assert_int_equal(fakes[0].options.time_base_num, 1);
   assert_int_equal(fakes[0].options.time_base_den, 100);
@@ -342,7 +373,7 @@ static void test_stream_is_tried_again(void **state) {
   await_news(outputs, "is sent to again", line);
   assert_true(fakes[0].openings >= 2);
   assert_true(fakes[0].finished >= 1);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_int_equal(fakes[0].closed, fakes[0].openings);
 }
 
@@ -367,7 +398,7 @@ static void test_close_while_nobody_is_there(void **state) {
   assert_int_equal(figures.failing, 1);
   pthread_cond_broadcast(&fakes[1].changed);
   set_shut(&fakes[1], false);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
 }
 
 static void test_ends_without_a_picture(void **state) {
@@ -375,7 +406,7 @@ static void test_ends_without_a_picture(void **state) {
   struct outputs *outputs = opened(0);
   assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
   assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_null(outputs);
   assert_int_equal(fakes[0].attempts + fakes[1].attempts, 0);
 }
@@ -439,7 +470,7 @@ static void test_there_is_a_most(void **state) {
     assert_int_equal(outputs_add(outputs, "first.mp4", NULL, &err), 0);
   assert_int_equal(outputs_add(outputs, "first.mp4", NULL, &err), -1);
   assert_non_null(strstr(err.message, "8"));
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
 }
 
 /* The first picture says the sink's size; the sink fits later ones in. */
@@ -451,7 +482,7 @@ static void test_size_is_that_of_the_first(void **state) {
   await_writes(&fakes[0], 1);
   show_sized(outputs, 1, 20000000, 32);
   await_writes(&fakes[0], 2);
-  outputs_close(&outputs, NULL);
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   assert_int_equal(fakes[0].options.width, 16);
   assert_int_equal(fakes[0].written[1].width, 32);
   assert_int_equal(fakes[0].openings, 1);
@@ -460,6 +491,7 @@ static void test_size_is_that_of_the_first(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_kinds, begin, end),
+      cmocka_unit_test_setup_teardown(test_urls, begin, end),
       cmocka_unit_test_setup_teardown(test_records_what_is_shown, begin, end),
       cmocka_unit_test_setup_teardown(test_keeps_the_time_a_picture_stood, begin, end),
       cmocka_unit_test_setup_teardown(test_slow_recording_drops_and_counts, begin, end),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -363,6 +364,33 @@ static void test_other_sizes_are_fitted(void **state) {
   }
 }
 
+/* How many pictures are told is how many there are, though the encoder had been given more. */
+static void test_full_disk(void **state) {
+  (void)state;
+  enum { ROOM = 40000, FRAMES_MAX = 2000 };
+  static const char *const names[] = {"cut.mp4", "cut.mkv", "cut.ts"};
+  struct rlimit before;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  for (int i = 0; i < 3; i++) {
+    struct sink *sink = NULL;
+    struct error err = {0}, late;
+    int given = 0;
+    assert_int_equal(open_file(&sink, names[i], NULL, NULL), 0);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ROOM, before.rlim_max});
+    while (given < FRAMES_MAX && !write_frame(sink, given, &err))
+      given++;
+    sink_finish(sink, true, &late);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_non_null(strstr(err.message, strerror(EFBIG)));
+    long kept = sink_pictures(sink);
+    assert_in_range(kept, 1, given);
+    sink_close(&sink);
+    assert_int_equal(kept, count_packets(names[i], "v"));
+  }
+  signal(SIGXFSZ, SIG_DFL);
+}
+
 /* What is missing is named, and what to do without it. */
 static void test_hardware_that_is_not_there(void **state) {
   (void)state;
@@ -406,6 +434,7 @@ int main(void) {
       cmocka_unit_test_setup(test_failing_memory, forget),
       cmocka_unit_test_setup(test_pictures_are_let_go, forget),
       cmocka_unit_test_setup(test_other_sizes_are_fitted, forget),
+      cmocka_unit_test_setup(test_full_disk, forget),
       cmocka_unit_test_setup(test_hardware_that_is_not_there, forget),
   };
   if (!clips_open())

@@ -165,6 +165,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
                    struct error *err) {
   struct live live = {
       .options = options, .probe = probe, .figures.budget_ms = fmax(0, options->budget_ms), .curtain = -1};
+  struct error ignored;
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   if (succession)
@@ -177,7 +178,8 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   loop_end(live.loop);
   live_close_window(&live);
   live_finish_snapshots(&live);
-  live_close_outputs(&live);
+  if (live_close_outputs(&live, status ? &ignored : err))
+    status = -1;
   live_close_presets(&live);
   live_close_scripts(&live);
   if (anew) {
@@ -185,7 +187,6 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   } else {
     curtain_drop(&live.curtain);
     leave_stuck_engine(&live);
-    struct error ignored;
     if (live_stop_threads(&live, status ? &ignored : err))
       status = -1;
     close_rest(&live);

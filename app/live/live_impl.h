@@ -234,7 +234,7 @@ void live_follow_outputs(struct live *live, int64_t now_ns);
 const char *live_describe_outputs(const struct live *live, char *words, size_t size);
 /* Pictures at most, with a recording that is begun later. */
 int live_outputs_hold(const struct live *live);
-void live_close_outputs(struct live *live);
+int live_close_outputs(struct live *live, struct error *err);
 
 /* --- successor.c --- */
 

@@ -186,7 +186,8 @@ const char *live_describe_outputs(const struct live *live, char *words, size_t s
   return *words ? words : NULL;
 }
 
-void live_close_outputs(struct live *live) {
-  outputs_close(&live->outputs, live->options->verbose < 0 ? NULL : stderr);
+int live_close_outputs(struct live *live, struct error *err) {
+  int status = outputs_close(&live->outputs, live->options->verbose < 0 ? NULL : stderr, err);
   frame_release(&live->held);
+  return status;
 }

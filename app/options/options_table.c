@@ -153,9 +153,10 @@ const struct option option_table[] = {
      .help = "record what is shown from the first picture on, each picture at the time it was shown; the key R ends "
              "that, and begins a recording that is named after the time, in the folder of snapshots"},
     {"to", 0, OPTION_TEXTS, GROUP_OUTPUT, LIVE, "URL", AT(to), .value = VALUE_FILE,
-     .help = "send what is shown there, too: udp://, srt://, rtmp://, tcp://, a pipe, - for standard output, all at a "
-             "constant rate and tried again while nobody is there; /dev/videoN, a loopback camera; or a file, which "
-             "is recorded to; several times"},
+     .help =
+         "send what is shown there, too: udp://, srt://, rtmp://, tcp://, http://, a pipe, - for standard output, all "
+         "at a constant rate and tried again while nobody is there; /dev/videoN, a loopback camera; or a file, which "
+         "is recorded to; several times"},
 
     {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
      .help = "frames before measuring begins (default: 5; with --live 30)"},

@@ -57,6 +57,7 @@ struct output {
   bool ending;  /* no more is taken in */
   bool through; /* the thread is at its end */
   bool failing;
+  bool broken;           /* a recording that is not complete */
   char line[LINE_BYTES]; /* to be told; "" nothing */
   enum log_level level;  /* of it */
   long written, dropped;
@@ -66,7 +67,8 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  long dropped; /* by those that have ended */
+  long dropped;           /* by those that have ended */
+  char broken[PATHS_MAX]; /* the first recording that is not complete; "": all are */
 };
 
 enum output_kind output_kind_of(const char *spec, const char *format) {
@@ -196,8 +198,19 @@ static int64_t since_first(const struct output *output, int64_t at_ns) {
   return (at_ns - output->first_ns) / (SECOND / microseconds);
 }
 
+/* What is in a recording counts, not what was given to it. */
+static void count_pictures(struct output *output) {
+  long kept = sink_pictures(output->sink);
+  pthread_mutex_lock(&output->lock);
+  if (kept >= 0)
+    output->written = kept;
+  pthread_mutex_unlock(&output->lock);
+}
+
 static int close_sink(struct output *output, struct error *err) {
   int status = output->sink ? sink_finish(output->sink, true, err) : 0;
+  if (output->sink && output->kind == OUTPUT_RECORDING)
+    count_pictures(output);
   sink_close(&output->sink);
   if (output->descriptor >= 0)
     platform_close_descriptor(output->descriptor);
@@ -236,10 +249,12 @@ static void record(struct output *output) {
   }
   pthread_mutex_lock(&output->lock);
   output->ending = true;
+  output->broken = status;
   long written = output->written, dropped = output->dropped;
   pthread_mutex_unlock(&output->lock);
   if (status)
-    tell(output, LOG_WARNING, "%s; the recording ends after %ld pictures", err.message, written);
+    tell(output, LOG_WARNING, "%s; the recording ends after %ld picture%s", err.message, written,
+         written == 1 ? "" : "s");
   else
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
@@ -451,6 +466,12 @@ bool outputs_has(const struct outputs *outputs, int number) {
   return find(outputs, number) != NULL;
 }
 
+static void note_end(struct outputs *outputs, const struct output *output) {
+  outputs->dropped += output->dropped;
+  if (output->broken && !*outputs->broken)
+    snprintf(outputs->broken, sizeof outputs->broken, "%s", output->spec);
+}
+
 /* Also where it has just ended: its last line is told first, then it goes. */
 static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
@@ -465,7 +486,7 @@ static bool follow_one(struct outputs *outputs, struct output **slot, char *line
   pthread_mutex_unlock(&output->lock);
   if (through) {
     pthread_join(output->thread, NULL);
-    outputs->dropped += output->dropped;
+    note_end(outputs, output);
     output_free(output);
     *slot = NULL;
   }
@@ -507,22 +528,29 @@ static void print_line(const struct output *output, FILE *out) {
   fputc('\n', out);
 }
 
-void outputs_close(struct outputs **pointer, FILE *out) {
+static void close_one(struct outputs *outputs, struct output *output, FILE *out) {
+  pthread_join(output->thread, NULL);
+  if (output->line[0] && output->level == LOG_WARNING)
+    log_line(output->log, LOG_WARNING, "%s", output->line);
+  if (out)
+    print_line(output, out);
+  note_end(outputs, output);
+  output_free(output);
+}
+
+int outputs_close(struct outputs **pointer, FILE *out, struct error *err) {
   struct outputs *outputs = *pointer;
   if (!outputs)
-    return;
+    return 0;
   for (int i = 0; i < OUTPUTS_MAX; i++)
     if (outputs->output[i])
       ask_to_end(outputs->output[i]);
   for (int i = 0; i < OUTPUTS_MAX; i++)
-    if (outputs->output[i]) {
-      pthread_join(outputs->output[i]->thread, NULL);
-      if (outputs->output[i]->line[0] && outputs->output[i]->level == LOG_WARNING)
-        log_line(outputs->output[i]->log, LOG_WARNING, "%s", outputs->output[i]->line);
-      if (out)
-        print_line(outputs->output[i], out);
-      output_free(outputs->output[i]);
-    }
+    if (outputs->output[i])
+      close_one(outputs, outputs->output[i], out);
+  int status =
+      *outputs->broken ? error_set(err, STATUS_OUTPUT, "%.400s: the recording is not complete", outputs->broken) : 0;
   free(outputs);
   *pointer = NULL;
+  return status;
 }

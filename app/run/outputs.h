@@ -64,7 +64,8 @@ bool outputs_has(const struct outputs *outputs, int number);
  * receiver is gone or back; the log has it, too, at this level. */
 bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);
-/* Ends all and waits until they are complete; a line each goes to `out` (NULL: none). Stores NULL; takes NULL. */
-void outputs_close(struct outputs **outputs, FILE *out);
+/* Ends all and waits until they are complete; a line each goes to `out` (NULL: none). -1: a recording, of whichever
+ * moment, is not complete. Stores NULL; takes NULL. */
+int outputs_close(struct outputs **outputs, FILE *out, struct error *err);
 
 #endif

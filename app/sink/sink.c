@@ -210,6 +210,10 @@ int sink_finish(struct sink *sink, bool whole, struct error *err) {
   return sink->impl->finish(sink, whole, err);
 }
 
+long sink_pictures(const struct sink *sink) {
+  return sink->impl->pictures ? sink->impl->pictures(sink) : -1;
+}
+
 void sink_close(struct sink **sink) {
   if (*sink)
     (*sink)->impl->close(*sink);

@@ -40,6 +40,7 @@ struct sink_impl {
   int (*finish)(struct sink *sink, bool whole, struct error *err);
   void (*close)(struct sink *sink);
   void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds); /* NULL: there is no sound */
+  long (*pictures)(const struct sink *sink);                                  /* NULL: they are not kept */
 };
 
 struct sink {
@@ -77,6 +78,8 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
 /* Before a picture is written: its time in its source, and when that is in the output, for the sound of options.tap. */
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 int sink_finish(struct sink *sink, bool whole, struct error *err);
+/* Once it is finished: how many pictures can be read in what was written, also after a failure; -1: that is unknown. */
+long sink_pictures(const struct sink *sink);
 void sink_close(struct sink **sink); /* stores NULL; takes NULL */
 
 extern const struct sink_impl sink_null, sink_hash, sink_ffmpeg;

@@ -318,5 +318,13 @@ static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double sec
   live_sound_at(((struct ffmpeg_sink *)sink)->live_sound, source_pts, seconds);
 }
 
-const struct sink_impl sink_ffmpeg = {"file",        accepts,      ffmpeg_open,       ffmpeg_write,
-                                      ffmpeg_finish, ffmpeg_close, ffmpeg_place_sound};
+/* A file that was cut short is read: the encoder, the muxer and the last page held some of them. */
+static long ffmpeg_pictures(const struct sink *sink) {
+  const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
+  if (!to->failed || (to->output->oformat->flags & AVFMT_NOFILE))
+    return to->written;
+  return to->seekable ? ffmpeg_count_pictures(to->target.url) : -1;
+}
+
+const struct sink_impl sink_ffmpeg = {"file",        accepts,      ffmpeg_open,        ffmpeg_write,
+                                      ffmpeg_finish, ffmpeg_close, ffmpeg_place_sound, ffmpeg_pictures};

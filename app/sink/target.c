@@ -8,17 +8,30 @@
 #include <libavutil/avstring.h>
 
 #include "app/platform/app_platform.h"
+#include "unet/base/text.h"
 
-/* URLs whose other end expects one container, whatever their path looks like. TCP and local sockets make a sender wait
- * for a slow reader; the others are for what happens now. */
+/* URLs whose other end expects one container, whatever their path looks like; a page's extension counts first. TCP and
+ * local sockets make a sender wait for a slow reader; the others are for what happens now. */
 static const struct scheme {
   const char *name, *container;
-  bool live;
+  bool live, page;
 } schemes[] = {
-    {"pipe", "matroska", false}, {"rist", "mpegts", true}, {"rtmp", "flv", true},       {"rtmps", "flv", true},
-    {"rtmpt", "flv", true},      {"rtmpts", "flv", true},  {"rtp", "rtp_mpegts", true}, {"rtsp", "rtsp", true},
-    {"srt", "mpegts", true},     {"tcp", "mpegts", false}, {"tls", "mpegts", false},    {"udp", "mpegts", true},
-    {"unix", "mpegts", false},
+    {.name = "http", .container = "mpegts", .page = true},
+    {.name = "https", .container = "mpegts", .page = true},
+    {.name = "icecast", .container = "webm", .page = true},
+    {.name = "pipe", .container = "matroska"},
+    {.name = "rist", .container = "mpegts", .live = true},
+    {.name = "rtmp", .container = "flv", .live = true},
+    {.name = "rtmps", .container = "flv", .live = true},
+    {.name = "rtmpt", .container = "flv", .live = true},
+    {.name = "rtmpts", .container = "flv", .live = true},
+    {.name = "rtp", .container = "rtp_mpegts", .live = true},
+    {.name = "rtsp", .container = "rtsp", .live = true},
+    {.name = "srt", .container = "mpegts", .live = true},
+    {.name = "tcp", .container = "mpegts"},
+    {.name = "tls", .container = "mpegts"},
+    {.name = "udp", .container = "mpegts", .live = true},
+    {.name = "unix", .container = "mpegts"},
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
@@ -89,6 +102,22 @@ static const AVOutputFormat *find_camera(void) {
   return container;
 }
 
+/* By the extension of a page, without what is asked of it, else by the scheme. */
+static const AVOutputFormat *find_streamed(const struct scheme *scheme, const char *url) {
+  char path[256];
+  const AVOutputFormat *container = NULL;
+  snprintf(path, sizeof path, "%.*s", (int)strcspn(url, "?#"), url);
+  if (scheme->page && strchr(text_last_part(path), '.') && strcspn(url, "?#") < sizeof path)
+    container = av_guess_format(NULL, path, NULL);
+  return container ? container : av_guess_format(scheme->container, NULL, NULL);
+}
+
+/* Muxers that open nothing themselves need one; else a name with a colon may be of a device or anything else. */
+static bool lacks_protocol(const struct target *target) {
+  bool opens_itself = target->container && target->container->flags & AVFMT_NOFILE;
+  return !target->stream && !opens_itself && !avio_find_protocol_name(target->url);
+}
+
 int target_choose(struct target *target, const char *spec, const char *format, struct error *err) {
   bool standard_output = target_is_standard_output(spec);
   *target = (struct target){.url = standard_output ? "pipe:1" : spec, .name = target_name(spec)};
@@ -103,9 +132,12 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   else if (camera)
     target->container = find_camera();
   else if (scheme)
-    target->container = av_guess_format(scheme->container, NULL, NULL);
+    target->container = find_streamed(scheme, spec);
   else
     target->container = av_guess_format(NULL, spec, NULL);
+  if (lacks_protocol(target))
+    return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s", target->name,
+                     (int)strcspn(target->url, ":"), target->url);
   if (!target->container && !format && is_named_pipe(spec))
     target->container = av_guess_format("matroska", NULL, NULL);
   if (!target->container && camera)

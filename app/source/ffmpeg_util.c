@@ -288,3 +288,19 @@ int ffmpeg_read_failure(AVFormatContext *input, int code) {
   bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;
   return !known && (!input->pb || code == AVERROR(ENOMEM)) ? code : 0;
 }
+
+long ffmpeg_count_pictures(const char *file) {
+  AVFormatContext *input = NULL;
+  AVPacket *packet = av_packet_alloc();
+  long count = 0;
+  int video = packet && avformat_open_input(&input, file, NULL, NULL) >= 0
+                  ? av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0)
+                  : -1;
+  while (video >= 0 && av_read_frame(input, packet) >= 0) {
+    count += packet->stream_index == video;
+    av_packet_unref(packet);
+  }
+  avformat_close_input(&input);
+  av_packet_free(&packet);
+  return count;
+}

@@ -35,6 +35,9 @@ int64_t ffmpeg_origin(const AVFormatContext *input, double start);
  * damaged. Some demuxers take a failure for the end, others call the end a failure: what they read from knows. */
 int ffmpeg_read_failure(AVFormatContext *input, int code);
 
+/* Packets of video that can be read in a file. */
+long ffmpeg_count_pictures(const char *file);
+
 /* Whether the input is a capture device (a camera, a screen; not lavfi). */
 bool ffmpeg_is_device(const AVInputFormat *format);
 
