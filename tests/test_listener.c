@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/source/listener.h"
+#include "app/source/sound_tap.h"
 #include "tests/fixture.h"
 #include "unet/base/platform.h"
 
@@ -153,6 +154,44 @@ static void files_begin_again(void **state) {
   fixture_remove(folder);
 }
 
+/* For recordings: what is heard lies at the moment at which it was heard, and without it there is nothing. */
+static void what_is_heard_is_kept(void **state) {
+  (void)state;
+  struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  struct log log = {note_line, &said};
+  struct sound_cursor cursor = {0};
+  struct listener *listener;
+  char *folder = fixture_make(), *path = fixture_path(folder, "tone.wav");
+  AVPacket *packet = av_packet_alloc();
+  double begun = (double)platform_now_ns() * 1e-9, position, last = 0, lasts = 0;
+  write_wav(path, 8000, 1, 1000, 0.4);
+  struct listener_params params = {path, 2, &log, .option = "--record-sound"};
+  assert_int_equal(sound_tap_open(&params.tap, NULL), 0);
+  assert_int_equal(listener_start(&listener, &params, NULL), 0);
+  expect_said(&said, "has ended; it is opened again");
+  for (int packets = 0; packets < 8;) { /* some of the second time */
+    if (!sound_tap_take(params.tap, &cursor, 1e9, packet, &position)) {
+      usleep(1000);
+      continue;
+    }
+    double now = (double)platform_now_ns() * 1e-9;
+    assert_true(position > begun && position < now + 0.05);
+    assert_true(position > last + lasts - 0.05);
+    last = position;
+    lasts = (double)packet->duration / 8000;
+    packets += last - begun > 0.4;
+    av_packet_unref(packet);
+  }
+  assert_int_equal(unlink(path), 0);
+  expect_said(&said, "--record-sound: ");
+  expect_said(&said, "tried again, and recordings are silent until then");
+  listener_stop(&listener);
+  av_packet_free(&packet);
+  sound_tap_close(&params.tap);
+  free(path);
+  fixture_remove(folder);
+}
+
 static void without_sound(void **state) {
   (void)state;
   struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -176,9 +215,8 @@ static void listener_stops_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(filter_graph),
-      cmocka_unit_test(files_begin_again),
-      cmocka_unit_test(without_sound),
+      cmocka_unit_test(filter_graph),           cmocka_unit_test(files_begin_again),
+      cmocka_unit_test(what_is_heard_is_kept),  cmocka_unit_test(without_sound),
       cmocka_unit_test(listener_stops_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

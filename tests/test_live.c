@@ -696,7 +696,7 @@ static void test_records_and_sends(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && mkfifo out/pipe && (timeout 60 cat out/pipe >out/piped.mkv &)");
   start_window("still.mkv --loop --record out/first.mkv --to out/pipe --to tcp://127.0.0.1:1 "
-               "--snapshot-dir out" PICTURE);
+               "--snapshot-dir out --record-sound lavfi:sine" PICTURE);
   wait_said("127.0.0.1:1: cannot be written");
   press("R");
   wait_for("grep -q 'out/first.mkv: [0-9]* picture' err.txt");
@@ -714,11 +714,14 @@ static void test_records_and_sends(void **state) {
   shell("for name in first.mkv second.mp4; do grep -q \"\\(out/$name\\|reverie-.*mp4\\): $(ffprobe -v error "
         "-count_packets "
         "-show_entries stream=nb_read_packets -of csv=p=0 out/$name) pictures*, 0 dropped\" err.txt || exit 1; done");
+  shell("for name in first.mkv second.mp4; do ffmpeg -nostdin -v info -i out/$name -af volumedetect -f null - 2>&1 | "
+        "grep -q 'mean_volume: -[12]' || exit 1; done"); /* the microphone; the source is silent */
   static const char *const names[] = {"out/first.mkv", "out/second.mp4", "out/piped.mkv"};
   for (int i = 0; i < 3; i++)
     if (similarity("out/shot.png", WHOLE, names[i], WHOLE) < 0.9)
       fail_msg("%s looks otherwise", names[i]);
   program_expect(6, "exists already", "live still.mkv --record out/first.mkv");
+  program_expect(3, "--record-sound nosuch.wav: No such file", "live still.mkv --record-sound nosuch.wav");
   program_expect(6, "there is no such folder", "live still.mkv --snapshot-dir nowhere");
   program_expect(6, "there is no folder nowhere/", "live still.mkv --presets nowhere/show.json");
   program_expect(2, "an address of this machine is needed", "live still.mkv --web=1234:5");

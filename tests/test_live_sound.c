@@ -182,12 +182,115 @@ static void test_the_sound_of_what_is_shown(void **state) {
   sound_tap_close(&tap);
 }
 
+/* A microphone on a clock of its own: what it hears at a moment of the machine's. */
+struct microphone {
+  struct sound_tap *tap;
+  int rate;
+  double next; /* seconds of the machine's clock at which its next packet begins */
+  int64_t samples;
+};
+
+enum { LATENCY_MS = 60, UNPLUGGED_S = 20, PLUGGED_S = 22, GONE_S = 29, SHOWN_S = 30, BEGUN_S = 1000 };
+static const double too_fast = 1.003;
+
+static void plug_in(struct microphone *microphone, int rate, double now) {
+  AVCodecParameters *codec = avcodec_parameters_alloc();
+  assert_non_null(codec);
+  codec->codec_type = AVMEDIA_TYPE_AUDIO;
+  codec->codec_id = AV_CODEC_ID_PCM_S16LE;
+  codec->sample_rate = rate;
+  av_channel_layout_default(&codec->ch_layout, 1);
+  microphone->rate = rate;
+  microphone->next = now;
+  sound_tap_leave(microphone->tap, microphone);
+  sound_tap_begin(microphone->tap, microphone, true, codec, (AVRational){1, rate}, 1e-9);
+  avcodec_parameters_free(&codec);
+}
+
+/* All that it has heard by now: a click at the middle of each second. */
+static void hear_until(struct microphone *microphone, double now) {
+  int count = microphone->rate / 50;
+  double lasts = (double)count / microphone->rate / too_fast;
+  for (; microphone->next + lasts <= now; microphone->next += lasts) {
+    AVPacket *packet = av_packet_alloc();
+    assert_int_equal(av_new_packet(packet, count * 2), 0);
+    for (int i = 0; i < count; i++) {
+      double off = fmod(microphone->next + lasts * i / count, 1) - 0.5;
+      int16_t value = (int16_t)(fabs(off) < 0.01 ? 12000 * sin(6283 * off) : 0);
+      memcpy(packet->data + 2 * (ptrdiff_t)i, &value, 2);
+    }
+    packet->pts = microphone->samples;
+    microphone->samples += count;
+    sound_tap_put(microphone->tap, microphone, packet, microphone->next - (double)packet->pts / microphone->rate);
+    av_packet_free(&packet);
+  }
+}
+
+static void record_microphone(const char *name) {
+  static uint8_t black[SIDE * SIDE * 4];
+  struct microphone microphone = {0};
+  struct sink *sink;
+  struct error err;
+  assert_int_equal(sound_tap_open(&microphone.tap, NULL), 0);
+  const struct source_options no_source = {0};
+  const struct sink_options options = {.format = PIXEL_RGBA,
+                                       .width = SIDE,
+                                       .height = SIDE,
+                                       .time_base_num = 1,
+                                       .time_base_den = 1000000,
+                                       .fps = FPS,
+                                       .quality = -1,
+                                       .realtime = true,
+                                       .sound_options = &no_source,
+                                       .tap = microphone.tap,
+                                       .tap_by_clock = true};
+  if (sink_open(&sink, clip(name), &options, &err))
+    fail_msg("%s", err.message);
+  plug_in(&microphone, 48000, BEGUN_S - 1);
+  for (int i = 0; i < SHOWN_S * FPS; i++) {
+    double time = (double)i / FPS, now = BEGUN_S + time;
+    struct frame shown = {
+        .format = PIXEL_RGBA, .width = SIDE, .height = SIDE, .plane = {black}, .pitch = {SIDE * 4}, .pts = i * 40000};
+    if (i == PLUGGED_S * FPS)
+      plug_in(&microphone, 44100, now);
+    if (i < UNPLUGGED_S * FPS || (i >= PLUGGED_S * FPS && i < GONE_S * FPS))
+      hear_until(&microphone, now);
+    sink_place_sound(sink, llrint((now - LATENCY_MS / 1000.0) * 1e9), time);
+    assert_int_equal(sink_write(sink, &shown, NULL), 0);
+  }
+  assert_int_equal(sink_finish(sink, true, &err), 0);
+  sink_close(&sink);
+  sound_tap_close(&microphone.tap);
+}
+
+/* It is heard with the pictures that were captured then, though its clock is wrong and it comes and goes; what it
+ * misses is silent. */
+static void test_a_microphone(void **state) {
+  (void)state;
+  double at[CLICKS_MAX];
+  record_microphone("microphone.mkv");
+  int clicks = find_clicks("microphone.mkv", at), next = 0;
+  for (int second = 0; second < GONE_S; second++) {
+    double wanted = second + 0.5 + LATENCY_MS / 1000.0;
+    if (second >= UNPLUGGED_S && second < PLUGGED_S)
+      continue;
+    if (next == clicks || fabs(at[next] - wanted) > 1.0 / FPS)
+      fail_msg("click %d is at %g s, not at %g", next + 1, at[next], wanted);
+    next++;
+  }
+  assert_int_equal(clicks, next);
+  char *length = (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of "
+                                            "csv=p=0 microphone.mkv | tail -n 1");
+  if (fabs(atof(length) - SHOWN_S) > 0.1)
+    fail_msg("the sound ends at %s s", length);
+  free(length);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sound_is_in_step),
-      cmocka_unit_test(test_without_sound),
-      cmocka_unit_test(test_sound_of_a_stream),
-      cmocka_unit_test(test_the_sound_of_what_is_shown),
+      cmocka_unit_test(test_sound_is_in_step),  cmocka_unit_test(test_without_sound),
+      cmocka_unit_test(test_sound_of_a_stream), cmocka_unit_test(test_the_sound_of_what_is_shown),
+      cmocka_unit_test(test_a_microphone),
   };
   if (!clips_open())
     return 77;

@@ -17,6 +17,8 @@ struct written {
   uint64_t serial;
   int64_t pts;
   int width;
+  int64_t placed; /* its position among the sound, and when that is in the output */
+  double placed_at;
 };
 
 /* What sinks of one name are to do, and what was done. */
@@ -31,6 +33,8 @@ struct fake {
   struct sink_options options;
   long count;
   struct written written[WRITES_MAX];
+  int64_t placed; /* by the last call of sink_place_sound, with placed_at */
+  double placed_at;
 };
 
 static struct fake fakes[2];
@@ -71,16 +75,17 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err) 
   if (to->here++ == fake->fails_at)
     status = error_set(err, STATUS_OUTPUT, "fake: no space left");
   else if (fake->count < WRITES_MAX)
-    fake->written[fake->count++] = (struct written){frame->serial, frame->pts, frame->width};
+    fake->written[fake->count++] =
+        (struct written){frame->serial, frame->pts, frame->width, fake->placed, fake->placed_at};
   pthread_cond_broadcast(&fake->changed);
   pthread_mutex_unlock(&fake->lock);
   return status;
 }
 
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
-  (void)sink;
-  (void)source_pts;
-  (void)seconds;
+  struct fake *fake = ((struct fake_sink *)sink)->fake;
+  fake->placed = source_pts;
+  fake->placed_at = seconds;
 }
 
 int sink_finish(struct sink *sink, bool whole, struct error *err) {
@@ -159,12 +164,17 @@ static struct outputs *opened(double fps) {
   return outputs;
 }
 
-static void show_sized(struct outputs *outputs, uint64_t serial, int64_t shown_ns, int width) {
+static void show_captured(struct outputs *outputs, uint64_t serial, int64_t shown_ns, int width, int64_t captured_ns) {
   struct frame frame;
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, width, 8, &frame, NULL), 0);
   frame.serial = serial;
+  frame.captured_ns = captured_ns;
   outputs_show(outputs, &(struct covered){.picture = frame}, shown_ns);
   frame_release(&frame);
+}
+
+static void show_sized(struct outputs *outputs, uint64_t serial, int64_t shown_ns, int width) {
+  show_captured(outputs, serial, shown_ns, width, 0);
 }
 
 static void show(struct outputs *outputs, uint64_t serial, int64_t shown_ns) {
@@ -239,6 +249,34 @@ static void test_records_what_is_shown(void **state) {
   assert_int_equal(fakes[0].finished, 1);
   assert_int_equal(fakes[0].closed, 1);
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
+}
+
+/* A microphone is heard as it was when a picture was captured, and goes on where pictures stand, with the same one. */
+static void test_a_microphone_goes_on(void **state) {
+  (void)state;
+  static const int64_t ms = 1000000;
+  struct outputs *outputs;
+  const struct outputs_params params = {.quality = -1, .tap_by_clock = true};
+  assert_int_equal(outputs_open(&outputs, &params, NULL), 0);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  int64_t begun_ns = platform_now_ns();
+  show_captured(outputs, 1, begun_ns, 16, begun_ns - 50 * ms);
+  await_writes(&fakes[0], 1);
+  assert_true(fakes[0].options.tap_by_clock);
+  show_captured(outputs, 2, begun_ns + 40 * ms, 16, begun_ns - 50 * ms); /* made anew of the same frame */
+  await_serial(&fakes[0], 2);
+  await_writes(&fakes[0], 5); /* and more, in their time */
+  assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
+  const struct written *written = fakes[0].written;
+  assert_true(written[0].placed == begun_ns - 50 * ms);
+  for (long i = 1; i < fakes[0].count; i++) {
+    double since_s = (double)(written[i].placed - written[0].placed) * 1e-9;
+    assert_true(written[i].serial >= written[i - 1].serial);
+    assert_true(written[i].pts > written[i - 1].pts);
+    assert_true(since_s > written[i].placed_at - 1e-3 && since_s < written[i].placed_at + 1e-3);
+  }
+  assert_int_equal(written[4].serial, 2);
+  assert_true(written[4].pts > 350000);
 }
 
 /* A picture that stood for a while when the recording ended was there until then. */
@@ -493,6 +531,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_kinds, begin, end),
       cmocka_unit_test_setup_teardown(test_urls, begin, end),
       cmocka_unit_test_setup_teardown(test_records_what_is_shown, begin, end),
+      cmocka_unit_test_setup_teardown(test_a_microphone_goes_on, begin, end),
       cmocka_unit_test_setup_teardown(test_keeps_the_time_a_picture_stood, begin, end),
       cmocka_unit_test_setup_teardown(test_slow_recording_drops_and_counts, begin, end),
       cmocka_unit_test_setup_teardown(test_holds_are_bounded, begin, end),

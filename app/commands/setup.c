@@ -72,9 +72,10 @@ bool setup_needs_input(const struct options *options) {
 }
 
 int setup_check_inputs(const struct options *options, struct error *err) {
-  const char *const inputs[] = {options->input, options->mask, options->control_source, options->sound};
-  const char *const names[] = {"INPUT", "--mask", "--control-source", "--sound"};
-  for (int i = 1; i < 4; i++)
+  const char *const inputs[] = {options->input, options->mask, options->control_source, options->sound,
+                                options->record_sound};
+  const char *const names[] = {"INPUT", "--mask", "--control-source", "--sound", "--record-sound"};
+  for (int i = 1; i < 5; i++)
     for (int j = 0; j < i; j++) {
       int fd = inputs[i] && inputs[j] ? pipe_input_descriptor(inputs[i]) : -1;
       if (fd >= 0 && fd == pipe_input_descriptor(inputs[j]))

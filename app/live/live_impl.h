@@ -76,6 +76,8 @@ struct live {
   int styles_told, styles_refused_told; /* of state.styles_asked, styling.refused */
   struct control_source *control;
   struct listener *listener;      /* NULL: none */
+  struct listener *microphone;    /* what recordings have for sound, where that is another input; NULL: none */
+  struct sound_tap *heard;        /* its sound, or the listener's, for recordings; NULL: none */
   struct track *track;            /* the source's own sound in its place; NULL: none */
   unsigned track_told;            /* the tap's number of which it was told whether it can be heard */
   int silent_told;                /* the number of the source that it was told of that it has none; 0: none */
@@ -171,6 +173,8 @@ int live_open_sound(struct live *live, struct error *err);
 /* The same for the source's own sound, once there is a tap. */
 int live_open_track(struct live *live, struct error *err);
 void live_close_sound(struct live *live);
+/* What recordings have for sound; NULL: nothing. heard is one by the clock (outputs.h). */
+struct sound_tap *live_recorded_sound(const struct live *live);
 /* The settings of a frame as the sound moves them; the engine's thread. */
 void live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
 /* Tells of a source that has no sound to move anything. */

@@ -17,11 +17,12 @@ static int check_output(const struct live *live, const char *spec, struct error 
       .spec = spec,
       .input = live->spec ? live->spec : "pattern",
       .source = &live->source_options,
-      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
+      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source,
+                 options->sound, options->record_sound},
       .overwrite = options->overwrite,
   };
   for (int i = 0; i < options->style_count; i++)
-    wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
+    wish.beside[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   if (platform_is_folder(spec))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
   return sink_check(&wish, &first, err);
@@ -65,7 +66,8 @@ static int check_outputs(const struct live *live, struct error *err) {
 
 int live_open_outputs(struct live *live, struct error *err) {
   const struct outputs_params params = {.fps = live->info.fps,
-                                        .tap = live->tap,
+                                        .tap = live_recorded_sound(live),
+                                        .tap_by_clock = live->heard != NULL,
                                         .codec = live->options->codec,
                                         .quality = live->options->quality,
                                         .log = &live->log};
@@ -129,8 +131,10 @@ static int begin_recording(struct live *live, struct error *err) {
     fclose(file);
     name = path;
   }
-  if (!live->tap || !sound_tap_has_sound(live->tap))
-    log_line(&live->log, LOG_INFO, "%s: recorded without sound: the source has none", name);
+  struct sound_tap *sound = live_recorded_sound(live);
+  if (!live->heard && !(sound && sound_tap_has_sound(sound)))
+    log_line(&live->log, LOG_INFO, "%s: recorded without sound%s", name,
+             live->options->record_sound && !sound ? "" : ": the source has none (--record-sound names another)");
   return outputs_add(live->outputs, name, &live->recording, err);
 }
 

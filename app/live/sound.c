@@ -26,20 +26,41 @@ static bool is_of_source(const char *sound) {
   return sound && !strcmp(sound, SOUND_OF_SOURCE);
 }
 
+static bool is_input(const char *sound) {
+  return sound && strcmp(sound, SOUND_OF_SOURCE) != 0 && strcmp(sound, SOUND_NONE) != 0;
+}
+
+static int listen(struct live *live, struct listener **listener, const char *input, const char *option,
+                  struct sound_tap *tap, struct error *err) {
+  const struct listener_params params = {input, live->options->read_timeout, &live->log, option, tap};
+  struct platform_entry entry;
+  if (protocols_is_file(input) && platform_look(&entry, input))
+    return error_set(err, STATUS_INPUT, "%s %.300s: %s", option, input, strerror(errno));
+  midi_alsa_hush(); /* FFmpeg may use it */
+  return listener_start(listener, &params, err);
+}
+
+/* An input that both options name is opened once. */
 int live_open_sound(struct live *live, struct error *err) {
   const struct options *options = live->options;
-  const struct listener_params params = {options->sound, options->read_timeout, &live->log};
-  struct platform_entry entry;
+  const char *sound = options->sound, *record = options->record_sound;
   if (read_modulations(live, err))
     return -1;
-  if (is_of_source(options->sound) && !setup_needs_input(options) && !options->control_source)
+  if (is_of_source(sound) && !setup_needs_input(options) && !options->control_source)
     return error_set(err, STATUS_USAGE, "--sound %s: text to image has no source", SOUND_OF_SOURCE);
-  if (!options->sound || is_of_source(options->sound))
-    return 0;
-  if (protocols_is_file(options->sound) && platform_look(&entry, options->sound))
-    return error_set(err, STATUS_INPUT, "--sound %.300s: %s", options->sound, strerror(errno));
-  midi_alsa_hush(); /* FFmpeg may use it */
-  return listener_start(&live->listener, &params, err);
+  if (is_input(record) && sound_tap_open(&live->heard, err))
+    return -1;
+  bool same = is_input(record) && sound && !strcmp(sound, record);
+  if (sound && !is_of_source(sound) && listen(live, &live->listener, sound, "--sound", same ? live->heard : NULL, err))
+    return -1;
+  return is_input(record) && !same ? listen(live, &live->microphone, record, "--record-sound", live->heard, err) : 0;
+}
+
+struct sound_tap *live_recorded_sound(const struct live *live) {
+  const char *record = live->options->record_sound;
+  if (live->heard)
+    return live->heard;
+  return record && !strcmp(record, SOUND_NONE) ? NULL : live->tap;
 }
 
 int live_open_track(struct live *live, struct error *err) {
@@ -50,6 +71,8 @@ int live_open_track(struct live *live, struct error *err) {
 
 void live_close_sound(struct live *live) {
   listener_stop(&live->listener);
+  listener_stop(&live->microphone);
+  sound_tap_close(&live->heard);
   track_stop(&live->track);
 }
 

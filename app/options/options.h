@@ -32,7 +32,9 @@ enum strength_grid {
 /* In place of a budget in ms: as long as the display shows a picture. */
 #define BUDGET_DISPLAY (-1.0)
 
-#define SOUND_OF_SOURCE "source" /* what is shown, in place of an input */
+/* In place of an input. */
+#define SOUND_OF_SOURCE "source" /* what is shown */
+#define SOUND_NONE "none"
 
 struct options {
   enum command command;
@@ -101,6 +103,7 @@ struct options {
   struct parameter_choices osc_to;   /* likewise: who is sent to */
   const char *midi;                  /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
   const char *web;                   /* where the page is served, "": the usual place; NULL: it is not */
+  const char *record_sound;          /* of recordings: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: the latter */
   const char *sound;                 /* what is listened to, or SOUND_OF_SOURCE; NULL: nothing */
   struct parameter_choices modulate; /* what it moves, as text */
 

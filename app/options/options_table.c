@@ -152,6 +152,10 @@ const struct option option_table[] = {
     {"record", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE, "FILE", .value = VALUE_FILE, AT(record),
      .help = "record what is shown from the first picture on, each picture at the time it was shown; the key R ends "
              "that, and begins a recording that is named after the time, in the folder of snapshots"},
+    {"record-sound", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE, "INPUT", .value = VALUE_FILE, AT(record_sound),
+     .help = "the sound of recordings: source, that of what is shown (default); none; or an input as --sound takes it, "
+             "as in pulse:default, a microphone, which is recorded as it was heard when the pictures were captured, "
+             "in pauses, too, and silent while it is away"},
     {"to", 0, OPTION_TEXTS, GROUP_OUTPUT, LIVE, "URL", AT(to), .value = VALUE_FILE,
      .help =
          "send what is shown there, too: udp://, srt://, rtmp://, tcp://, http://, a pipe, - for standard output, all "

@@ -20,6 +20,10 @@ enum { SECOND = 1000000000, USUAL_FPS = 30, RETRY_FIRST_MS = 250, RETRY_MOST = 3
 static const int microseconds = 1000000;
 /* A picture that stood so long at the end of a recording is written again there, so that its time is kept. */
 static const int64_t stood_ns = SECOND;
+/* A microphone goes on meanwhile: so often, with its sound. */
+static const int64_t again_ns = SECOND / 5;
+/* What was captured longer ago stands on purpose. */
+static const int64_t latency_most_ns = 2 * (int64_t)SECOND;
 
 struct shown_picture {
   struct covered covered;
@@ -36,6 +40,7 @@ struct output {
   double quality;
   const struct log *log;
   struct sound_tap *tap;
+  bool tap_by_clock;
   int number;
   /* The thread's alone */
   struct sink *sink;
@@ -44,8 +49,10 @@ struct output {
   char pipe_name[32]; /* likewise, as FFmpeg knows it */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  long tries;       /* to open it */
-  atomic_bool stop; /* ends waiting for a network */
+  int64_t captured_ns, recorded_ns; /* of the last picture; when it was recorded as shown, which rises */
+  double latency_ns;                /* from a frame's capture until its picture is shown, smoothed; 0: not known */
+  long tries;                       /* to open it */
+  atomic_bool stop;                 /* ends waiting for a network */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -101,12 +108,18 @@ static bool is_ending(struct output *output) {
   return ending;
 }
 
-/* Waits for the next picture and takes it over as the last. false: there is none, and no more will come. */
-static bool take_next(struct output *output) {
+/* Waits for the next picture, for most_ns (0: as long as it takes), and takes it over as the last. false: there is
+ * none, and no more will come. *fresh: there was one. */
+static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
+  int64_t until_ns = platform_now_ns() + most_ns;
+  struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&output->lock);
-  while (!output->count && !output->ending)
-    pthread_cond_wait(&output->changed, &output->lock);
-  bool got = output->count;
+  while (!output->count && !output->ending && !(most_ns && platform_now_ns() >= until_ns))
+    if (most_ns)
+      pthread_cond_timedwait(&output->changed, &output->lock, &deadline);
+    else
+      pthread_cond_wait(&output->changed, &output->lock);
+  bool got = *fresh = output->count, go_on = got || !output->ending;
   if (got) {
     covered_release(&output->last.covered);
     output->last = output->queue[output->first];
@@ -114,7 +127,7 @@ static bool take_next(struct output *output) {
     output->count--;
   }
   pthread_mutex_unlock(&output->lock);
-  return got;
+  return go_on;
 }
 
 /* Waits until then. false: the output is to end. */
@@ -168,6 +181,7 @@ static int open_sink(struct output *output, struct error *err) {
       .realtime = true,
       .sound_options = &no_source,
       .tap = recording ? output->tap : NULL,
+      .tap_by_clock = output->tap_by_clock,
       .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
       .log = output->tries++ ? NULL : output->log,
   };
@@ -227,19 +241,38 @@ static int keep_standing_time(struct output *output, struct error *err) {
   return write_at(output, since_first(output, ended_ns), err);
 }
 
+/* From a frame's capture until its picture is shown. What is made anew of the same frame says nothing of it. */
+static void follow_latency(struct output *output, int64_t shown_ns) {
+  const struct frame *picture = &output->last.covered.picture;
+  int64_t latency_ns = shown_ns - picture->captured_ns;
+  bool fresh = picture->captured_ns != output->captured_ns && picture->captured_ns > 0;
+  if (fresh && latency_ns >= 0 && latency_ns < latency_most_ns)
+    output->latency_ns += ((double)latency_ns - output->latency_ns) * (output->latency_ns > 0 ? 0.05 : 1);
+  output->captured_ns = picture->captured_ns;
+}
+
+/* The picture that is the last one. A microphone is heard as it was when such a picture was captured. */
+static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
+  follow_latency(output, shown_ns);
+  output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
+  int64_t shown = since_first(output, output->recorded_ns);
+  int64_t heard_ns = output->recorded_ns - (int64_t)output->latency_ns;
+  sink_place_sound(output->sink, output->tap_by_clock ? heard_ns : output->last.covered.picture.pts,
+                   (double)shown / microseconds);
+  return write_at(output, shown, err);
+}
+
 static void record(struct output *output) {
   struct error err, later;
   int status = 0;
-  while (!status && take_next(output)) {
+  bool fresh;
+  while (!status && take_next(output, output->sink && output->tap_by_clock ? again_ns : 0, &fresh)) {
     if (!output->sink) {
       output->first_ns = output->last.shown_ns;
       status = open_sink(output, &err);
     }
-    if (status)
-      break;
-    int64_t shown = since_first(output, output->last.shown_ns);
-    sink_place_sound(output->sink, output->last.covered.picture.pts, (double)shown / microseconds);
-    status = write_at(output, shown, &err);
+    if (!status)
+      status = record_picture(output, fresh ? output->last.shown_ns : platform_now_ns(), &err);
   }
   if (!status)
     status = keep_standing_time(output, &err);
@@ -279,7 +312,7 @@ static int send_pictures(struct output *output, struct error *err) {
     bool fresh = output->count;
     pthread_mutex_unlock(&output->lock);
     if (fresh)
-      take_next(output);
+      take_next(output, 0, &fresh);
     if (write_at(output, tick, err))
       return -1;
     int64_t lasted_ns = platform_now_ns() - begun_ns, passed = lasted_ns * output->fps / SECOND;
@@ -313,7 +346,8 @@ static bool note_failure(struct output *output, const struct error *err) {
 static void stream(struct output *output) {
   int64_t pauses = 1;
   struct error err;
-  if (!take_next(output))
+  bool fresh;
+  if (!take_next(output, 0, &fresh))
     return;
   while (try_stream(output, &err) && !is_ending(output)) {
     bool known = note_failure(output, &err);
@@ -378,6 +412,7 @@ static int start(struct output **result, const char *spec, const struct outputs_
   output->descriptor = -1;
   output->log = params->log;
   output->tap = params->tap;
+  output->tap_by_clock = params->tap_by_clock;
   output->codec = target_is_camera(spec) ? NULL : params->codec;
   output->quality = params->quality;
   pthread_mutex_init(&output->lock, NULL);

@@ -29,6 +29,7 @@ enum output_kind { OUTPUT_RECORDING, OUTPUT_STREAM };
 struct outputs_params {
   double fps;            /* of streams; 0: 30 */
   struct sound_tap *tap; /* what recordings have for sound; NULL: none */
+  bool tap_by_clock;     /* it is a microphone's, whose positions are those of platform_now_ns */
   const char *codec;     /* as sink_options'; NULL: chosen. Not for cameras, which take raw pictures */
   double quality;        /* likewise; negative: the usual one */
   int retry_ms;          /* the first pause before a stream is tried again, which doubles 32-fold; 0: 250 */

@@ -15,6 +15,10 @@ enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, M
 
 /* Sound may be so far from its picture before it is put right, which is heard. */
 static const double tolerance = 0.08;
+/* By the clock: sound that has not come so long after its picture is taken for silence. */
+static const double patience = 0.5;
+/* Likewise, the time constants in seconds by which a drift is found, and mended. */
+static const double drift_found = 1, drift_mended = 4;
 /* How fast the jitter of pictures is smoothed away. */
 static const double smoothing = 0.1;
 
@@ -25,6 +29,8 @@ struct moment {
 
 struct live_sound {
   struct sound_tap *tap;
+  bool by_clock;
+  double drift; /* by the clock: samples that it is behind, smoothed */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
   unsigned of; /* which sound the resampler is for */
@@ -78,11 +84,11 @@ static int open_stream(struct live_sound *sound, AVFormatContext *output, const 
   return avcodec_parameters_from_context(sound->stream->codecpar, sound->encoder);
 }
 
-int live_sound_open(struct live_sound **result, AVFormatContext *output, struct sound_tap *tap, const struct log *log,
-                    struct error *err) {
+int live_sound_open(struct live_sound **result, AVFormatContext *output, struct sound_tap *tap, bool by_clock,
+                    const struct log *log, struct error *err) {
   const AVCodec *codec = choose_encoder(output->oformat);
   AVCodecParameters *of = avcodec_parameters_alloc();
-  bool present = tap && of && codec && sound_tap_describe(tap, of, &(AVRational){0, 1});
+  bool present = tap && of && codec && (by_clock || sound_tap_describe(tap, of, &(AVRational){0, 1}));
   avcodec_parameters_free(&of);
   *result = NULL;
   if (!present)
@@ -91,6 +97,7 @@ int live_sound_open(struct live_sound **result, AVFormatContext *output, struct 
   if (!sound)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   sound->tap = tap;
+  sound->by_clock = by_clock;
   sound->output = output;
   if (tap_decoder_open(&sound->decoder, tap, log, err)) {
     live_sound_close(&sound);
@@ -129,7 +136,8 @@ void live_sound_close(struct live_sound **pointer) {
 void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   if (!sound)
     return;
-  double position = sound_tap_position(sound->tap, pts), delay = time - position;
+  double position = sound->by_clock ? (double)pts * 1e-9 : sound_tap_position(sound->tap, pts);
+  double delay = time - position;
   struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
   if (position < sound->shown) { /* another source */
     sound->moments = 0;
@@ -173,12 +181,23 @@ static int add_silence(struct live_sound *sound, int64_t count) {
   return code;
 }
 
+/* The input's clock is not the machine's: stretched or shrunk, less than is heard, its sound stays where it belongs. */
+static void mend_drift(struct live_sound *sound, double gap, int count) {
+  sound->drift += (gap - sound->drift) * fmin(1, count / (drift_found * RATE));
+  swr_set_compensation(sound->resampler, (int)lrint(sound->drift), (int)(drift_mended * RATE));
+}
+
 /* Converted samples that are to be heard at this time. */
 static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
   int64_t gap = llrint(time * RATE) - sound->written;
   int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);
   bool planar = av_sample_fmt_is_planar(sound->encoder->sample_fmt);
-  if (fabs((double)gap) < tolerance * RATE)
+  bool begins = sound->by_clock && !sound->written, fits = fabs((double)gap) < tolerance * RATE && !begins;
+  if (sound->by_clock && fits)
+    mend_drift(sound, (double)gap, count);
+  else
+    sound->drift = 0;
+  if (fits)
     gap = 0;
   if (gap > 0) {
     int code = add_silence(sound, gap);
@@ -268,7 +287,14 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
   return code;
 }
 
-int live_sound_write(struct live_sound *sound, struct muxer *muxer) {
+/* Of an input that is away, but for the last `rest` seconds, which may still come. */
+static int fill(struct live_sound *sound, double rest) {
+  double time = sound->shown + sound->moment[sound->moments - 1].delay - rest;
+  int64_t missing = llrint(time * RATE) - sound->written;
+  return sound->by_clock && missing > 0 ? add_silence(sound, missing) : 0;
+}
+
+static int take(struct live_sound *sound, struct muxer *muxer, double rest) {
   double position;
   int code;
   if (!sound || !sound->moments)
@@ -278,13 +304,19 @@ int live_sound_write(struct live_sound *sound, struct muxer *muxer) {
     if (code < 0)
       break;
   }
+  if (code >= 0)
+    code = fill(sound, rest);
   return code < 0 ? code : encode(sound, muxer, false);
+}
+
+int live_sound_write(struct live_sound *sound, struct muxer *muxer) {
+  return take(sound, muxer, patience);
 }
 
 int live_sound_finish(struct live_sound *sound, struct muxer *muxer) {
   if (!sound)
     return 0;
-  int code = live_sound_write(sound, muxer);
+  int code = take(sound, muxer, 0);
   if (code >= 0)
     code = encode(sound, muxer, true);
   if (code >= 0)

@@ -26,6 +26,7 @@ struct sink_options {
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
   const struct source_options *sound_options; /* how it was opened */
   struct sound_tap *tap;                      /* sound that goes along with live pictures; NULL: none */
+  bool tap_by_clock;                          /* its positions, and sink_place_sound's, are those of platform_now_ns */
   const atomic_bool *stop;                    /* set from anywhere, it ends waiting for a network; NULL: none */
   const struct log *log;
 };
@@ -51,7 +52,7 @@ struct sink_wish {
   const char *spec, *format; /* as sink_open's, and sink_options' container */
   const char *input;         /* what frames are read from */
   const struct source_options *source;
-  const char *beside[2 + STYLES_MAX]; /* read as well: a mask, a control source, style pictures; NULL: none */
+  const char *beside[4 + STYLES_MAX]; /* read as well: a mask, a control source, sound, style pictures; NULL: none */
   long frames;                        /* that come at most; 0: no limit */
   bool overwrite;
 };
@@ -75,7 +76,8 @@ int sink_check_file(const char *path, bool overwrite, struct error *err);
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
 /* The sink may go on holding the picture, of SINK_HOLDS frames at most. */
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
-/* Before a picture is written: its time in its source, and when that is in the output, for the sound of options.tap. */
+/* Before a picture is written: its time in its source (by the clock: in nanoseconds), and when that is in the output,
+ * for the sound of options.tap. */
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Once it is finished: how many pictures can be read in what was written, also after a failure; -1: that is unknown. */

@@ -179,7 +179,7 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   if (add_video(to, options, err))
     return -1;
   if (sound_open(&to->sound, to->output, options, err) ||
-      live_sound_open(&to->live_sound, to->output, options->tap, options->log, err))
+      live_sound_open(&to->live_sound, to->output, options->tap, options->tap_by_clock, options->log, err))
     return -1;
   if (muxer_open(&to->muxer, to->output) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);

@@ -10,21 +10,28 @@
 
 #include "app/source/ffmpeg_util.h"
 #include "app/source/mono.h"
+#include "app/source/sound_tap.h"
 #include "unet/base/platform.h"
 
 enum { CHUNK_HZ = 100, NAP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
+/* What does not answer for so long when the program ends is not waited for. */
+static const int64_t leave_ns = 2000000000;
 /* For so long what was heard last counts. */
 static const int64_t heard_ns = 300000000;
 /* To open may take so many times the silence that is allowed later. */
 static const double patience_to_open = 5;
+/* Packets come late now and then, in lumps, and never early: so much of what one seems too late is believed. */
+static const double late_share = 0.02;
+/* What is later than that comes after a gap. */
+static const double gap_s = 1;
 /* A file that is so far behind goes on from there. */
 static const int64_t behind_ns = 500000000;
 
 struct listener {
   struct listener_params params;
   pthread_t thread;
-  atomic_bool stop;
+  atomic_bool stop, through;
 
   /* The thread's alone */
   AVFormatContext *input;
@@ -36,6 +43,8 @@ struct listener {
   bool device, paced;
   int64_t until_ns; /* when a blocked call is given up; 0: never */
   int64_t due_ns;   /* when the next sample is to be heard; 0: now */
+  int64_t came_ns;  /* when something came last */
+  double begins_s;  /* where the next packet is expected to begin; 0: not known */
   bool heard;       /* since the input was opened */
   bool told;        /* that it is away */
   bool told_end;
@@ -58,6 +67,10 @@ static void be_patient(struct listener *listener, double factor) {
   listener->until_ns = seconds > 0 ? platform_now_ns() + (int64_t)(seconds * 1e9) : 0;
 }
 
+static const char *option(const struct listener *listener) {
+  return listener->params.option ? listener->params.option : "--sound";
+}
+
 static int refuse(const struct listener *listener, int code, struct error *err) {
   char reason[128];
   if (listener->until_ns && platform_now_ns() > listener->until_ns)
@@ -68,6 +81,8 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
 /* --- opening --- */
 
 static void close_input(struct listener *listener) {
+  if (listener->params.tap && listener->input && !atomic_load(&listener->stop)) /* the tap may be gone by then */
+    sound_tap_leave(listener->params.tap, listener->input);
   avcodec_free_context(&listener->decoder);
   avformat_close_input(&listener->input);
 }
@@ -113,7 +128,13 @@ static int open_input(struct listener *listener, struct error *err) {
   listener->device = ffmpeg_is_device(listener->input->iformat);
   listener->paced = !listener->device && !ffmpeg_is_stream(listener->input, params->input);
   listener->heard = false;
-  return find_sound(listener, err);
+  listener->begins_s = 0;
+  if (find_sound(listener, err))
+    return -1;
+  const AVStream *sound = listener->input->streams[listener->stream];
+  if (params->tap)
+    sound_tap_begin(params->tap, listener->input, true, sound->codecpar, sound->time_base, 1e-9);
+  return 0;
 }
 
 /* --- hearing --- */
@@ -146,7 +167,7 @@ static void say_back(struct listener *listener) {
   if (listener->heard)
     return;
   if (listener->told)
-    log_line(listener->params.log, LOG_WARNING, "--sound: %s is heard again", listener->params.input);
+    log_line(listener->params.log, LOG_WARNING, "%s: %s is heard again", option(listener), listener->params.input);
   listener->heard = true;
   listener->told = false;
   listener->again_ns = 0;
@@ -186,19 +207,59 @@ static int decode(struct listener *listener, const AVPacket *packet) {
   return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
+/* When this packet's sound began, by the clock of the machine: that of the input drifts, and packets come in lumps. */
+static double place(struct listener *listener, double seconds) {
+  int64_t now_ns = platform_now_ns(), due_ns = listener->due_ns;
+  if (listener->paced)
+    return (double)(due_ns > now_ns - behind_ns ? due_ns : now_ns) * 1e-9;
+  double at = (double)now_ns * 1e-9 - seconds, off = at - listener->begins_s;
+  if (listener->begins_s > 0 && off > 0 && off < gap_s)
+    at = listener->begins_s + off * late_share;
+  listener->begins_s = at + seconds;
+  return at;
+}
+
+static void give(struct listener *listener, AVPacket *packet) {
+  const AVStream *sound = listener->input->streams[listener->stream];
+  double tick = av_q2d(sound->time_base), seconds = (double)packet->duration * tick;
+  if (!listener->params.tap)
+    return;
+  if (seconds <= 0 && sound->codecpar->sample_rate > 0)
+    seconds = (double)sound->codecpar->frame_size / sound->codecpar->sample_rate;
+  double at = place(listener, seconds);
+  if (packet->pts == AV_NOPTS_VALUE)
+    packet->pts = packet->dts != AV_NOPTS_VALUE ? packet->dts : llrint(at / tick);
+  sound_tap_put(listener->params.tap, listener->input, packet, at - (double)packet->pts * tick);
+}
+
+/* Nothing came, which a device says at once. */
+static int wait_for_more(struct listener *listener, struct error *err) {
+  double silent_s = (double)(platform_now_ns() - listener->came_ns) * 1e-9, most_s = listener->params.read_timeout;
+  if (most_s > 0 && silent_s > most_s)
+    return error_set(err, STATUS_INPUT, "%s: nothing came in time", listener->params.input);
+  nap(listener, NAP_NS);
+  return 0;
+}
+
 /* Until it ends (0), fails or is to stop. */
 static int listen(struct listener *listener, struct error *err) {
   int code = 0;
+  listener->came_ns = platform_now_ns();
   while (code >= 0 && !atomic_load(&listener->stop)) {
     be_patient(listener, 1);
     code = av_read_frame(listener->input, listener->packet);
     if (code == AVERROR(EAGAIN)) {
-      nap(listener, NAP_NS);
       code = 0;
+      if (wait_for_more(listener, err))
+        return -1;
       continue;
     }
-    if (code >= 0 && listener->packet->stream_index == listener->stream)
+    listener->came_ns = platform_now_ns();
+    bool wanted = code >= 0 && listener->packet->stream_index == listener->stream;
+    if (wanted && !atomic_load(&listener->stop)) {
+      give(listener, listener->packet);
       code = decode(listener, listener->packet);
+    }
     av_packet_unref(listener->packet);
   }
   if (code == AVERROR_EOF)
@@ -215,10 +276,11 @@ static void tell(struct listener *listener, const struct error *why) {
     return;
   *told = true;
   if (why)
-    log_line(listener->params.log, LOG_WARNING, "--sound: %s; it is tried again", why->message);
+    log_line(listener->params.log, LOG_WARNING, "%s: %s; it is tried again%s", option(listener), why->message,
+             listener->params.tap ? ", and recordings are silent until then" : "");
   else
-    log_line(listener->params.log, listener->paced ? LOG_INFO : LOG_WARNING,
-             "--sound: %s has ended; it is opened again", listener->params.input);
+    log_line(listener->params.log, listener->paced ? LOG_INFO : LOG_WARNING, "%s: %s has ended; it is opened again",
+             option(listener), listener->params.input);
 }
 
 /* Pauses double while nothing is heard. */
@@ -240,6 +302,7 @@ static void *listener_main(void *opaque) {
     tell(listener, failed ? &err : NULL);
     wait_a_while(listener);
   }
+  atomic_store(&listener->through, true);
   return NULL;
 }
 
@@ -282,8 +345,15 @@ void listener_stop(struct listener **pointer) {
   struct listener *listener = *pointer;
   if (!listener)
     return;
+  *pointer = NULL;
   atomic_store(&listener->stop, true);
+  for (int64_t until_ns = platform_now_ns() + leave_ns; !atomic_load(&listener->through);) {
+    platform_sleep_ns(NAP_NS);
+    if (platform_now_ns() > until_ns) { /* it hangs in a call to a server of sound, and is left there */
+      pthread_detach(listener->thread);
+      return;
+    }
+  }
   pthread_join(listener->thread, NULL);
   listener_free(listener);
-  *pointer = NULL;
 }

@@ -9,17 +9,21 @@
 #include "unet/base/log.h"
 
 struct listener;
+struct sound_tap;
 
 struct listener_params {
   const char *input;   /* a file, URL or device of FFmpeg's; outlives the listener */
   double read_timeout; /* seconds without sound after which a stream is opened again; 0: none */
   const struct log *log;
+  const char *option;    /* that names the input, in what is said of it; NULL: --sound */
+  struct sound_tap *tap; /* gets all that is heard, at positions that are seconds of platform_now_ns; NULL: nobody */
 };
 
 /* The input opens on the thread. */
 int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
 /* Any thread, at any time; zeros while there is no sound. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-void listener_stop(struct listener **listener); /* stores NULL; takes NULL */
+/* Does not wait for an input that hangs, of which the thread is left alone. Stores NULL; takes NULL. */
+void listener_stop(struct listener **listener);
 
 #endif
