@@ -67,8 +67,8 @@ static void state_comes_along(void **state) {
   assert_int_equal(playlist_insert(&handover->sources, 1, "dropped.mkv", true, &err), 0);
   handover->source = 1;
   handover->position = 1.0 / 3;
-  handover->placed = handover->loop = true;
-  handover->place = (struct window_place){-7, 8, 640, 360};
+  handover->loop = true;
+  handover->place = (struct window_place){-7, 8, 640, 360, true};
   handover->started_ns = 123456789012345;
   handover->shown = 4711;
   handover->walk = 0.1;
@@ -81,8 +81,9 @@ static void state_comes_along(void **state) {
   assert_string_equal(read->sources.entries[1].name, "dropped.mkv");
   assert_true(read->sources.entries[1].plain && !read->sources.entries[0].plain);
   assert_true(read->position == handover->position && read->walk == handover->walk);
-  assert_memory_equal(&read->place, &handover->place, sizeof read->place);
-  assert_true(read->placed && read->loop && read->source == 1 && read->shown == 4711);
+  assert_memory_equal(&read->place.left, &handover->place.left, 4 * sizeof(int));
+  assert_true(read->place.fullscreen);
+  assert_true(read->loop && read->source == 1 && read->shown == 4711);
   assert_true(read->started_ns == handover->started_ns);
   assert_int_equal(read->web.port, 8080);
   assert_string_equal(read->web.token, handover->web.token);

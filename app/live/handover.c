@@ -39,14 +39,29 @@ static const struct field {
 } fields[] = {
 #define FIELD(type, name)                                                                                              \
   { #name, type, offsetof(struct handover, name), sizeof((struct handover *)0)->name }
-    FIELD(FIELD_TEXT, device),      FIELD(FIELD_INT, source),        FIELD(FIELD_REAL, position),
-    FIELD(FIELD_BOOL, loop),        FIELD(FIELD_BOOL, placed),       FIELD(FIELD_INT, place.left),
-    FIELD(FIELD_INT, place.top),    FIELD(FIELD_INT, place.width),   FIELD(FIELD_INT, place.height),
-    FIELD(FIELD_LARGE, started_ns), FIELD(FIELD_LARGE, script_ns),   FIELD(FIELD_LARGE, shown),
-    FIELD(FIELD_INT, preset_taken), FIELD(FIELD_INT, slot_before),   FIELD(FIELD_INT, share),
-    FIELD(FIELD_INT, lora),         FIELD(FIELD_INT, control),       FIELD(FIELD_INT, control_value),
-    FIELD(FIELD_REAL, walk),        FIELD(FIELD_TEXT, web.token),    FIELD(FIELD_INT, web.port),
-    FIELD(FIELD_TEXT, why),         FIELD(FIELD_INT, record.barren),
+    FIELD(FIELD_TEXT, device),
+    FIELD(FIELD_INT, source),
+    FIELD(FIELD_REAL, position),
+    FIELD(FIELD_BOOL, loop),
+    FIELD(FIELD_BOOL, place.fullscreen),
+    FIELD(FIELD_INT, place.left),
+    FIELD(FIELD_INT, place.top),
+    FIELD(FIELD_INT, place.width),
+    FIELD(FIELD_INT, place.height),
+    FIELD(FIELD_LARGE, started_ns),
+    FIELD(FIELD_LARGE, script_ns),
+    FIELD(FIELD_LARGE, shown),
+    FIELD(FIELD_INT, preset_taken),
+    FIELD(FIELD_INT, slot_before),
+    FIELD(FIELD_INT, share),
+    FIELD(FIELD_INT, lora),
+    FIELD(FIELD_INT, control),
+    FIELD(FIELD_INT, control_value),
+    FIELD(FIELD_REAL, walk),
+    FIELD(FIELD_TEXT, web.token),
+    FIELD(FIELD_INT, web.port),
+    FIELD(FIELD_TEXT, why),
+    FIELD(FIELD_INT, record.barren),
 #undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof *fields };

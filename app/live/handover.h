@@ -27,7 +27,6 @@ struct handover {
   int source;               /* of them, from 0 */
   double position;          /* seconds into it, from where it would begin */
   bool loop;                /* that source starts again by itself */
-  bool placed;              /* the place is known */
   struct window_place place;
   int64_t started_ns, script_ns; /* of platform_now_ns, which is the machine's; 0: not yet */
   int64_t shown;                 /* pictures, by all programs so far */

@@ -75,7 +75,7 @@ static int make_options(struct succession *succession, const struct options *opt
     own->spare_styles.text[own->spare_styles.count++] = parameters_text(&options->values, PARAMETER_STYLE, i);
   if (*came->device)
     own->device.name = came->device;
-  if (came->placed && came->place.width > 0) {
+  if (!came->place.fullscreen) {
     own->window_width = came->place.width;
     own->window_height = came->place.height;
   }
@@ -134,9 +134,9 @@ int live_insist(struct live *live, int status, const struct error *err) {
 void live_unveil(struct live *live, int64_t now_ns) {
   bool filled = live->shown || mailbox_count(&live->frames).put > 0;
   bool late = now_ns - live->opened_ns > UNVEIL_MS * INT64_C(1000000);
-  if (live->curtain < 0 || live->handing != HANDING_NOT)
+  if (!live->came || live->handing != HANDING_NOT)
     return;
-  if (!live->unveiled_ns && (filled || late)) {
+  if (!live->unveiled_ns && (filled || late || live->curtain < 0)) {
     window_show(live->window);
     live->unveiled_ns = now_ns;
   } else if (live->unveiled_ns && now_ns - live->unveiled_ns > OVERLAP_MS * INT64_C(1000000)) {
@@ -205,7 +205,6 @@ static void gather_state(const struct live *live, struct handover *handover) {
   if (live->web)
     web_get_key(live->web, &handover->web);
   window_get_place(live->window, &handover->place);
-  handover->placed = true;
 }
 
 /* Whether another engine made pictures in this program is what tells whether the next program may be worth it. */
@@ -261,6 +260,8 @@ static void tell_once(struct live *live, const char *why_not, int64_t due_ns, in
   char then[120] = "the program is started anew, with everything as it is";
   if (why_not)
     snprintf(then, sizeof then, "the show goes on without the engine, for %s", why_not);
+  else if (live->state.settings.values.freeze)
+    snprintf(then, sizeof then, "the program is started anew when the picture is not frozen any more");
   else if (due_ns > now_ns)
     snprintf(then, sizeof then, "the program is started anew in %.0f s", ceil((double)(due_ns - now_ns) * 1e-9));
   if (live->handing_told)

@@ -64,11 +64,10 @@ int live_open_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   struct window_params params = {.title = "reverie",
                                  .borderless = options->values.with_operator && window_count_displays(live->window) > 1,
-                                 .fullscreen = options->values.fullscreen || live_fills_display(live),
-                                 .hidden = live->curtain >= 0};
+                                 .fullscreen = options->values.fullscreen || live_fills_display(live)};
   choose_size(live, &params);
-  if (live->came && live->came->placed)
-    params.corner = &live->came->place;
+  if (live->came)
+    params.place = &live->came->place;
   open_history(live);
   if (window_open(live->window, &params, err) || present_open(&live->present, &import_gl, NULL, &live->log, err) ||
       hud_open(&live->hud, err))

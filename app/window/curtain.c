@@ -25,8 +25,8 @@ static int hold(const struct curtain_picture *picture) {
   char *text = malloc(HEADER_BYTES + pixels);
   if (!text)
     return -1;
-  int header = snprintf(text, HEADER_BYTES, "%d %d %d %d %d %d %d\n", place->left, place->top, place->width,
-                        place->height, picture->borderless, picture->width, picture->height);
+  int header = snprintf(text, HEADER_BYTES, "%d %d %d %d %d %d %d %d\n", place->left, place->top, place->width,
+                        place->height, place->fullscreen, picture->borderless, picture->width, picture->height);
   memcpy(text + header, picture->rgba, pixels);
   int descriptor = platform_hold_text(text, (size_t)header + pixels);
   free(text);
@@ -67,11 +67,12 @@ void curtain_drop(int *line) {
 
 static bool read_picture(const char *text, size_t size, struct curtain_picture *picture) {
   struct window_place *place = &picture->place;
-  int borderless, used = 0;
-  bool read = sscanf(text, "%d %d %d %d %d %d %d%n", &place->left, &place->top, &place->width, &place->height,
-                     &borderless, &picture->width, &picture->height, &used) == 7 &&
+  int fullscreen, borderless, used = 0;
+  bool read = sscanf(text, "%d %d %d %d %d %d %d %d%n", &place->left, &place->top, &place->width, &place->height,
+                     &fullscreen, &borderless, &picture->width, &picture->height, &used) == 8 &&
               picture->width > 0 && picture->height > 0 && picture->width < 1 << 15 && picture->height < 1 << 15 &&
               size == (size_t)used + 1 + (size_t)picture->width * (size_t)picture->height * 4;
+  place->fullscreen = read && fullscreen;
   picture->borderless = read && borderless;
   picture->rgba = (const uint8_t *)text + used + 1;
   return read;
@@ -86,11 +87,9 @@ static void show(SDL_Window *window, SDL_Surface *picture) {
 
 static SDL_Window *make(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
-  bool full = place->width <= 0;
-  Uint32 flags = (full ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0) | (picture->borderless ? SDL_WINDOW_BORDERLESS : 0) |
-                 SDL_WINDOW_SKIP_TASKBAR;
-  return SDL_CreateWindow("reverie", place->left, place->top, full ? picture->width : place->width,
-                          full ? picture->height : place->height, flags);
+  bool bare = place->fullscreen || picture->borderless;
+  Uint32 flags = SDL_WINDOW_SKIP_TASKBAR | SDL_WINDOW_HIDDEN | (bare ? SDL_WINDOW_BORDERLESS : 0);
+  return SDL_CreateWindow("reverie", place->left, place->top, place->width, place->height, flags);
 }
 
 /* From the highest row down, as SDL has them. */
@@ -105,8 +104,11 @@ static SDL_Surface *turn_over(const struct curtain_picture *picture) {
 }
 
 /* Until the program says that it is enough, or ends. */
-static void stand(SDL_Window *window, SDL_Surface *picture, int line) {
+static void stand(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
+  SDL_ShowWindow(window);
+  if (full)
+    SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP);
   show(window, picture);
   platform_say(line);
   for (int waited_ms = 0; waited_ms < PATIENCE_MS && platform_hear(line, LOOK_MS) >= 0; waited_ms += LOOK_MS)
@@ -118,14 +120,14 @@ static void stand(SDL_Window *window, SDL_Surface *picture, int line) {
 static void perform(const struct curtain_picture *picture, int line) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
-  SDL_SetHint(SDL_HINT_WINDOW_NO_ACTIVATION_WHEN_SHOWN, "1"); /* keys are for the program */
   if (SDL_InitSubSystem(SDL_INIT_VIDEO))
     return;
-  SDL_ShowCursor(picture->place.width > 0);
   SDL_Surface *surface = turn_over(picture);
   SDL_Window *window = surface ? make(picture) : NULL;
+  if (picture->place.fullscreen)
+    SDL_ShowCursor(SDL_DISABLE);
   if (window)
-    stand(window, surface, line);
+    stand(window, surface, picture->place.fullscreen, line);
   SDL_FreeSurface(surface);
   SDL_Quit();
 }

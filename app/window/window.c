@@ -25,6 +25,7 @@ struct window {
   char *dropped;               /* SDL's name of the file dropped last; NULL: none */
   int files_dropped;           /* of those that are dropped together */
   bool lost, destroyed;        /* the X server is gone; the output is, by another program */
+  bool border_waits;           /* for the end of full screen */
 };
 
 static int fail(struct error *err, const char *what) {
@@ -110,16 +111,10 @@ static SDL_Window *make(const struct window *window, enum window_which which, co
   int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
   SDL_Rect bounds = {0, 0, params->width, params->height};
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI;
-  if (params->hidden)
-    flags |= SDL_WINDOW_HIDDEN;
   if (params->borderless && !SDL_GetDisplayBounds(display, &bounds)) {
     left = bounds.x;
     top = bounds.y;
     flags |= SDL_WINDOW_BORDERLESS;
-  }
-  if (params->corner) {
-    left = params->corner->left;
-    top = params->corner->top;
   }
   return SDL_CreateWindow(params->title, left, top, params->width ? params->width : bounds.w,
                           params->height ? params->height : bounds.h, flags);
@@ -150,19 +145,33 @@ static void fill_display(struct window *window, bool fill) {
     SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fill ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
 }
 
+/* It is to come on screen as it will be: full screen is for windows that are seen, and until then it has no border. */
+static SDL_Window *make_hidden(const struct window_params *params) {
+  const struct window_place *place = params->place;
+  Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI | SDL_WINDOW_HIDDEN;
+  if (params->borderless || place->fullscreen)
+    flags |= SDL_WINDOW_BORDERLESS;
+  return SDL_CreateWindow(params->title, place->left, place->top, place->width, place->height, flags);
+}
+
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
-  window->sdl[WINDOW_OUTPUT] = make(window, WINDOW_OUTPUT, params);
+  window->sdl[WINDOW_OUTPUT] = params->place ? make_hidden(params) : make(window, WINDOW_OUTPUT, params);
   if (!window->sdl[WINDOW_OUTPUT])
     return fail(err, "display");
   window->borderless = params->borderless;
   x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
+  if (params->place) /* it may have been moved */
+    window->display[WINDOW_OUTPUT] = SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
   struct error why;
   if (context_open(&window->context, window->sdl[WINDOW_OUTPUT], &why))
     return error_set(err, STATUS_OUTPUT, "no window: %.300s; without a display, use: reverie render IN OUT",
                      why.message);
   window_set_fullscreen(window, params->fullscreen);
+  window->border_waits = params->place && params->place->fullscreen && !params->borderless;
+  if (params->place && params->fullscreen)
+    window_resize(window, params->width, params->height);
   SDL_StartTextInput();
   return 0;
 }
@@ -465,8 +474,8 @@ void window_get_place(const struct window *window, struct window_place *place) {
   if (window->lost)
     return;
   SDL_GetWindowPosition(window->sdl[WINDOW_OUTPUT], &place->left, &place->top);
-  if (!window->fullscreen)
-    SDL_GetWindowSize(window->sdl[WINDOW_OUTPUT], &place->width, &place->height);
+  SDL_GetWindowSize(window->sdl[WINDOW_OUTPUT], &place->width, &place->height);
+  place->fullscreen = window->fullscreen;
 }
 
 void window_get_size(const struct window *window, int *width, int *height) {
@@ -490,6 +499,9 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
     display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT],
                         SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]));
   fill_display(window, fullscreen);
+  if (!fullscreen && window->border_waits)
+    SDL_SetWindowBordered(window->sdl[WINDOW_OUTPUT], SDL_TRUE);
+  window->border_waits &= fullscreen;
   if (!fullscreen && window->width)
     window_resize(window, window->width, window->height);
 }

@@ -16,16 +16,17 @@ enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
 /* Of the contents, on the system's desktop. */
 struct window_place {
   int left, top;
-  int width, height; /* 0: full screen */
+  int width, height;
+  bool fullscreen; /* all of a display */
 };
 
 struct window_params {
   const char *title;
-  int width, height;                 /* of the contents; 0: all of its display */
-  const struct window_place *corner; /* where it begins; its size is not looked at. NULL: chosen */
-  bool borderless;                   /* and in the display's corner */
+  int width, height;                /* of the contents; 0: all of its display */
+  const struct window_place *place; /* of the one in whose place it comes, which shows it: it is hidden until
+                                       window_show. NULL: none */
+  bool borderless;                  /* and in the display's corner */
   bool fullscreen;
-  bool hidden; /* until window_show */
 };
 
 /* One display of the system's. */
@@ -79,7 +80,7 @@ int window_list_displays(void (*take)(void *opaque, const struct window_display 
 
 /* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);
-void window_show(struct window *window); /* the output */
+void window_show(struct window *window);   /* the output */
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
 /* The operator's window, on another display than the output where there is one. It shares the context, and is never
