@@ -1,4 +1,4 @@
-#include "app/control/keys.h"
+#include "app/control/keys_impl.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "app/source/mirror.h"
-#include "unet/base/text.h"
 
 /* How long after the first time the second one counts. */
 static const int64_t quit_ns = 1000000000;
@@ -23,8 +22,7 @@ static double get(const struct live_state *state, enum parameter id) {
   return parameters_number(&state->settings.values, id, 0);
 }
 
-/* What a command sets is in range, or it says why not. */
-static int set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
+int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
   struct error err;
   int status = parameters_set_number(&state->settings.values, id, index, number, &err);
   if (status)
@@ -32,8 +30,8 @@ static int set_at(struct live_state *state, enum parameter id, int index, double
   return status;
 }
 
-static void set(struct live_state *state, enum parameter id, double number, int64_t now_ns) {
-  set_at(state, id, 0, number, now_ns);
+void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns) {
+  live_set_at(state, id, 0, number, now_ns);
 }
 
 static double weight_of(const struct live_state *state, int prompt) {
@@ -50,7 +48,7 @@ static int count_blended(const struct live_state *state) {
 static void end_blend(struct live_state *state, int64_t now_ns) {
   for (int i = 1; i <= SLOT_PRESETS; i++)
     if (weight_of(state, i) > 0)
-      set_at(state, PARAMETER_BLEND, i, 0, now_ns);
+      live_set_at(state, PARAMETER_BLEND, i, 0, now_ns);
 }
 
 /* Whether there is a prompt of that number; else it says so. */
@@ -65,7 +63,7 @@ static bool has_prompt(struct live_state *state, double number, int64_t now_ns) 
 /* That prompt alone. */
 static void choose_prompt(struct live_state *state, double number, int64_t now_ns) {
   int before = (int)state->settings.values.preset;
-  if (!has_prompt(state, number, now_ns) || set_at(state, PARAMETER_PRESET, 0, number, now_ns))
+  if (!has_prompt(state, number, now_ns) || live_set_at(state, PARAMETER_PRESET, 0, number, now_ns))
     return;
   end_blend(state, now_ns);
   settings_turn(&state->settings, now_ns);
@@ -109,13 +107,13 @@ static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns)
   int alone = (int)state->settings.values.preset;
   bool comes = weight_of(state, prompt) <= 0;
   if (comes && !count_blended(state) && prompt != alone)
-    set_at(state, PARAMETER_BLEND, alone, 1, now_ns);
-  set_at(state, PARAMETER_BLEND, prompt, comes, now_ns);
+    live_set_at(state, PARAMETER_BLEND, alone, 1, now_ns);
+  live_set_at(state, PARAMETER_BLEND, prompt, comes, now_ns);
   if (count_blended(state) > 1)
     return;
   for (int i = 1; i <= SLOT_PRESETS; i++)
     if (weight_of(state, i) > 0)
-      set_at(state, PARAMETER_PRESET, 0, i, now_ns);
+      live_set_at(state, PARAMETER_PRESET, 0, i, now_ns);
   end_blend(state, now_ns);
 }
 
@@ -145,7 +143,7 @@ static void run_blend_weight(struct live_state *state, const struct command_call
   double before = weight_of(state, prompt);
   parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
   if (weight_of(state, prompt) <= 0) /* Ctrl and the digit takes it out */
-    set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
+    live_set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
   settings_turn(&state->settings, call->now_ns);
   tell_blend(state, call->now_ns);
 }
@@ -154,204 +152,8 @@ static void run_add(struct live_state *state, const struct command_call *call) {
   parameters_add(&state->settings.values, call->entry->parameter, 0, call->value);
 }
 
-/* Several LoRAs share two keys: those for the weight act on the one chosen. */
-static int chosen_lora(struct live_state *state, int64_t now_ns) {
-  if (parameters_text(&state->settings.values, PARAMETER_LORA, 1))
-    return state->lora ? state->lora : 1;
-  live_notice(state, now_ns, "there is no LoRA: --lora FILE gives one");
-  return 0;
-}
-
-static void tell_lora(struct live_state *state, int index, int64_t now_ns) {
-  const char *path = parameters_text(&state->settings.values, PARAMETER_LORA, index);
-  live_notice(state, now_ns, "LoRA %d, %s: %.2f", index, text_last_part(path),
-              parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index));
-}
-
-static void run_next_lora(struct live_state *state, const struct command_call *call) {
-  int index = chosen_lora(state, call->now_ns);
-  if (!index)
-    return;
-  bool last = index == ADAPTERS_MAX || !parameters_text(&state->settings.values, PARAMETER_LORA, index + 1);
-  state->lora = last ? 1 : index + 1;
-  state->last_lora = (struct last_choice){0};
-  tell_lora(state, state->lora, call->now_ns);
-}
-
-static void run_lora_weight(struct live_state *state, const struct command_call *call) {
-  int index = chosen_lora(state, call->now_ns);
-  if (!index)
-    return;
-  parameters_add(&state->settings.values, PARAMETER_LORA_WEIGHT, index, call->value);
-  tell_lora(state, index, call->now_ns);
-}
-
-/* Several controls share keys, as LoRAs do, and so do the values of one. */
-static int chosen_control(struct live_state *state, int64_t now_ns) {
-  if (state->settings.values.control[0])
-    return state->control ? state->control : 1;
-  live_notice(state, now_ns, "there is no control: --control KIND gives one");
-  return 0;
-}
-
-static void tell_control(struct live_state *state, int number, int64_t now_ns) {
-  const struct parameters *values = &state->settings.values;
-  enum parameter list[CONTROL_VALUES_MAX];
-  int count = values_of_control(values, number, list), i = count ? state->control_value % count : 0;
-  const char *word = map_word((enum map_kind)(values->control[number - 1] - 1));
-  if (count)
-    live_notice(state, now_ns, "control %d, %s: %s %.*f", number, word, strrchr(parameter_row(list[i])->name, '.') + 1,
-                parameter_row(list[i])->decimals, values_control_number(values, list[i], number, NULL));
-  else
-    live_notice(state, now_ns, "control %d, %s", number, word);
-}
-
-static void run_next_control(struct live_state *state, const struct command_call *call) {
-  int number = chosen_control(state, call->now_ns);
-  if (!number)
-    return;
-  bool last = number == CONTROLS_MAX || !state->settings.values.control[number];
-  state->control = last ? 1 : number + 1;
-  state->control_value = 0;
-  if (state->settings.values.show != SHOW_PICTURE)
-    set(state, PARAMETER_SHOW_CONTROL, state->control, call->now_ns);
-  tell_control(state, state->control, call->now_ns);
-}
-
-static void run_switch_control(struct live_state *state, const struct command_call *call) {
-  int number = chosen_control(state, call->now_ns);
-  if (!number)
-    return;
-  bool on = !state->settings.values.control_on[number - 1];
-  set_at(state, PARAMETER_CONTROL_ON, number, on, call->now_ns);
-  live_notice(state, call->now_ns, "control %d, %s: %s", number,
-              map_word((enum map_kind)(state->settings.values.control[number - 1] - 1)), on ? "in" : "out");
-}
-
-static void run_next_control_value(struct live_state *state, const struct command_call *call) {
-  int number = chosen_control(state, call->now_ns);
-  if (!number)
-    return;
-  state->control_value++;
-  tell_control(state, number, call->now_ns);
-}
-
-static void run_control_value(struct live_state *state, const struct command_call *call) {
-  struct parameters *values = &state->settings.values;
-  enum parameter list[CONTROL_VALUES_MAX];
-  int number = chosen_control(state, call->now_ns), count = number ? values_of_control(values, number, list) : 0;
-  double step;
-  if (!count)
-    return;
-  enum parameter id = list[state->control_value % count];
-  double now = values_control_number(values, id, number, &step);
-  if (id == PARAMETER_CONTROL_GUESS)
-    set_at(state, id, number, call->value > 0, call->now_ns);
-  else if (!set_at(state, id, number, now, call->now_ns))
-    parameters_add(values, id, number, fmax(step * call->value, -now));
-  tell_control(state, number, call->now_ns);
-}
-
-static void run_show(struct live_state *state, const struct command_call *call) {
-  int number = chosen_control(state, call->now_ns);
-  if (!number)
-    return;
-  int show = (state->settings.values.show + 1) % (SHOW_BESIDE + 1);
-  set(state, PARAMETER_SHOW, show, call->now_ns);
-  set(state, PARAMETER_SHOW_CONTROL, number, call->now_ns);
-  if (show == SHOW_PICTURE)
-    live_notice(state, call->now_ns, "the picture");
-  else
-    live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
-}
-
-/* The one behind that in use, from the first again; in use is none of them: the first. Where the last one taken was
- * refused, so that the one before it is in use again, it is left behind. */
-static int choose_next(const struct live_state *state, enum parameter id, int index,
-                       const struct parameter_choices *choices, struct last_choice *last) {
-  const char *text = parameters_text(&state->settings.values, id, index);
-  int now = 0, count = choices->count;
-  for (int i = 0; text && i < count && !now; i++)
-    if (!strcmp(choices->text[i], text))
-      now = i + 1;
-  int behind = last->to && last->from == now && last->to <= count ? last->to : now;
-  int next = behind % count + 1;
-  if (next == now)
-    next = now % count + 1;
-  *last = (struct last_choice){now, next};
-  return next - 1;
-}
-
-static void set_choice(struct live_state *state, enum parameter id, const char *text, int64_t now_ns) {
-  struct error err;
-  if (parameters_set_text(&state->settings.values, id, 0, text, &err))
-    live_notice(state, now_ns, "%s", err.message);
-  else
-    live_notice(state, now_ns, "%s %s", parameter_row(id)->name, text);
-}
-
-static void run_next_model(struct live_state *state, const struct command_call *call) {
-  const struct parameter_choices *models = state->models;
-  if (!models || models->count < 2) {
-    live_notice(state, call->now_ns, "there is no other model: several --model give some");
-    return;
-  }
-  int next = choose_next(state, PARAMETER_MODEL, 0, models, &state->last_model);
-  if (state->vaes && state->vaes->count == models->count)
-    set_choice(state, PARAMETER_VAE, state->vaes->text[next], call->now_ns);
-  set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
-}
-
-/* The model's own is one of them. */
-static void run_next_vae(struct live_state *state, const struct command_call *call) {
-  struct parameter_choices vaes = {.text = {PARAMETER_VAE_OWN}, .count = 1};
-  for (int i = 0; state->vaes && i < state->vaes->count && vaes.count < CHOICES_MAX; i++)
-    if (strcmp(state->vaes->text[i], PARAMETER_VAE_OWN))
-      vaes.text[vaes.count++] = state->vaes->text[i];
-  if (vaes.count == 1)
-    live_notice(state, call->now_ns, "there is no other VAE: --vae gives one");
-  else
-    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, 0, &vaes, &state->last_vae)],
-               call->now_ns);
-}
-
-static bool is_elsewhere(const struct parameters *values, enum parameter id, int index, const char *file) {
-  for (int i = 1; i <= parameter_instances(id); i++) {
-    const char *other = parameters_text(values, id, i);
-    if (i != index && other && !strcmp(other, file))
-      return true;
-  }
-  return false;
-}
-
-/* Of those that are in no other place the next; NULL: there is no other. */
-static const char *next_file(const struct live_state *state, enum parameter id, int index,
-                             const struct parameter_choices *files, struct last_choice *last) {
-  const struct parameters *values = &state->settings.values;
-  struct parameter_choices free = {.count = 0};
-  for (int i = 0; files && i < files->count; i++)
-    if (!is_elsewhere(values, id, index, files->text[i]))
-      free.text[free.count++] = files->text[i];
-  const char *now = parameters_text(values, id, index);
-  const char *next = free.count ? free.text[choose_next(state, id, index, &free, last)] : now;
-  return next && now && !strcmp(now, next) ? NULL : next;
-}
-
-/* Another file in the place of the LoRA chosen. */
-static void run_other_lora(struct live_state *state, const struct command_call *call) {
-  struct error err;
-  int index = state->lora ? state->lora : 1;
-  const char *next = next_file(state, PARAMETER_LORA, index, state->loras, &state->last_lora);
-  if (!next)
-    live_notice(state, call->now_ns, "there is no other LoRA: --spare-lora FILE gives one");
-  else if (parameters_set_text(&state->settings.values, PARAMETER_LORA, index, next, &err))
-    live_notice(state, call->now_ns, "%s", err.message);
-  else
-    tell_lora(state, index, call->now_ns);
-}
-
 static void run_switch(struct live_state *state, const struct command_call *call) {
-  set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
+  live_set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
 /* From the last to the first, and back. */
@@ -360,15 +162,15 @@ static void run_source(struct live_state *state, const struct command_call *call
   if (count < 2)
     live_notice(state, call->now_ns, "there is no other source: name several, or drop a file here");
   else
-    set(state, PARAMETER_SOURCE,
-        ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
+    live_set(state, PARAMETER_SOURCE,
+             ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
 /* The other way than it is now. */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
   bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
-  set(state, PARAMETER_MIRROR, mirrored ? MIRROR_OFF : MIRROR_ON, call->now_ns);
+  live_set(state, PARAMETER_MIRROR, mirrored ? MIRROR_OFF : MIRROR_ON, call->now_ns);
   live_notice(state, call->now_ns, mirrored ? "not mirrored" : "mirrored");
 }
 
@@ -377,9 +179,9 @@ static void run_new_seed(struct live_state *state, const struct command_call *ca
   uint64_t before = (uint64_t)state->settings.values.seed;
   uint64_t mixed = (before + (uint64_t)call->now_ns) * UINT64_C(0x9e3779b97f4a7c15);
   uint64_t seed = mixed >> 44;
-  set(state, PARAMETER_SEED, (double)(seed == before ? seed + 1 : seed), call->now_ns);
+  live_set(state, PARAMETER_SEED, (double)(seed == before ? seed + 1 : seed), call->now_ns);
   if (get(state, PARAMETER_SEED_POSITION) != 0)
-    set(state, PARAMETER_SEED_POSITION, 0, call->now_ns);
+    live_set(state, PARAMETER_SEED_POSITION, 0, call->now_ns);
   live_notice(state, call->now_ns, "seed %lld", (long long)state->settings.values.seed);
 }
 
@@ -387,7 +189,7 @@ static void run_seed_walk(struct live_state *state, const struct command_call *c
   double speed = get(state, PARAMETER_SEED_WALK);
   if (speed != 0)
     state->walk = speed;
-  set(state, PARAMETER_SEED_WALK, speed != 0 ? 0 : state->walk != 0 ? state->walk : call->value, call->now_ns);
+  live_set(state, PARAMETER_SEED_WALK, speed != 0 ? 0 : state->walk != 0 ? state->walk : call->value, call->now_ns);
   live_notice(state, call->now_ns, "seed walk: %g a second", get(state, PARAMETER_SEED_WALK));
 }
 
@@ -433,7 +235,7 @@ int live_set_number(struct live_state *state, enum parameter id, int index, doub
     choose_prompt(state, number, now_ns);
     return get(state, id) == number ? 0 : -1;
   }
-  int status = set_at(state, id, index, number, now_ns);
+  int status = live_set_at(state, id, index, number, now_ns);
   if (id == PARAMETER_BLEND)
     settings_turn(&state->settings, now_ns);
   return status;
@@ -475,7 +277,7 @@ static void run_saved_preset(struct live_state *state, const struct command_call
   }
   int before = (int)get(state, PARAMETER_SAVED_PRESET), by = (int)call->value, count = state->presets;
   int at = before ? before - 1 + by : by > 0 ? by - 1 : by;
-  set(state, PARAMETER_SAVED_PRESET, (at % count + count) % count + 1, call->now_ns);
+  live_set(state, PARAMETER_SAVED_PRESET, (at % count + count) % count + 1, call->now_ns);
 }
 
 static void run_save_preset(struct live_state *state, const struct command_call *call) {
@@ -499,37 +301,6 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
-static bool has_ip_adapter(struct live_state *state, int64_t now_ns) {
-  bool has = parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0);
-  if (!has)
-    live_notice(state, now_ns, "there is no IP-Adapter: --ip-adapter FILE gives one");
-  return has;
-}
-
-static void run_take_style(struct live_state *state, const struct command_call *call) {
-  if (!has_ip_adapter(state, call->now_ns))
-    return;
-  state->styles_asked++;
-  live_notice(state, call->now_ns, "this frame is the style now: %.2f",
-              parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
-}
-
-/* Another file in the place of the first style. */
-static void run_other_style(struct live_state *state, const struct command_call *call) {
-  struct parameters *values = &state->settings.values;
-  struct error err;
-  if (!has_ip_adapter(state, call->now_ns))
-    return;
-  const char *next = next_file(state, PARAMETER_STYLE, 1, state->styles, &state->last_style);
-  if (!next)
-    live_notice(state, call->now_ns, "there is no other style picture: --spare-style PICTURE gives one");
-  else if (parameters_set_text(values, PARAMETER_STYLE, 1, next, &err))
-    live_notice(state, call->now_ns, "%s", err.message);
-  else
-    live_notice(state, call->now_ns, "style 1, %s: %.2f", text_last_part(next),
-                parameters_number(values, PARAMETER_STYLE_WEIGHT, 1));
-}
-
 static void run_panel(struct live_state *state, const struct command_call *call) {
   state->panel_asked = (enum panel_wish)call->value;
 }
@@ -551,14 +322,14 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
 
 /* What lies over the picture first, then the whole screen. */
 static void run_leave(struct live_state *state, const struct command_call *call) {
-  set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
+  live_set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }
 
 /* One page after the other, then none. */
 static void run_help(struct live_state *state, const struct command_call *call) {
   bool shown = get(state, PARAMETER_HELP) > 0, turns = shown && state->help_page + 1 < state->help_pages;
   state->help_page = turns ? state->help_page + 1 : 0;
-  set(state, PARAMETER_HELP, !shown || turns, call->now_ns);
+  live_set(state, PARAMETER_HELP, !shown || turns, call->now_ns);
 }
 
 static const struct command_entry table[] = {

@@ -62,8 +62,8 @@ struct live_state {
   int snapshots_asked;   /* grows by one for each */
   int help_page;         /* from 0, of those that the help needs where it is shown: */
   int help_pages;
-  int styles_asked;      /* likewise: frames to be taken as style */
-  char notice[200];      /* a line shown for a moment */
+  int styles_asked; /* likewise: frames to be taken as style */
+  char notice[200]; /* a line shown for a moment */
   int64_t notice_until_ns;
 };
 

@@ -1,0 +1,24 @@
+/* What keys.c, which has the table of commands, shares with keys_choose.c, which has those that choose. */
+#ifndef APP_CONTROL_KEYS_IMPL_H
+#define APP_CONTROL_KEYS_IMPL_H
+
+#include "app/control/keys.h"
+
+/* What a command sets is in range, or it says why not. */
+int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
+void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns);
+
+void run_next_lora(struct live_state *state, const struct command_call *call);
+void run_lora_weight(struct live_state *state, const struct command_call *call);
+void run_next_control(struct live_state *state, const struct command_call *call);
+void run_switch_control(struct live_state *state, const struct command_call *call);
+void run_next_control_value(struct live_state *state, const struct command_call *call);
+void run_control_value(struct live_state *state, const struct command_call *call);
+void run_show(struct live_state *state, const struct command_call *call);
+void run_next_model(struct live_state *state, const struct command_call *call);
+void run_next_vae(struct live_state *state, const struct command_call *call);
+void run_other_lora(struct live_state *state, const struct command_call *call);
+void run_take_style(struct live_state *state, const struct command_call *call);
+void run_other_style(struct live_state *state, const struct command_call *call);
+
+#endif
