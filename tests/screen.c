@@ -162,3 +162,19 @@ int screen_end_program(void **state) {
   }
   return 0;
 }
+
+static int count_saved(void) {
+  char *count = (char *)shell_output(NULL, "grep -c 'saved ' err.txt || true");
+  int saved = atoi(count);
+  free(count);
+  return saved;
+}
+
+void save(void) {
+  int before = count_saved();
+  shell("rm -rf shots && mkdir shots");
+  press("s");
+  for (int waited = 0; waited < PATIENCE_MS && count_saved() == before; waited += LOOK_AGAIN_MS)
+    pause_ms(LOOK_AGAIN_MS);
+  shell("mv shots/reverie-*.png shot.png && rmdir shots");
+}

@@ -10,6 +10,11 @@
 #define FIND_WINDOW "xdotool search --name '^reverie$'"
 #define WHOLE "null"
 
+/* Small, and shown pixel by pixel. */
+#define PICTURE " --size 256x256 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+/* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
+#define BELOW_WORDS "crop=256:192:0:64"
+
 enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100 };
 
 struct screen {
@@ -52,5 +57,7 @@ double similarity(const char *a, const char *filter_a, const char *b, const char
 /* Grabs the window into now.png until it is at least (or below) so alike to a picture; a while is given for words that
  * fade, keys on their way and busy machines. */
 void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter);
+/* Saves the picture as shot.png. */
+void save(void);
 
 #endif
