@@ -384,13 +384,11 @@ static void tell_terminal(struct live *live) {
   live->loss_told = reader.lost;
 }
 
-/* As many rows as there is room for, and where an input method shows what it has. */
+/* As many rows as there is room for. */
 static void update_panel(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, layout_of(live), width, height, &places);
   parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
-  if (live->panel.types)
-    window_set_text_place(live->window, places.line.left, places.line.top, places.line.width, places.line.height);
 }
 
 /* What is wished for, and what the budget leaves of it; NULL: all. */
@@ -402,6 +400,13 @@ static const char *describe_budget(const struct live *live, char *words, size_t 
   if (wish->steps != now->steps && used > 0 && (size_t)used < size)
     snprintf(words + used, size - (size_t)used, ", %d of %d steps", now->steps, wish->steps);
   return words;
+}
+
+/* An input method shows what can be chosen beside it. */
+static void place_text(struct live *live, int width, int height) {
+  struct hud_area cursor;
+  hud_get_cursor(live->hud, layout_of(live), width, height, &cursor);
+  window_set_text_place(live->window, cursor.left, cursor.top, cursor.width, cursor.height);
 }
 
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
@@ -440,6 +445,8 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
   bool changed = hud_update(live->hud, &content, width, height, now_ns);
   live->state.help_pages = hud_help_pages(live->hud);
+  if (live->panel.types)
+    place_text(live, width, height);
   return changed;
 }
 

@@ -32,6 +32,7 @@ struct hud {
   int width, height; /* that the panels were cut for */
   int64_t updated_ns, graphed_ns;
   int help_pages;
+  int cursor; /* of the line that is typed: pixels from its left */
 };
 
 int hud_open(struct hud **out, struct error *err) {
@@ -184,6 +185,7 @@ static void draw_typed(struct hud *hud, struct sheet *sheet, const struct panel 
     sheet_fill(sheet, x, y, before, type.size * 5 / 4, way_color);
   sheet_text(sheet, hud->face, x, y, (end - x) / type.advance, TONE_PLAIN, line->text + from, line->cursor - from);
   x += before;
+  hud->cursor = x;
   if (*line->composed) {
     int width = typeface_width(hud->face, line->composed, strlen(line->composed));
     sheet_text(sheet, hud->face, x, y, (end - x) / type.advance, TONE_TITLE, line->composed, strlen(line->composed));
@@ -360,6 +362,14 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
     place = (struct sheet_place){area->left, area->top, 0, place.radius};
   }
   return place;
+}
+
+void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor) {
+  struct hud_places places;
+  hud_get_places(hud, layout, width, height, &places);
+  *cursor = places.line;
+  cursor->left += hud->cursor;
+  cursor->width = get_type(hud).advance;
 }
 
 int hud_help_pages(const struct hud *hud) {

@@ -56,6 +56,9 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
 
 /* Takes over new content for a drawable of this size. Returns whether the overlay looks different now. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
+/* Where in the drawable the line that is typed goes on, as updated last: what an input method has on its way begins
+ * there. */
+void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor);
 /* Of the help, as updated last; 0: it is not shown. */
 int hud_help_pages(const struct hud *hud);
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height);

@@ -36,6 +36,9 @@ static int fail(struct error *err, const char *what) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+#if SDL_VERSION_ATLEAST(2, 0, 22)
+  SDL_SetHint(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, "1"); /* else what is composed is cut at ten wide characters */
+#endif
   SDL_SetHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0"); /* the audience goes on watching */
   bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* by the user, who knows what SDL's words mean */
   /* Wayland's library complains on standard error where it cannot work. */
@@ -332,6 +335,12 @@ static bool translate_text(const struct window *window, const char *text, struct
   return true;
 }
 
+static bool translate_composed(const char *text, struct window_event *event) {
+  *event = (struct window_event){.type = WINDOW_COMPOSE};
+  SDL_utf8strlcpy(event->text, text ? text : "", sizeof event->text);
+  return true;
+}
+
 static enum window_which which_of(const struct window *window, Uint32 id) {
   return window->sdl[WINDOW_OPERATOR] && SDL_GetWindowID(window->sdl[WINDOW_OPERATOR]) == id ? WINDOW_OPERATOR
                                                                                              : WINDOW_OUTPUT;
@@ -388,9 +397,13 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
   case SDL_TEXTINPUT:
     return translate_text(window, sdl->text.text, event);
   case SDL_TEXTEDITING:
-    *event = (struct window_event){.type = WINDOW_COMPOSE};
-    SDL_utf8strlcpy(event->text, sdl->edit.text, sizeof event->text);
+    return translate_composed(sdl->edit.text, event);
+#if SDL_VERSION_ATLEAST(2, 0, 22)
+  case SDL_TEXTEDITING_EXT:
+    translate_composed(sdl->editExt.text, event);
+    SDL_free(sdl->editExt.text);
     return true;
+#endif
   case SDL_MOUSEBUTTONDOWN:
     *event = point(window, WINDOW_POINT, sdl->button.windowID, sdl->button.x, sdl->button.y);
     event->pressed = true;

@@ -52,7 +52,7 @@ enum window_event_type {
   WINDOW_DISPLAY_CAME, /* display: it is back, or elsewhere now, and the output with it */
 };
 
-enum { WINDOW_TEXT_MAX = 64 };
+enum { WINDOW_TEXT_MAX = 256 };
 
 struct window_event {
   enum window_event_type type;

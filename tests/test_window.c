@@ -1,0 +1,167 @@
+/* What SDL tells of a window becomes what is done with it, on SDL's offscreen driver. */
+#include "tests/cmocka_all.h"
+
+#include <SDL.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/keys.h"
+#include "app/control/panel.h"
+#include "app/window/window.h"
+
+static struct window *window;
+
+static void push(SDL_Event event) {
+  assert_int_equal(SDL_PushEvent(&event), 1);
+}
+
+static void edit(const char *text) {
+  SDL_Event event = {.edit = {.type = SDL_TEXTEDITING}};
+  SDL_strlcpy(event.edit.text, text, sizeof event.edit.text);
+  push(event);
+}
+
+static void commit(const char *text) {
+  SDL_Event event = {.text = {.type = SDL_TEXTINPUT}};
+  SDL_strlcpy(event.text.text, text, sizeof event.text.text);
+  push(event);
+}
+
+static void key_down(SDL_Keycode key, Uint16 modifiers) {
+  push((SDL_Event){.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = modifiers}}});
+}
+
+/* SDL may end one round of events before what was pushed since. */
+static struct window_event next(void) {
+  struct window_event event;
+  assert_true(window_poll(window, &event) || window_poll(window, &event));
+  return event;
+}
+
+static void expect_none(void) {
+  struct window_event event;
+  assert_false(window_poll(window, &event) || window_poll(window, &event));
+}
+
+/* As live does. */
+static void hand_to(struct panel *panel) {
+  const struct window_event event = next();
+  if (event.type == WINDOW_COMPOSE)
+    panel_compose(panel, event.text);
+  else
+    panel_text(panel, event.text);
+}
+
+/* What is composed is seen at the cursor, and is text once the input method says so; it may as well be given up. */
+static void composing(void **state) {
+  (void)state;
+  struct panel panel = {.types = true};
+  line_edit_begin(&panel.line, "a  b");
+  line_edit_key(&panel.line, KEY_LEFT);
+  line_edit_key(&panel.line, KEY_LEFT);
+  edit("\u3042");
+  hand_to(&panel);
+  edit("\u3042\u3076\u3089");
+  hand_to(&panel);
+  assert_string_equal(panel.line.composed, "\u3042\u3076\u3089");
+  assert_string_equal(panel.line.text, "a  b");
+  edit("");
+  commit("\u6cb9");
+  hand_to(&panel);
+  hand_to(&panel);
+  assert_string_equal(panel.line.composed, "");
+  assert_string_equal(panel.line.text, "a \u6cb9 b");
+  edit("\u304d");
+  edit("");
+  hand_to(&panel);
+  hand_to(&panel);
+  assert_string_equal(panel.line.composed, "");
+  assert_string_equal(panel.line.text, "a \u6cb9 b");
+  expect_none();
+}
+
+/* A sentence is converted as a whole by some; SDL's short events hold ten of its characters. */
+static void composing_a_sentence(void **state) {
+  (void)state;
+#if SDL_VERSION_ATLEAST(2, 0, 22)
+  char sentence[WINDOW_TEXT_MAX] = "";
+  for (int i = 0; i < 40; i++)
+    strcat(sentence, "\u6c34");
+  assert_true(SDL_GetHintBoolean(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, SDL_FALSE));
+  push((SDL_Event){.editExt = {.type = SDL_TEXTEDITING_EXT, .text = SDL_strdup(sentence)}});
+  const struct window_event event = next();
+  assert_int_equal(event.type, WINDOW_COMPOSE);
+  assert_string_equal(event.text, sentence);
+  expect_none();
+#else
+  skip();
+#endif
+}
+
+/* AltGr types; Ctrl commands, whatever text comes along with it. */
+static void typing(void **state) {
+  (void)state;
+  commit("\u00e9");
+  struct window_event event = next();
+  assert_true(event.type == WINDOW_KEY && event.key == KEY_NONE);
+  assert_string_equal(event.text, "\u00e9");
+  key_down(SDLK_q, KMOD_LCTRL);
+  commit("q");
+  assert_int_equal(next().key, KEY_CONTROL + 'q');
+  expect_none();
+  key_down(SDLK_q, KMOD_LCTRL | KMOD_RALT);
+  commit("@");
+  event = next();
+  assert_int_equal(event.key, '@');
+  expect_none();
+}
+
+static void drop(Uint32 type, const char *text) {
+  push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
+}
+
+static void dropping(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    drop(SDL_DROPBEGIN, NULL);
+    drop(SDL_DROPFILE, "/tmp/one");
+    drop(SDL_DROPFILE, "/tmp/two");
+    drop(SDL_DROPCOMPLETE, NULL);
+    struct window_event event = next();
+    assert_true(event.type == WINDOW_DROP && !event.follows);
+    assert_string_equal(event.file, "/tmp/one");
+    event = next();
+    assert_true(event.type == WINDOW_DROP && event.follows);
+    assert_string_equal(event.file, "/tmp/two");
+    expect_none();
+  }
+  drop(SDL_DROPBEGIN, NULL);
+  drop(SDL_DROPTEXT, "words");
+  drop(SDL_DROPCOMPLETE, NULL);
+  const struct window_event event = next();
+  assert_true(event.type == WINDOW_DROP && !event.file);
+  expect_none();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(composing),
+      cmocka_unit_test(composing_a_sentence),
+      cmocka_unit_test(typing),
+      cmocka_unit_test(dropping),
+  };
+  struct error err = {0};
+  struct window_event event;
+  const struct window_params params = {.title = "test", .width = 64, .height = 64};
+  setenv("SDL_VIDEODRIVER", "offscreen", 1);
+  if (window_create(&window, NULL, false, &err) || window_open(window, &params, &err)) {
+    fprintf(stderr, "skipped: %s\n", err.message);
+    window_close(&window);
+    return 77;
+  }
+  while (window_poll(window, &event))
+    ;
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  window_close(&window);
+  return failed;
+}
