@@ -208,6 +208,12 @@ static void what_is_wrong_is_refused(void **state) {
       {"/reverie/command/no-such", NULL, "no command"},
       {"/reverie/command/new-seed", "s:x", "a number is needed"},
       {"/reverie/command/prompt", NULL, "it needs a number"},
+      {"/reverie/subscribe", "i:99999", "a port of the sender's machine"},
+      {"/reverie/subscribe", "f:0", "a port of the sender's machine"},
+      {"/reverie/subscribe", "f:9000.5", "a port of the sender's machine"},
+      {"/reverie/subscribe", "s:10.0.0.1:5", "a port of the sender's machine"},
+      {"/reverie/unsubscribe", "s:9000", "a port of the sender's machine"},
+      {"/reverie/unsubscribe", "i:-1", "a port of the sender's machine"},
   };
   const struct parameters before = *turn(rig);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -184,8 +184,7 @@ static void note_origin(struct osc *osc, const struct osc_name *name, const stru
 
 /* Those who hear on another port than they send from say which. */
 static struct datagram_address subscriber(const struct osc_message *message, const struct datagram_address *from) {
-  double port = message->count ? message->argument[0].number : 0;
-  return port >= 1 && port <= 65535 ? datagram_with_port(from, (int)port) : *from;
+  return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
 static void take(void *opaque, const struct osc_message *message) {
@@ -193,7 +192,7 @@ static void take(void *opaque, const struct osc_message *message) {
   struct osc *osc = received->osc;
   const struct datagram_address *from = &received->answers->address;
   const struct osc_sink answers = sink_of(received->answers);
-  const struct datagram_address asking = subscriber(message, from);
+  struct datagram_address asking;
   struct osc_name name;
   struct error err;
   switch (osc_take(osc->hub, message, &answers, &name, &err)) {
@@ -206,9 +205,11 @@ static void take(void *opaque, const struct osc_message *message) {
     complain(osc, from, err.message);
     break;
   case OSC_WANTS_ALL:
+    asking = subscriber(message, from);
     subscribe(osc, &asking);
     break;
   case OSC_WANTS_NO_MORE:
+    asking = subscriber(message, from);
     unsubscribe(osc, &asking);
     break;
   }

@@ -238,6 +238,17 @@ static void tell_one(struct hub *hub, const struct osc_name *name, const struct 
   osc_tell_value(&values, name->id, name->index, answers);
 }
 
+/* A port of the sender's machine may be named, and nothing else. */
+static int check_port(const struct osc_message *message, struct error *err) {
+  double port = message->count ? message->argument[0].number : 1;
+  if (port >= 1 && port <= 65535 && port == floor(port))
+    return 0;
+  return error_set(err, STATUS_USAGE,
+                   "%.40s: a port of the sender's machine is needed, from 1 to 65535, or nothing for the one it sends "
+                   "from",
+                   message->address);
+}
+
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err) {
   int status = 0;
@@ -270,13 +281,15 @@ enum osc_result osc_take(struct hub *hub, const struct osc_message *message, con
       tell_list(answers);
     break;
   case OSC_SUBSCRIBE:
-    return OSC_WANTS_ALL;
   case OSC_UNSUBSCRIBE:
-    return OSC_WANTS_NO_MORE;
+    status = check_port(message, err);
+    break;
   }
   if (status) {
     refuse(message, answers, err);
     return OSC_REFUSED;
   }
+  if (name->verb == OSC_SUBSCRIBE || name->verb == OSC_UNSUBSCRIBE)
+    return name->verb == OSC_SUBSCRIBE ? OSC_WANTS_ALL : OSC_WANTS_NO_MORE;
   return name->verb == OSC_PARAMETER && message->count ? OSC_SET : OSC_DONE;
 }
