@@ -352,6 +352,25 @@ static void clients_are_counted(void **unused) {
     close(clients[i]);
 }
 
+/* Who begins requests and ends none keeps nobody else out. */
+static void half_requests(void **unused) {
+  (void)unused;
+  enum { HALVES = 200 };
+  static int halves[HALVES];
+  int client = upgrade("/socket", "");
+  assert_true(client >= 0);
+  for (int i = 0; i < HALVES; i++) {
+    halves[i] = knock("127.0.0.1");
+    (void)!send(halves[i], "GET / HTTP/1.1\r\nHost: loc", 25, MSG_NOSIGNAL);
+  }
+  expect("<title>reverie</title>", "GET / HTTP/1.1\r\nHost: localhost\r\n" END);
+  TEXT(client, "{\"command\":[\"get_property\",\"strength\"]}");
+  expect_message(client, "success");
+  for (int i = 0; i < HALVES; i++)
+    close(halves[i]);
+  close(client);
+}
+
 static void a_port_in_use(void **unused) {
   (void)unused;
   struct web *second;
@@ -422,6 +441,7 @@ int main(int argc, char **argv) {
       HERE(hostile_sockets),
       EVERYWHERE(sockets_need_the_token),
       HERE(clients_are_counted),
+      HERE(half_requests),
       HERE(a_port_in_use),
       HERE(one_address_alone),
       EVERYWHERE(everywhere_is_every_address),

@@ -23,6 +23,8 @@ enum {
   FRESH_NS = 100000000, /* pictures are encoded no more often */
   HEAD_MAX = 2048,
   CONNECTIONS_MAX = 64,
+  /* That web sockets and this program leave room for. */
+  WAITING_MAX = CONNECTIONS_MAX - WEB_CLIENTS_MAX - 8,
   PATIENCE_S = 20, /* for the rest of a request, and the next one */
   PING_S = 10,
   HANG_UP_S = 30,
@@ -59,6 +61,8 @@ struct web {
   char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
   struct lws_context *context;
   struct client *clients[WEB_CLIENTS_MAX];
+  struct lws *waiting[WAITING_MAX]; /* connections of which a request is awaited; who asked last is at the end */
+  int waiting_count;
   struct message_view view;
   struct preview *preview;
   const uint8_t *jpeg; /* the preview's last; NULL: none */
@@ -68,6 +72,27 @@ struct web {
   pthread_t thread;
   atomic_bool stop, observed, rung;
 };
+
+/* --- connections --- */
+
+static void forget(struct web *web, const struct lws *wsi) {
+  for (int i = 0; i < web->waiting_count; i++)
+    if (web->waiting[i] == wsi) {
+      memmove(&web->waiting[i], &web->waiting[i + 1], (size_t)(--web->waiting_count - i) * sizeof *web->waiting);
+      return;
+    }
+}
+
+/* Where there are too many, the one that has been silent longest goes: browsers ask at once, and ask again. */
+static void await_request(struct web *web, struct lws *wsi) {
+  forget(web, wsi);
+  if (web->waiting_count == WAITING_MAX) {
+    struct lws *silent = web->waiting[0];
+    forget(web, silent);
+    lws_set_timeout(silent, PENDING_TIMEOUT_AWAITING_CLIENT_HS_SEND, LWS_TO_KILL_ASYNC);
+  }
+  web->waiting[web->waiting_count++] = wsi;
+}
 
 /* --- who may come in --- */
 
@@ -323,11 +348,20 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
   struct lws_context *context = lws_get_context(wsi);
   struct web *web = context ? lws_context_user(context) : NULL;
   switch (reason) {
+  case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+    await_request(web, wsi);
+    return 0;
+  case LWS_CALLBACK_WSI_DESTROY:
+    if (web)
+      forget(web, wsi);
+    return 0;
   case LWS_CALLBACK_HTTP:
+    await_request(web, wsi);
     return answer(web, wsi, in);
   case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     return admit(web, wsi);
   case LWS_CALLBACK_ESTABLISHED:
+    forget(web, wsi);
     return enter(web, wsi, session);
   case LWS_CALLBACK_RECEIVE:
     return session->client ? receive(web, session->client, in, size) : -1;
