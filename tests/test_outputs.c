@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/run/heard.h"
 #include "app/run/outputs.h"
 #include "app/sink/target.h"
 #include "tests/hidden_picture.h"
@@ -279,6 +280,26 @@ static void test_a_microphone_goes_on(void **state) {
   assert_true(written[4].pts > 350000);
 }
 
+/* One slow picture among others, and one that stands, leave the sound where it is. */
+static void test_latency_is_smoothed(void **state) {
+  (void)state;
+  static const int64_t ms = 1000000;
+  struct heard heard = {0};
+  int64_t now_ns = 5000 * ms;
+  for (int i = 0; i < 50; i++, now_ns += 40 * ms) {
+    int64_t latency_ns = i == 30 ? 250 * ms : 50 * ms, usual_ns = now_ns - 50 * ms;
+    int64_t at_ns = heard_with(&heard, &(struct frame){.captured_ns = now_ns - latency_ns}, now_ns);
+    assert_true(i >= 30 || at_ns == usual_ns);
+    assert_true(at_ns <= usual_ns && at_ns >= usual_ns - 10 * ms);
+  }
+  const struct frame still = {.captured_ns = now_ns - 90000 * ms}, none = {0};
+  for (int i = 0; i < 3; i++) {
+    now_ns += 1000 * ms;
+    assert_true(heard_with(&heard, i ? &still : &none, now_ns) <= now_ns - 50 * ms);
+    assert_true(heard_with(&heard, i ? &still : &none, now_ns) >= now_ns - 60 * ms);
+  }
+}
+
 /* A picture that stood for a while when the recording ended was there until then. */
 static void test_keeps_the_time_a_picture_stood(void **state) {
   (void)state;
@@ -532,6 +553,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_urls, begin, end),
       cmocka_unit_test_setup_teardown(test_records_what_is_shown, begin, end),
       cmocka_unit_test_setup_teardown(test_a_microphone_goes_on, begin, end),
+      cmocka_unit_test(test_latency_is_smoothed),
       cmocka_unit_test_setup_teardown(test_keeps_the_time_a_picture_stood, begin, end),
       cmocka_unit_test_setup_teardown(test_slow_recording_drops_and_counts, begin, end),
       cmocka_unit_test_setup_teardown(test_holds_are_bounded, begin, end),

@@ -10,6 +10,7 @@
 #include "app/flow/wait.h"
 #include "app/options/paths.h"
 #include "app/platform/app_platform.h"
+#include "app/run/heard.h"
 #include "app/sink/target.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
@@ -22,8 +23,6 @@ static const int microseconds = 1000000;
 static const int64_t stood_ns = SECOND;
 /* A microphone goes on meanwhile: so often, with its sound. */
 static const int64_t again_ns = SECOND / 5;
-/* What was captured longer ago stands on purpose. */
-static const int64_t latency_most_ns = 2 * (int64_t)SECOND;
 
 struct shown_picture {
   struct covered covered;
@@ -49,10 +48,10 @@ struct output {
   char pipe_name[32]; /* likewise, as FFmpeg knows it */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  int64_t captured_ns, recorded_ns; /* of the last picture; when it was recorded as shown, which rises */
-  double latency_ns;                /* from a frame's capture until its picture is shown, smoothed; 0: not known */
-  long tries;                       /* to open it */
-  atomic_bool stop;                 /* ends waiting for a network */
+  int64_t recorded_ns; /* when the last picture was recorded as shown; rises */
+  struct heard heard;
+  long tries;       /* to open it */
+  atomic_bool stop; /* ends waiting for a network */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -241,24 +240,13 @@ static int keep_standing_time(struct output *output, struct error *err) {
   return write_at(output, since_first(output, ended_ns), err);
 }
 
-/* From a frame's capture until its picture is shown. What is made anew of the same frame says nothing of it. */
-static void follow_latency(struct output *output, int64_t shown_ns) {
-  const struct frame *picture = &output->last.covered.picture;
-  int64_t latency_ns = shown_ns - picture->captured_ns;
-  bool fresh = picture->captured_ns != output->captured_ns && picture->captured_ns > 0;
-  if (fresh && latency_ns >= 0 && latency_ns < latency_most_ns)
-    output->latency_ns += ((double)latency_ns - output->latency_ns) * (output->latency_ns > 0 ? 0.05 : 1);
-  output->captured_ns = picture->captured_ns;
-}
-
-/* The picture that is the last one. A microphone is heard as it was when such a picture was captured. */
+/* The picture that is the last one. */
 static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
-  follow_latency(output, shown_ns);
+  const struct frame *picture = &output->last.covered.picture;
   output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
   int64_t shown = since_first(output, output->recorded_ns);
-  int64_t heard_ns = output->recorded_ns - (int64_t)output->latency_ns;
-  sink_place_sound(output->sink, output->tap_by_clock ? heard_ns : output->last.covered.picture.pts,
-                   (double)shown / microseconds);
+  int64_t position = output->tap_by_clock ? heard_with(&output->heard, picture, output->recorded_ns) : picture->pts;
+  sink_place_sound(output->sink, position, (double)shown / microseconds);
   return write_at(output, shown, err);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <libavcodec/avcodec.h>
+#include <libavutil/time.h>
 
 #include "app/source/ffmpeg_util.h"
 #include "app/source/mono.h"
@@ -23,6 +24,7 @@ static const int64_t heard_ns = 300000000;
 static const double patience_to_open = 5;
 /* Packets come late now and then, in lumps, and never early: so much of what one seems too late is believed. */
 static const double late_share = 0.02;
+static const double age_most_s = 2;
 /* What is later than that comes after a gap. */
 static const double gap_s = 1;
 /* A file that is so far behind goes on from there. */
@@ -207,11 +209,21 @@ static int decode(struct listener *listener, const AVPacket *packet) {
   return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
+/* ALSA tells how long ago it was, with what waits in its buffers. 0: nobody does. */
+static double stamped_age(const struct listener *listener) {
+  double age = (double)(av_gettime() - listener->packet->pts) * 1e-6;
+  bool stamps = !strcmp(listener->input->iformat->name, "alsa") && listener->packet->pts != AV_NOPTS_VALUE;
+  return stamps && age > 0 && age < age_most_s ? age : 0;
+}
+
 /* When this packet's sound began, by the clock of the machine: that of the input drifts, and packets come in lumps. */
 static double place(struct listener *listener, double seconds) {
   int64_t now_ns = platform_now_ns(), due_ns = listener->due_ns;
+  double age = stamped_age(listener);
   if (listener->paced)
     return (double)(due_ns > now_ns - behind_ns ? due_ns : now_ns) * 1e-9;
+  if (age > 0)
+    return (double)now_ns * 1e-9 - age;
   double at = (double)now_ns * 1e-9 - seconds, off = at - listener->begins_s;
   if (listener->begins_s > 0 && off > 0 && off < gap_s)
     at = listener->begins_s + off * late_share;

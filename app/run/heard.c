@@ -1,0 +1,19 @@
+#include "app/run/heard.h"
+
+/* What was captured longer ago stands on purpose. */
+static const int64_t latency_most_ns = 2000000000;
+static const double share = 0.05; /* of what is new in a latency */
+
+/* What is made anew of the same frame says nothing of it. */
+static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
+  return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
+         latency_ns < latency_most_ns;
+}
+
+int64_t heard_with(struct heard *heard, const struct frame *picture, int64_t shown_ns) {
+  int64_t latency_ns = shown_ns - picture->captured_ns;
+  if (is_fresh(heard, picture, latency_ns))
+    heard->latency_ns += ((double)latency_ns - heard->latency_ns) * (heard->latency_ns > 0 ? share : 1);
+  heard->captured_ns = picture->captured_ns;
+  return shown_ns - (int64_t)heard->latency_ns;
+}
