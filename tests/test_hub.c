@@ -115,6 +115,11 @@ static void knobs_learn_what_there_is(void **unused) {
   struct place place;
   struct error err;
   open_place(&place);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, "strength", &err), -1);
+  assert_non_null(strstr(err.message, "there is no MIDI"));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, "", &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  place.state.midi = true;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     if (!hub_set_text(place.hub, PARAMETER_MIDI_LEARN, 0, refused[i], &err))
       fail_msg("\"%s\" was taken", refused[i]);

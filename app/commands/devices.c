@@ -33,5 +33,6 @@ void command_devices(const struct options *options) {
     printf("  none: no display can be reached\n");
   printf("sound (--sound takes these names):\n");
   midi_alsa_hush(); /* it would tell of each card that there is not */
+  fflush(stdout);   /* a server of sound may let it wait */
   sound_inputs_print(stdout, sound_inputs_look);
 }

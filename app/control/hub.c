@@ -20,7 +20,7 @@ struct call {
 };
 
 struct hub {
-  const struct live_state *state; /* its choices alone are looked at by clients, which do not change */
+  const struct live_state *state; /* its choices and midi alone are looked at by clients, which do not change */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock */
@@ -119,8 +119,10 @@ static bool is_line(const char *text) {
   return true;
 }
 
-static int check_learning(const char *text, struct error *err) {
+static int check_learning(const struct hub *hub, const char *text, struct error *err) {
   struct knob_target target;
+  if (*text && !hub->state->midi)
+    return error_set(err, STATUS_USAGE, "midi-learn: there is no MIDI: --midi listens to it");
   return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
 }
 
@@ -132,7 +134,7 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   if (parameter_row(id)->type == TYPE_TEXT && is_free(id) && text && !is_line(text))
     return error_set(err, STATUS_USAGE, "%s: a text is one line of UTF-8, without control characters",
                      parameter_name(id, index, name));
-  return id == PARAMETER_MIDI_LEARN && text ? check_learning(text, err) : 0;
+  return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
 /* Under the lock: of what there are so many as there happen to be. */

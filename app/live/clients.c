@@ -16,8 +16,8 @@ int live_open_clients(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct osc_params osc = {options->osc, &options->osc_to, live->hub, &live->log};
   const struct midi_params midi = {options->midi, live->hub, &live->log};
+  live->state.midi = options->midi != NULL; /* before there are clients, who look at it */
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
-  live->state.midi = options->midi != NULL;
   if (live_insist(live, status, err) || live_insist(live, open_web(live, err), err) ||
       live_insist(live, osc_start(&live->osc, &osc, err), err))
     return -1;
