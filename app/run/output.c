@@ -1,0 +1,294 @@
+#include "app/run/output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "app/flow/wait.h"
+#include "app/platform/app_platform.h"
+#include "app/sink/target.h"
+#include "unet/base/platform.h"
+
+enum { RETRY_MOST = 32 };
+
+/* Of recordings: fine enough for any clock, and a time scale that MP4 can hold. */
+static const int microseconds = 1000000;
+/* A picture that stood so long at the end of a recording is written again there, so that its time is kept. */
+static const int64_t stood_ns = SECOND;
+/* A microphone goes on meanwhile: so often, with its sound. */
+static const int64_t again_ns = SECOND / 5;
+
+PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
+
+/* For the window's thread to pass on; what it has not looked at yet gives way. */
+static void tell(struct output *output, enum log_level level, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  pthread_mutex_lock(&output->lock);
+  output->level = level;
+  vsnprintf(output->line, sizeof output->line, format, args);
+  pthread_mutex_unlock(&output->lock);
+  va_end(args);
+}
+
+static bool is_ending(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  bool ending = output->ending;
+  pthread_mutex_unlock(&output->lock);
+  return ending;
+}
+
+/* Waits for the next picture, for most_ns (0: as long as it takes), and takes it over as the last. false: there is
+ * none, and no more will come. *fresh: there was one. */
+static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
+  int64_t until_ns = platform_now_ns() + most_ns;
+  struct timespec deadline = wait_deadline(until_ns);
+  pthread_mutex_lock(&output->lock);
+  while (!output->count && !output->ending && !(most_ns && platform_now_ns() >= until_ns))
+    if (most_ns)
+      pthread_cond_timedwait(&output->changed, &output->lock, &deadline);
+    else
+      pthread_cond_wait(&output->changed, &output->lock);
+  bool got = *fresh = output->count, go_on = got || !output->ending;
+  if (got) {
+    covered_release(&output->last.covered);
+    output->last = output->queue[output->first];
+    output->first = (output->first + 1) % OUTPUT_QUEUE;
+    output->count--;
+  }
+  pthread_mutex_unlock(&output->lock);
+  return go_on;
+}
+
+/* Waits until then. false: the output is to end. */
+static bool wait_until(struct output *output, int64_t until_ns) {
+  struct timespec deadline = wait_deadline(until_ns);
+  pthread_mutex_lock(&output->lock);
+  while (!output->ending && platform_now_ns() < until_ns)
+    pthread_cond_timedwait(&output->changed, &output->lock, &deadline);
+  bool go_on = !output->ending;
+  pthread_mutex_unlock(&output->lock);
+  return go_on;
+}
+
+static double rate_shown(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  double interval_ns = output->interval_ns;
+  pthread_mutex_unlock(&output->lock);
+  return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
+}
+
+/* Without waiting for whoever is to read it. */
+static int open_pipe(struct output *output, struct sink_options *options, struct error *err) {
+  struct target target;
+  if (target_choose(&target, output->spec, options->container, err))
+    return -1;
+  output->descriptor = platform_open_pipe_to_write(output->spec);
+  if (output->descriptor < 0)
+    return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", output->spec,
+                     errno == ENXIO ? "nobody reads it" : strerror(errno));
+  options->container = target.container->name;
+  options->name = output->spec;
+  snprintf(output->pipe_name, sizeof output->pipe_name, "pipe:%d", output->descriptor);
+  return 0;
+}
+
+static int open_sink(struct output *output, struct error *err) {
+  const struct frame *frame = &output->last.covered.picture;
+  bool recording = output->kind == OUTPUT_RECORDING;
+  struct source_options no_source = {0};
+  struct platform_entry entry;
+  struct sink_options options = {
+      .format = frame->format,
+      .width = frame->width,
+      .height = frame->height,
+      .time_base_num = 1,
+      .time_base_den = recording ? microseconds : output->fps,
+      .fps = recording ? rate_shown(output) : output->fps,
+      .codec = output->codec,
+      .quality = output->quality,
+      .first_number = -1,
+      .realtime = true,
+      .sound_options = &no_source,
+      .tap = recording ? output->tap : NULL,
+      .tap_by_clock = output->tap_by_clock,
+      .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
+      .log = output->tries++ ? NULL : output->log,
+  };
+  bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;
+  output->last_pts = -1;
+  if (named_pipe && open_pipe(output, &options, err))
+    return -1;
+  return sink_open(&output->sink, named_pipe ? output->pipe_name : output->spec, &options, err);
+}
+
+static int write_at(struct output *output, int64_t pts, struct error *err) {
+  struct frame frame;
+  if (covering_apply(&output->covering, &output->last.covered, &frame, err))
+    return -1;
+  frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
+  output->last_pts = frame.pts;
+  int status = sink_write(output->sink, &frame, err);
+  frame_release(&frame);
+  if (status)
+    return -1;
+  pthread_mutex_lock(&output->lock);
+  output->written++;
+  pthread_mutex_unlock(&output->lock);
+  return 0;
+}
+
+static int64_t since_first(const struct output *output, int64_t at_ns) {
+  return (at_ns - output->first_ns) / (SECOND / microseconds);
+}
+
+/* What is in a recording counts, not what was given to it. */
+static void count_pictures(struct output *output) {
+  long kept = sink_pictures(output->sink);
+  pthread_mutex_lock(&output->lock);
+  if (kept >= 0)
+    output->written = kept;
+  pthread_mutex_unlock(&output->lock);
+}
+
+static int close_sink(struct output *output, struct error *err) {
+  int status = output->sink ? sink_finish(output->sink, true, err) : 0;
+  if (output->sink && output->kind == OUTPUT_RECORDING)
+    count_pictures(output);
+  sink_close(&output->sink);
+  if (output->descriptor >= 0)
+    platform_close_descriptor(output->descriptor);
+  output->descriptor = -1;
+  return status;
+}
+
+static int keep_standing_time(struct output *output, struct error *err) {
+  pthread_mutex_lock(&output->lock);
+  int64_t ended_ns = output->ended_ns;
+  pthread_mutex_unlock(&output->lock);
+  if (!output->sink || ended_ns - output->last.shown_ns < stood_ns)
+    return 0;
+  return write_at(output, since_first(output, ended_ns), err);
+}
+
+/* The picture that is the last one. */
+static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
+  const struct frame *picture = &output->last.covered.picture;
+  output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
+  int64_t shown = since_first(output, output->recorded_ns);
+  int64_t position = output->tap_by_clock ? heard_with(&output->heard, picture, output->recorded_ns) : picture->pts;
+  sink_place_sound(output->sink, position, (double)shown / microseconds);
+  return write_at(output, shown, err);
+}
+
+static void record(struct output *output) {
+  struct error err, later;
+  int status = 0;
+  bool fresh;
+  while (!status && take_next(output, output->sink && output->tap_by_clock ? again_ns : 0, &fresh)) {
+    if (!output->sink) {
+      output->first_ns = output->last.shown_ns;
+      status = open_sink(output, &err);
+    }
+    if (!status)
+      status = record_picture(output, fresh ? output->last.shown_ns : platform_now_ns(), &err);
+  }
+  if (!status)
+    status = keep_standing_time(output, &err);
+  if (close_sink(output, &later) && !status) {
+    err = later;
+    status = -1;
+  }
+  pthread_mutex_lock(&output->lock);
+  output->ending = true;
+  output->broken = status;
+  long written = output->written, dropped = output->dropped;
+  pthread_mutex_unlock(&output->lock);
+  if (status)
+    tell(output, LOG_WARNING, "%s; the recording ends after %ld picture%s", err.message, written,
+         written == 1 ? "" : "s");
+  else
+    tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
+}
+
+/* After a failure it is back once it has lasted as long as the first pause. */
+static void tell_when_back(struct output *output, int64_t lasted_ns) {
+  if (lasted_ns < (int64_t)output->retry_ms * 1000000)
+    return;
+  pthread_mutex_lock(&output->lock);
+  bool failing = output->failing;
+  output->failing = false;
+  pthread_mutex_unlock(&output->lock);
+  if (failing)
+    tell(output, LOG_WARNING, "%s: is sent to again", target_name(output->spec));
+}
+
+/* At its rate, until it ends (0) or fails (-1). */
+static int send_pictures(struct output *output, struct error *err) {
+  int64_t begun_ns = platform_now_ns(), tick = 0;
+  do {
+    pthread_mutex_lock(&output->lock);
+    bool fresh = output->count;
+    pthread_mutex_unlock(&output->lock);
+    if (fresh)
+      take_next(output, 0, &fresh);
+    if (write_at(output, tick, err))
+      return -1;
+    int64_t lasted_ns = platform_now_ns() - begun_ns, passed = lasted_ns * output->fps / SECOND;
+    tell_when_back(output, lasted_ns);
+    tick = passed > tick ? passed : tick + 1;
+  } while (wait_until(output, begun_ns + tick * SECOND / output->fps));
+  return 0;
+}
+
+/* Opened and sent to, until it ends (0) or fails (-1). */
+static int try_stream(struct output *output, struct error *err) {
+  struct error ignored;
+  int status = open_sink(output, err);
+  if (!status)
+    status = send_pictures(output, err);
+  int closed = close_sink(output, status ? &ignored : err);
+  return status ? status : closed;
+}
+
+/* Told once, until it is back. Returns whether it had been. */
+static bool note_failure(struct output *output, const struct error *err) {
+  pthread_mutex_lock(&output->lock);
+  bool known = output->failing;
+  output->failing = true;
+  pthread_mutex_unlock(&output->lock);
+  if (!known)
+    tell(output, LOG_WARNING, "%s; %s", err->message, output->once ? "nothing more is sent" : "trying again");
+  return known;
+}
+
+static void stream(struct output *output) {
+  int64_t pauses = 1;
+  struct error err;
+  bool fresh;
+  if (!take_next(output, 0, &fresh))
+    return;
+  while (try_stream(output, &err) && !is_ending(output)) {
+    bool known = note_failure(output, &err);
+    pauses = !known ? 1 : pauses * 2 < RETRY_MOST ? pauses * 2 : RETRY_MOST;
+    if (output->once || !wait_until(output, platform_now_ns() + pauses * output->retry_ms * 1000000))
+      break;
+  }
+}
+
+void *output_main(void *opaque) {
+  struct output *output = opaque;
+  if (output->kind == OUTPUT_RECORDING)
+    record(output);
+  else
+    stream(output);
+  covered_release(&output->last.covered);
+  covering_free(&output->covering);
+  pthread_mutex_lock(&output->lock);
+  output->ending = true;
+  output->through = true;
+  pthread_mutex_unlock(&output->lock);
+  return NULL;
+}
