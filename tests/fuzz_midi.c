@@ -39,7 +39,7 @@ static void play(struct knobs *knobs, const uint8_t *data, size_t size) {
 static void read_text(const char *text, size_t size) {
   struct knobs knobs, again;
   struct error err = {0};
-  int unknown;
+  struct knobs_unknown unknown;
   if (knobs_read(&knobs, text, &unknown, &err)) {
     FUZZ_CHECK(!knobs.count && *err.message && !strchr(err.message, '\n'));
     return;

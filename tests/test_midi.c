@@ -369,7 +369,7 @@ static void bindings_are_kept(void **state) {
   struct rig *rig = rig_of(state);
   struct knobs read;
   struct error err;
-  int unknown;
+  struct knobs_unknown unknown;
   learn(rig, "strength");
   play(rig, MIDI_CONTROLLER, 1, 64);
   play(rig, MIDI_CONTROLLER, 33, 0);
@@ -379,7 +379,7 @@ static void bindings_are_kept(void **state) {
   play(rig, MIDI_BEND, 0, 1);
   char *text = knobs_write(&rig->knobs, NULL);
   assert_int_equal(knobs_read(&read, text, &unknown, &err), 0);
-  assert_int_equal(unknown, 0);
+  assert_int_equal(unknown.count, 0);
   assert_int_equal(read.count, 3);
   assert_int_equal(read.binding[0].knob.kind, KNOB_FINE);
   assert_string_equal(read.binding[1].target.command->name, "prompt");
@@ -402,10 +402,10 @@ static void what_is_not_understood_is_kept(void **state) {
       "\"mix\"}, {\"knob\": \"cc 9\", \"channel\": 1, \"sets\": \"mix\", \"low\": 0, \"high\": 7}, 5]}";
   struct knobs read;
   struct error err;
-  int unknown;
+  struct knobs_unknown unknown;
   assert_int_equal(knobs_read(&read, text, &unknown, &err), 0);
   assert_int_equal(read.count, 1);
-  assert_int_equal(unknown, 5);
+  assert_int_equal(unknown.count, 5);
   char *written = knobs_write(&read, text);
   for (size_t i = 0; i < 5; i++)
     assert_non_null(strstr(written, ((const char *[]){"mine", "ribbon 1", "swirl", "17", "\"high\":\t7"})[i]));
@@ -424,7 +424,7 @@ static void no_list_is_refused(void **state) {
   static const char *const bad[] = {"", "[]", "{}", "{\"bindings\": 3}", "{\"bindings\": [", "\xff"};
   struct knobs read;
   struct error err;
-  int unknown;
+  struct knobs_unknown unknown;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(knobs_read(&read, bad[i], &unknown, &err), -1);
     assert_int_equal(read.count, 0);

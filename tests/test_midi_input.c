@@ -216,11 +216,14 @@ static void what_another_version_wrote_stays(void **state) {
   struct error err;
   struct knobs knobs;
   fixture_text(rig->folder, "reverie/midi.json",
-               "{\"bindings\": [{\"knob\": \"ribbon\", \"channel\": 1, \"sets\": \"strength\"}]}");
+               "{\"bindings\": [{\"knob\": \"cc 3\", \"channel\": 1, \"sets\": \"quit-at-once\"},"
+               "{\"knob\": \"ribbon\", \"channel\": 1, \"sets\": \"strength\"}]}");
   knobs_load(&knobs, rig->kept, &rig->log);
-  assert_non_null(strstr(rig->warned, "1 of its bindings"));
+  assert_non_null(strstr(rig->warned, "2 of its bindings"));
+  assert_non_null(strstr(rig->warned, "as the one that sets quit-at-once"));
   assert_int_equal(knobs_save(&knobs, rig->kept, &err), 0);
   await_file(rig, "ribbon");
+  await_file(rig, "quit-at-once");
   chmod(rig->kept, 0400); /* it is replaced, not written to */
   assert_int_equal(knobs_save(&knobs, rig->kept, &err), 0);
   char *nowhere = fixture_path(rig->folder, "no/such/folder/midi.json");

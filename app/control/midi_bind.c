@@ -327,9 +327,16 @@ static bool read_binding(const cJSON *entry, struct knob_binding *binding) {
   return true;
 }
 
-int knobs_read(struct knobs *knobs, const char *text, int *unknown, struct error *err) {
+static void note_unknown(struct knobs_unknown *unknown, const cJSON *entry) {
+  const char *sets = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "sets"));
+  if (sets && !*unknown->sets)
+    snprintf(unknown->sets, sizeof unknown->sets, "%s", sets);
+  unknown->count++;
+}
+
+int knobs_read(struct knobs *knobs, const char *text, struct knobs_unknown *unknown, struct error *err) {
   *knobs = (struct knobs){0};
-  *unknown = 0;
+  *unknown = (struct knobs_unknown){0};
   cJSON *root;
   if (json_parse(&root, text, NULL, "MIDI bindings", err))
     return -1;
@@ -345,7 +352,7 @@ int knobs_read(struct knobs *knobs, const char *text, int *unknown, struct error
     if (place)
       *place = binding;
     else
-      (*unknown)++;
+      note_unknown(unknown, entry);
   }
   cJSON_Delete(root);
   return 0;

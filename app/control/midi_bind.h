@@ -78,9 +78,15 @@ void knobs_learn(struct knobs *knobs, const struct knob_target *target);
 struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *message, const struct parameters *values,
                               int64_t now_ns);
 
-/* Reads bindings from a text of knobs_write. What is there of another version is left out; *unknown: how many. On
- * failure there are none. */
-int knobs_read(struct knobs *knobs, const char *text, int *unknown, struct error *err);
+/* Bindings that say nothing to this version. */
+struct knobs_unknown {
+  int count;
+  char sets[PARAMETER_NAME_MAX]; /* what the first of them is to set, as far as it says; "": none does */
+};
+
+/* Reads bindings from a text of knobs_write. What is there of another version is left out. On failure there
+ * are none. */
+int knobs_read(struct knobs *knobs, const char *text, struct knobs_unknown *unknown, struct error *err);
 /* The bindings as a text, with what knobs_read left out of the text before (NULL: none) still in it. The caller frees
  * it; NULL: no memory. */
 char *knobs_write(const struct knobs *knobs, const char *before);

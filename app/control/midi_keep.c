@@ -29,7 +29,7 @@ static char *read_text(const char *path) {
 
 void knobs_load(struct knobs *knobs, const char *path, const struct log *log) {
   char aside[4200];
-  int unknown;
+  struct knobs_unknown unknown;
   struct error err;
   *knobs = (struct knobs){0};
   if (!platform_exists(path))
@@ -44,8 +44,9 @@ void knobs_load(struct knobs *knobs, const char *path, const struct log *log) {
     bool kept = !platform_replace(path, aside);
     log_line(log, LOG_WARNING, "%s: %s; it %s, and new bindings begin", path, err.message,
              kept ? "is kept as midi.json.damaged beside it" : "cannot be kept aside");
-  } else if (unknown) {
-    log_line(log, LOG_WARNING, "%s: %d of its bindings say nothing to this version and are left alone", path, unknown);
+  } else if (unknown.count) {
+    log_line(log, LOG_WARNING, "%s: %d of its bindings say nothing to this version and are left alone%s%s", path,
+             unknown.count, *unknown.sets ? ", as the one that sets " : "", unknown.sets);
   }
   free(text);
 }
