@@ -3,184 +3,18 @@
 #include "tests/cmocka_all.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/log.h>
 
-#include "app/source/hardware.h"
 #include "app/source/source.h"
 #include "tests/clips.h"
+#include "tests/fake_hardware.h"
 #include "tests/next_frame.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
-
-/* --- a GPU --- */
-
-static struct {
-  atomic_int memory, fences, locked, surfaces; /* that exist */
-  atomic_int allocated, downloads;             /* so far */
-  bool full;                                   /* no page-locked memory is left */
-} gpu_state;
-
-static void *fake_alloc(const struct gpu *gpu, size_t bytes) {
-  (void)gpu;
-  size_t whole = (bytes + 4095) / 4096 * 4096;
-  void *memory = gpu_state.full ? NULL : aligned_alloc(4096, whole);
-  if (!memory)
-    return NULL;
-  memset(memory, 0xa5, whole);
-  gpu_state.memory++;
-  gpu_state.allocated++;
-  return memory;
-}
-
-static void fake_free(const struct gpu *gpu, void *memory) {
-  (void)gpu;
-  gpu_state.memory--;
-  free(memory);
-}
-
-static bool fake_lock(const struct gpu *gpu, void *memory, size_t bytes) {
-  (void)gpu;
-  assert_int_equal((uintptr_t)memory % 4096 + bytes % 4096, 0);
-  gpu_state.locked++;
-  return true;
-}
-
-static void fake_unlock(const struct gpu *gpu, void *memory) {
-  (void)gpu;
-  (void)memory;
-  gpu_state.locked--;
-}
-
-static void *fake_fence(const struct gpu *gpu, struct error *err) {
-  (void)gpu;
-  (void)err;
-  gpu_state.fences++;
-  return calloc(1, 1);
-}
-
-static int fake_record(const struct gpu *gpu, void *fence, struct error *err) {
-  (void)gpu;
-  (void)err;
-  *(char *)fence = 1;
-  return 0;
-}
-
-static void fake_free_fence(const struct gpu *gpu, void *fence) {
-  (void)gpu;
-  gpu_state.fences--;
-  free(fence);
-}
-
-static int fake_download(const struct gpu *gpu, const struct frame *frame, struct error *err) {
-  struct frame there = *frame;
-  (void)gpu;
-  (void)err;
-  assert_int_equal(*(char *)frame->picture->fence, 1);
-  uint8_t *const planes[3] = {frame_plane(frame, 0), frame_plane(frame, 1), frame_plane(frame, 2)};
-  for (int i = 0; i < 3; i++)
-    there.plane[i] = frame->picture->device_plane[i];
-  frame_copy_pixels(planes, frame->pitch, &there);
-  gpu_state.downloads++;
-  return 0;
-}
-
-static const struct gpu_impl fake_impl = {fake_alloc,  fake_free,       fake_lock,     fake_unlock, fake_fence,
-                                          fake_record, fake_free_fence, fake_download, NULL};
-static const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
-
-/* --- hardware --- */
-
-static struct {
-  bool absent;      /* it cannot be opened */
-  bool cuts;        /* its pictures are to be cut on the left */
-  int refuses_from; /* packets until it does not take what comes; 0: it takes all */
-  int fails_from;   /* packets until nothing works; 0: it goes on */
-  int sent, opened;
-  AVBufferRef *frames[2]; /* contexts of 8 and 10 bits */
-} hardware_state;
-
-static const AVCodec *fake_find(const AVCodecParameters *video) {
-  bool readable = video->format == AV_PIX_FMT_YUV420P || video->format == AV_PIX_FMT_YUV420P10LE;
-  return readable ? avcodec_find_decoder(video->codec_id) : NULL;
-}
-
-static int fake_prepare(AVCodecContext *context, const struct gpu *gpu) {
-  (void)context;
-  assert_ptr_equal(gpu->impl, &fake_impl);
-  hardware_state.opened++;
-  hardware_state.sent = 0;
-  return hardware_state.absent ? AVERROR(ENODEV) : 0;
-}
-
-static int fake_send(AVCodecContext *context, const AVPacket *packet) {
-  hardware_state.sent++;
-  if (hardware_state.fails_from && hardware_state.sent >= hardware_state.fails_from)
-    return AVERROR_EXTERNAL;
-  if (hardware_state.refuses_from && hardware_state.sent >= hardware_state.refuses_from) {
-    ((struct decoding *)context->opaque)->refused = true;
-    return AVERROR_INVALIDDATA;
-  }
-  return avcodec_send_packet(context, packet);
-}
-
-static void surface_freed(void *opaque, uint8_t *data) {
-  (void)opaque;
-  gpu_state.surfaces--;
-  free(data);
-}
-
-/* Samples of 8 bits, or of 10 that are moved to the top. */
-static void put_sample(uint8_t *to, const uint8_t *from, int x, int to_x, bool deep) {
-  if (deep)
-    ((uint16_t *)to)[to_x] = (uint16_t)(((const uint16_t *)from)[x] << 6);
-  else
-    to[to_x] = from[x];
-}
-
-/* The software's picture becomes a surface. */
-static void make_surface(AVFrame *frame) {
-  bool deep = frame->format == AV_PIX_FMT_YUV420P10LE;
-  AVFrame *surface = av_frame_alloc();
-  int width = (frame->width + 1) / 2, height = (frame->height + 1) / 2, pitch = (frame->width + 600) / 512 * 1024;
-  size_t luma = (size_t)pitch * (size_t)frame->height, bytes = luma + (size_t)pitch * (size_t)height;
-  uint8_t *data = calloc(1, bytes);
-  av_frame_copy_props(surface, frame);
-  surface->buf[0] = av_buffer_create(data, bytes, surface_freed, NULL, 0);
-  gpu_state.surfaces++;
-  for (int y = 0; y < frame->height; y++)
-    for (int x = 0; x < frame->width; x++)
-      put_sample(data + (size_t)y * (size_t)pitch, frame->data[0] + (ptrdiff_t)y * frame->linesize[0], x, x, deep);
-  for (int y = 0; y < 2 * height; y++)
-    for (int x = 0; x < width; x++)
-      put_sample(data + luma + (size_t)(y / 2) * (size_t)pitch,
-                 frame->data[1 + y % 2] + (ptrdiff_t)(y / 2) * frame->linesize[1 + y % 2], x, 2 * x + y % 2, deep);
-  surface->format = AV_PIX_FMT_CUDA;
-  surface->width = frame->width;
-  surface->height = frame->height;
-  surface->data[0] = data;
-  surface->data[1] = data + luma;
-  surface->linesize[0] = surface->linesize[1] = pitch;
-  surface->crop_left = hardware_state.cuts ? 8 : 0;
-  surface->hw_frames_ctx = av_buffer_ref(hardware_state.frames[deep]);
-  av_frame_unref(frame);
-  av_frame_move_ref(frame, surface);
-  av_frame_free(&surface);
-}
-
-static int fake_receive(AVCodecContext *context, AVFrame *frame) {
-  int code = avcodec_receive_frame(context, frame);
-  if (code >= 0)
-    make_surface(frame);
-  return code;
-}
-
-static const struct hardware fake_hardware = {"fake", "a fake", fake_find, fake_prepare, fake_send, fake_receive};
 
 /* --- lines --- */
 

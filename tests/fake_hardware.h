@@ -1,0 +1,29 @@
+/* A decoder in hardware, and the GPU that it writes for: surfaces lie in memory of the host's that nobody but the fake
+ * GPU may read. */
+#ifndef TESTS_FAKE_HARDWARE_H
+#define TESTS_FAKE_HARDWARE_H
+
+#include <stdatomic.h>
+
+#include "app/source/hardware.h"
+
+struct gpu_state {
+  atomic_int memory, fences, locked, surfaces; /* that exist */
+  atomic_int allocated, downloads;             /* so far */
+  bool full;                                   /* no page-locked memory is left */
+};
+extern struct gpu_state gpu_state;
+extern const struct gpu fake_gpu;
+
+struct hardware_state {
+  bool absent;      /* it cannot be opened */
+  bool cuts;        /* its pictures are to be cut on the left */
+  int refuses_from; /* packets until it does not take what comes; 0: it takes all */
+  int fails_from;   /* packets until nothing works; 0: it goes on */
+  int sent, opened;
+  AVBufferRef *frames[2]; /* contexts of 8 and 10 bits */
+};
+extern struct hardware_state hardware_state;
+extern const struct hardware fake_hardware;
+
+#endif
