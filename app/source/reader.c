@@ -384,18 +384,21 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   return 0;
 }
 
-void reader_go_on(struct reader *reader, bool go_on) {
+/* Said again and again: the reader is woken by what is new alone. */
+static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
-  reader->goes_on = go_on;
-  pthread_cond_broadcast(&reader->changed);
+  if (*what != value)
+    pthread_cond_broadcast(&reader->changed);
+  *what = value;
   pthread_mutex_unlock(&reader->lock);
 }
 
+void reader_go_on(struct reader *reader, bool go_on) {
+  set(reader, &reader->goes_on, go_on);
+}
+
 void reader_pause(struct reader *reader, bool paused) {
-  pthread_mutex_lock(&reader->lock);
-  reader->paused = paused;
-  pthread_cond_broadcast(&reader->changed);
-  pthread_mutex_unlock(&reader->lock);
+  set(reader, &reader->paused, paused);
 }
 
 void reader_get_status(struct reader *reader, struct reader_status *status) {
