@@ -127,6 +127,8 @@ struct live {
   int64_t started_ns, opened_ns; /* the show; this program's window */
   int64_t drawn_ns;
   int64_t operator_drawn_ns;
+  bool operator_changed;             /* since then */
+  struct present_view operator_view; /* drawn then */
   int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */

@@ -483,17 +483,22 @@ int live_read_columns(struct live *live, bool front, const float *x, int count, 
   return present_read_columns(live->present, &view, front, x, count, rgba, most);
 }
 
-/* After the output, never before it, and not with every picture. */
-static void draw_operator(struct live *live, int64_t now_ns) {
+/* After the output, never before it, not with every picture, and only what looks different. */
+static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   int width, height;
+  live->operator_changed |= changed;
   if (now_ns - live->operator_drawn_ns < OPERATOR_NS)
     return;
   live->operator_drawn_ns = now_ns;
   window_use(live->window, WINDOW_OPERATOR);
   window_get_size(live->window, &width, &height);
   update_panel(live, width, height);
-  update_hud(live, now_ns, width, height);
+  live->operator_changed |= update_hud(live, now_ns, width, height);
   const struct present_view view = make_operator_view(live, width, height);
+  if (!live->operator_changed && !memcmp(&view, &live->operator_view, sizeof view))
+    return;
+  live->operator_changed = false;
+  live->operator_view = view;
   present_draw(live->present, &view);
   hud_draw(live->hud, HUD_OPERATOR, width, height);
   window_swap(live->window);
@@ -542,7 +547,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   }
   live_show_to_outputs(live, fresh);
   if (!alone)
-    draw_operator(live, platform_now_ns());
+    draw_operator(live, fresh || changed, platform_now_ns());
 }
 
 void live_close_window(struct live *live) {

@@ -308,6 +308,12 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   return true;
 }
 
+/* Nothing came for so long that the graph has nothing to show. */
+static bool is_empty(const struct recent_times *recent, int64_t now_ns) {
+  const struct recent_time *last = recent_times_before(recent, 0);
+  return !last || now_ns - last->at_ns > graph_length_ns;
+}
+
 static bool update_graph(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns,
                          bool anyway) {
   struct hud_places places;
@@ -317,6 +323,9 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
     return false;
   }
   if (!anyway && now_ns - hud->graphed_ns < graph_ns)
+    return false;
+  bool moves = !is_empty(content->recent, hud->graphed_ns);
+  if (!anyway && !moves && is_empty(content->recent, now_ns))
     return false;
   hud->graphed_ns = now_ns;
   hud_get_places(hud, content->layout, width, height, &places);
