@@ -24,6 +24,7 @@ struct window {
   bool hidden;                 /* the output, while its display is gone */
   char *dropped;               /* SDL's name of the file dropped last; NULL: none */
   int files_dropped;           /* of those that are dropped together */
+  void *connection;            /* to the X server; NULL: none */
   bool lost, destroyed;        /* the X server is gone; the output is, by another program */
   bool border_waits;           /* for the end of full screen */
 };
@@ -163,7 +164,7 @@ int window_open(struct window *window, const struct window_params *params, struc
   if (!window->sdl[WINDOW_OUTPUT])
     return fail(err, "display");
   window->borderless = params->borderless;
-  x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
+  window->connection = x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
   if (params->place) /* it may have been moved */
     window->display[WINDOW_OUTPUT] = SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
@@ -251,6 +252,7 @@ void window_close(struct window **pointer) {
     context_close(&window->context);
     if (window->sdl[WINDOW_OUTPUT])
       SDL_DestroyWindow(window->sdl[WINDOW_OUTPUT]);
+    x11_settle(window->connection);
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
   }
   SDL_free(window->dropped);

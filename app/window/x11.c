@@ -38,15 +38,21 @@ static void select_displays(Display *display) {
   XRRSelectInput(display, root, RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
 }
 
-void x11_begin(SDL_Window *window, bool *lost) {
+void *x11_begin(SDL_Window *window, bool *lost) {
   SDL_SysWMinfo info;
   if (!get_info(window, &info))
-    return;
+    return NULL;
   XSetIOErrorExitHandler(info.info.x11.display, on_server_gone, lost);
   XSetIOErrorHandler(on_connection_broken);
   XSetErrorHandler(on_error);
   select_displays(info.info.x11.display);
   SDL_EventState(SDL_SYSWMEVENT, SDL_ENABLE);
+  return info.info.x11.display;
+}
+
+void x11_settle(void *connection) {
+  if (connection)
+    XSync(connection, False);
 }
 
 /* The window that this window names as the manager's; 0: none. */

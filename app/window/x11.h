@@ -6,8 +6,11 @@
 #include <stdbool.h>
 
 /* From now on neither a server that goes nor a request that fails ends the program, as Xlib would have it; *lost is set
- * when the server is gone, and every event of X11 comes as an SDL_SYSWMEVENT. lost must last as long as SDL's video. */
-void x11_begin(SDL_Window *window, bool *lost);
+ * when the server is gone, and every event of X11 comes as an SDL_SYSWMEVENT. lost must last as long as SDL's video.
+ * Returns the connection; NULL: there is none. */
+void *x11_begin(SDL_Window *window, bool *lost);
+/* All that was asked for has been answered. Before SDL's video ends: Xlib then has its own way with errors again. */
+void x11_settle(void *connection);
 
 /* No window manager is there to carry out what it is asked for. */
 bool x11_lacks_manager(SDL_Window *window);

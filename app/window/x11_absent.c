@@ -1,8 +1,13 @@
 #include "app/window/x11.h"
 
-void x11_begin(SDL_Window *window, bool *lost) {
+void *x11_begin(SDL_Window *window, bool *lost) {
   (void)window;
   (void)lost;
+  return NULL;
+}
+
+void x11_settle(void *connection) {
+  (void)connection;
 }
 
 bool x11_lacks_manager(SDL_Window *window) {
