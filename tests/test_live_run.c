@@ -252,7 +252,7 @@ static void test_several_sources(void **state) {
   expect_window(BELOW_WORDS, true, 0.9, "wide.png", "crop=120:120,hflip,scale=256:256," BELOW_WORDS);
   quit_window();
   /* To the end of the list, and no further. */
-  program_expect(0, NULL, "live wide.png still.mkv --still 0.1 --size 64x64 -q");
+  program_expect(0, NULL, "live missing.mp4 wide.png still.mkv --still 0.1 --size 64x64 -q");
 }
 
 static void test_no_source(void **state) {
@@ -265,6 +265,7 @@ static void test_no_source(void **state) {
       fail_msg("status %d without a source: %s", outcome.status, outcome.said);
   }
   program_expect(3, "missing.mp4", "live missing.mp4 --frames 3 --size 128x128");
+  program_expect(3, "gone.mp4", "live missing.mp4 gone.mp4 --frames 3 --size 128x128");
 }
 
 static void test_no_display(void **state) {

@@ -347,6 +347,30 @@ static void mistakes_are_told_from_absence(void **state) {
   }
 }
 
+/* A mistake among several sources ends nothing: the next one is waited for. */
+static void mistake_in_a_list(void **state) {
+  (void)state;
+  static const struct reply reply = {TS_HEAD, "slow.ts", true, false, false};
+  struct server server;
+  struct source *none = NULL;
+  struct reading reading = {.spec = "nonsense://127.0.0.1/a.ts", .options = {.live = true}};
+  struct reader_status status = {0};
+  char next[64];
+  server_start(&server, true, &reply, 1);
+  snprintf(next, sizeof next, "http://127.0.0.1:%d", server.port);
+  mailbox_init(&reading.mailbox);
+  assert_int_equal(reader_start_list(&reading.reader, &none, reading.spec, &reading.options, &reading.mailbox, NULL),
+                   0);
+  while (!status.stands) {
+    usleep(1000);
+    reader_get_status(reading.reader, &status);
+  }
+  assert_int_equal(reader_switch(reading.reader, &none, next, &reading.options, READER_NOW, NULL), 0);
+  wait_for_number(&reading, LATE);
+  assert_int_equal(reading_end(&reading, NULL), 0);
+  server_end(&server);
+}
+
 /* Whatever the reader waits for, it can be left. */
 static void can_always_be_left(void **state) {
   (void)state;
@@ -379,6 +403,7 @@ int main(void) {
       cmocka_unit_test(mistakes_are_told_from_absence),
       cmocka_unit_test(can_always_be_left),
       cmocka_unit_test(connects_slowly),
+      cmocka_unit_test(mistake_in_a_list),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

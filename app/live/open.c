@@ -27,8 +27,19 @@ static int open_listed(struct live *live, struct source **source, struct error *
              : source_open(source, live->spec, &options, err);
 }
 
+/* After the first of the list could not be opened: those that follow it, as at any other place. */
+static bool open_next(struct live *live, struct source **source, struct error *err) {
+  while (!live->came && !live->source_is_control && live->first + 1 < live->list.count && !atomic_load(&setup_stop)) {
+    log_line(&live->log, LOG_WARNING, "%s", err->message);
+    live->first++;
+    if (open_listed(live, source, err) == 0)
+      return true;
+  }
+  return false;
+}
+
 int live_open_source(struct live *live, struct source **source, struct error *err) {
-  if (open_listed(live, source, err) == 0)
+  if (open_listed(live, source, err) == 0 || open_next(live, source, err))
     return 0;
   if (live->came && !atomic_load(&setup_stop)) { /* what was there goes on being waited for */
     live->source_options.patient = true;
@@ -211,6 +222,12 @@ static void add_given(struct parameter_choices *files, const struct options *opt
   }
 }
 
+static int start_reader(struct live *live, struct source **source, struct error *err) {
+  if (live->list.count > 1)
+    return reader_start_list(&live->reader, source, live->spec, &live->source_options, &live->frames, err);
+  return reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err);
+}
+
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
   struct loop_params params = {.open = open_engine_for,
                                .modulate = modulate,
@@ -229,6 +246,8 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   live->first_values = live->options->values;
   if (!live->came && begin_values(live, err))
     return -1;
+  if (live->first_values.source <= live->first)
+    parameters_set_number(&live->first_values, PARAMETER_SOURCE, 0, live->first + 1, err);
   settings_begin(&live->state.settings, &live->first_values);
   live->state.models = &live->options->models;
   live->state.vaes = &live->options->vaes;
@@ -239,7 +258,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   add_given(&live->styles, live->options, PARAMETER_STYLE);
   live->state.styles = &live->styles;
   live->styling.log = &live->log;
-  if (live->spec && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
+  if (live->spec && start_reader(live, source, err))
     return -1;
   if (live->reader && live_open_changer(live, err))
     return -1;

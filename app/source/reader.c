@@ -330,14 +330,15 @@ static void reader_free(struct reader *reader) {
   free(reader);
 }
 
-int reader_start(struct reader **out, struct source **source, const char *spec, const struct source_options *options,
-                 struct mailbox *mailbox, struct error *err) {
+static int start(struct reader **out, struct source **source, const char *spec, const struct source_options *options,
+                 struct mailbox *mailbox, bool goes_on, struct error *err) {
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader)
     return error_set(err, STATUS_FAILED, "no memory for the reader");
   pthread_mutex_init(&reader->lock, NULL);
   wait_init(&reader->changed);
   reader->mailbox = mailbox;
+  reader->goes_on = goes_on;
   reader->retry_ms = RETRY_FIRST_MS;
   reader->status.sources = 1;
   struct source *given = *source;
@@ -358,6 +359,16 @@ int reader_start(struct reader **out, struct source **source, const char *spec, 
 fail:
   reader_free(reader);
   return -1;
+}
+
+int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
+                 struct mailbox *mailbox, struct error *err) {
+  return start(reader, source, spec, options, mailbox, false, err);
+}
+
+int reader_start_list(struct reader **reader, struct source **source, const char *spec,
+                      const struct source_options *options, struct mailbox *mailbox, struct error *err) {
+  return start(reader, source, spec, options, mailbox, true, err);
 }
 
 /* Under the lock: the thread leaves the source. */

@@ -32,6 +32,10 @@ enum reader_when { READER_NOW, READER_AT_END };
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
+/* The same, where others may follow: as with reader_go_on from the beginning on. */
+int reader_start_list(struct reader **reader, struct source **source, const char *spec,
+                      const struct source_options *options, struct mailbox *mailbox, struct error *err);
+
 /* Goes on with another source, which it takes over as reader_start does, in the place of one that waits already. Any
  * thread. -1: no memory; *source stays the caller's. */
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
