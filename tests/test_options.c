@@ -370,6 +370,12 @@ static void test_refusals(void **state) {
   refuse("render a b c", "too many arguments");
   refuse("bench x", "too many arguments");
   refuse("info m --model n", "twice");
+  refuse("live --record a.mp4 --record=b.mp4", "--record b.mp4: it can be given once, and is a.mp4 already");
+  refuse("live --input-options a=1 --input-options b=2", "given once");
+  refuse("live --web --web=8081", "--web 8081: it can be given once, and is there already");
+  refuse("live --unet a --unet b", "given once");
+  refuse("bench --json a --trace b --json c", "given once");
+  accept("live --record a.mp4 --record a.mp4 -d cpu -d cuda --to a --to b --strength 0.2 --strength 0.3");
   refuse("render a b --quiet=1", "takes no value");
   refuse("render a b --model", "--model needs a value");
   refuse("render a b --model=", "empty");

@@ -102,17 +102,34 @@ struct parser {
   struct options_request *request;
   int argc, next;
   char **argv;
-  bool seen[OPTIONS_MAX]; /* each row of the table */
+  const char *given[OPTIONS_MAX]; /* the value of each row of the table, "" where it has none; NULL: it is not given */
   const char *positional[1 + FILES_MAX];
   int positionals;
 };
+
+/* Whether it names what there is one of. Of words and numbers the last one counts: an alias can be overruled. */
+static bool names_one(const struct option *option) {
+  if (option->kind == OPTION_PARAMETER)
+    return option->value != VALUE_WORD;
+  return option->kind == OPTION_TEXT &&
+         (option->value != VALUE_WORD || option->group == GROUP_INPUT || option->group == GROUP_REMOTE);
+}
+
+/* Notes that it is given. */
+static int note_given(struct parser *parser, const struct option *option, const char *text, struct error *err) {
+  const char **given = &parser->given[option - option_table];
+  if (*given && names_one(option) && strcmp(*given, text))
+    return usage_error(err, "--%s %.200s: it can be given once, and is %.200s already", option->name, text,
+                       **given ? *given : "there");
+  *given = text;
+  return 0;
+}
 
 static int parse_value(struct parser *parser, const struct option *option, const char *attached, struct error *err) {
   const char *text = attached;
   if (option->optional && !text) {
     *(const char **)((char *)parser->options + option->offset) = "";
-    parser->seen[option - option_table] = true;
-    return 0;
+    return note_given(parser, option, "", err);
   }
   if (takes_value(option) && !text) {
     if (parser->next == parser->argc)
@@ -122,7 +139,8 @@ static int parse_value(struct parser *parser, const struct option *option, const
   }
   if (!takes_value(option) && attached)
     return usage_error(err, "--%s takes no value", option->name);
-  parser->seen[option - option_table] = true;
+  if (note_given(parser, option, takes_value(option) ? text : "", err))
+    return -1;
   return option_apply(option, parser->options, parser->request, text, err);
 }
 
@@ -196,7 +214,7 @@ static int parse_all(struct parser *parser, struct error *err) {
 static int check_belongs(const struct parser *parser, const struct command_text *command, struct error *err) {
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    if (!parser->seen[i] || option->commands & 1u << command->command)
+    if (!parser->given[i] || option->commands & 1u << command->command)
       continue;
     for (int j = 0; j < command_count; j++)
       if (option->commands & 1u << command_table[j].command)
