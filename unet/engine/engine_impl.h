@@ -257,13 +257,10 @@ struct engine {
 
 /* Whether it is a handle of the engine's: one that was released is none. It is not looked into. */
 bool prepared_is_known(struct engine *engine, const struct prepared *prepared);
-/* Releases every handle, when the engine is closed. */
-void prepared_release_all(struct engine *engine);
-
-/* --- frames.c --- */
-
 /* Of a run that is not collected to the end: the pictures that are left. */
 void flight_release(struct flight *flight);
+/* Releases every handle, when the engine is closed. */
+void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
 

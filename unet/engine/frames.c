@@ -210,11 +210,6 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   return 0;
 }
 
-void flight_release(struct flight *flight) {
-  for (int i = 0; i < BATCH_MAX; i++)
-    frame_release(&flight->pictures[i]);
-}
-
 static void land(struct engine *engine) {
   engine->flights[0].prepared->flights--;
   flight_release(&engine->flights[0]);

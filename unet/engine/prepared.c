@@ -193,6 +193,11 @@ int engine_prepare(struct engine *engine, const struct engine_shape *wish, struc
   return status;
 }
 
+void flight_release(struct flight *flight) {
+  for (int i = 0; i < BATCH_MAX; i++)
+    frame_release(&flight->pictures[i]);
+}
+
 static void drop_flights(struct engine *engine, const struct prepared *prepared) {
   int left = 0;
   for (int i = 0; i < engine->in_flight; i++)
