@@ -88,6 +88,10 @@ if wanted models; then
   step prompts "$programs/tests/test_prompts" tests/data/goldens cuda
   step controls "$programs/tests/test_controls" tests/data/goldens cuda
   step beside "$programs/tests/test_beside" tests/data/goldens cuda
+  step batch "$programs/tests/test_batch" tests/data/goldens cuda
+  step depth "$programs/tests/test_depth" tests/data/goldens cuda
+  step depth-files "$programs/tests/test_depth_files" tests/data/goldens cuda
+  step gpus "$programs/tests/test_gpus"
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
 fi
@@ -111,6 +115,8 @@ elif wanted mini; then
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
   step program "$programs/tests/test_program_cuda" "$programs/app/reverie"
+  step hwdec "$programs/tests/test_hwdec_cuda"
+  SDL_VIDEODRIVER=offscreen step shared "$programs/tests/test_shared" tests/data/goldens cuda
 elif wanted program; then
   left_out program "there is no built program, or no ffmpeg"
 fi
