@@ -175,6 +175,8 @@ int engine_open(struct engine **out, const struct engine_params *params, struct 
     usleep(1000);
   if (params->model && !strcmp(params->model, FAKE_REFUSED))
     return error_set(err, STATUS_MODEL, "%s: as told", params->model);
+  if (number <= script.unopened)
+    return error_set(err, STATUS_DEVICE, "the fake device is away as told");
   struct engine *engine = calloc(1, sizeof *engine);
   if (!engine)
     return error_set(err, STATUS_FAILED, "no memory");
@@ -397,8 +399,10 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   if (frame && frame_wait(frame, MEMORY_HOST, err) < 0)
     return -1;
   if (record.submitted + 1 == script.fail_at_submit &&
-      (!script.failing_engines || engine->number <= script.failing_engines))
-    return error_set(err, STATUS_DEVICE, "the fake device fails as told");
+      (!script.failing_engines || engine->number <= script.failing_engines)) {
+    error_set(err, STATUS_DEVICE, "the fake device fails as told");
+    return script.loses ? error_mark_lost(err) : -1;
+  }
   int64_t now = platform_now_ns();
   struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];
   struct frame picture;

@@ -18,6 +18,8 @@ struct fake_engine_script {
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */
   int failing_engines;  /* only the first ones do; 0: all */
+  bool loses;           /* that failure leaves the device lost */
+  int unopened;         /* the first engines cannot be opened */
   int refuse_steps;     /* engine_prepare fails for it; 0: for none */
   int refuse_width;     /* likewise */
   int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */

@@ -113,7 +113,9 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                       .controlled = rig->controlled,
                       .modulated = rig->modulated,
                       .budget_ms = rig->budget_ms,
-                      .recovers = rig->recovers};
+                      .recovers = rig->recovers,
+                      .insists = rig->insists,
+                      .leaves_lost = rig->leaves_lost};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
@@ -126,6 +128,8 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .put_back = put_back_file,
                                      .left = note_left,
                                      .recovers = rig->recovers,
+                                     .insists = rig->insists,
+                                     .leaves_lost = rig->leaves_lost,
                                      .budget_ms = rig->budget_ms,
                                      .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
                                      .memory_limit = LIMIT,

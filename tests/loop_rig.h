@@ -24,7 +24,7 @@ struct rig {
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
   double budget_ms;
-  bool recovers;
+  bool recovers, insists, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */
   bool modulated;
   _Atomic uint64_t moved_for; /* the frame that was told of with it */

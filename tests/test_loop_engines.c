@@ -1,6 +1,7 @@
 /* The engine thread, with fake engines: another one comes beside frames, and one that fails goes and comes again. */
 #include "cmocka_all.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "app/run/loop.h"
@@ -316,6 +317,43 @@ static void stop_while_the_engine_is_away(void **state) {
   }
 }
 
+/* No other engine is tried; what has been set can still be had for another process. */
+static void lost_device_is_left(void **state) {
+  (void)state;
+  struct rig rig = {.recovers = true, .leaves_lost = true};
+  struct loop_status status = {0};
+  struct parameters *values = malloc(sizeof *values);
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2, .loses = true}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  put_frame(&rig, 2);
+  wait_for_count(&rig.lefts, 1);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  loop_get_status(rig.loop, &status);
+  assert_true(status.lost && status.away);
+  assert_string_equal(status.why_away, "the fake device fails as told");
+  assert_true(loop_get_marked(rig.loop, values));
+  assert_true(values->strength == 0.25 && parameters_marked(values, PARAMETER_STRENGTH, 0));
+  assert_false(parameters_marked(values, PARAMETER_SEED, 0));
+  free(values);
+  rig_finish(&rig, -1);
+  assert_int_equal(rig.warnings, 0); /* whoever starts the other process says so */
+}
+
+/* The first engine of a process that comes in the place of another one is waited for, too. */
+static void first_engine_is_waited_for(void **state) {
+  (void)state;
+  struct rig rig = {.recovers = true, .insists = true};
+  struct loop_status status;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .unopened = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  loop_get_status(rig.loop, &status);
+  assert_false(status.away || status.lost);
+  assert_int_equal(rig.warnings, 1);
+  rig_finish(&rig, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(engines_are_counted_with_what_they_are),
@@ -330,6 +368,8 @@ int main(void) {
       cmocka_unit_test(engine_failure_ends_it),
       cmocka_unit_test(failed_engine_comes_again),
       cmocka_unit_test(stop_while_the_engine_is_away),
+      cmocka_unit_test(lost_device_is_left),
+      cmocka_unit_test(first_engine_is_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

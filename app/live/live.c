@@ -70,6 +70,16 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
+/* On the display that was asked for; the show goes on where that is gone. */
+static int create_window(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  int status = window_create(&live->window, options->display, options->values.with_operator, err);
+  if (!status || err->status != STATUS_USAGE || live_insist(live, status, err))
+    return status;
+  window_close(&live->window);
+  return window_create(&live->window, NULL, options->values.with_operator, err);
+}
+
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
@@ -79,7 +89,7 @@ static int open_all(struct live *live, struct error *err) {
   atomic_store(&live->mirror.wish, live->options->values.mirror);
   if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err))
     return -1;
-  if (window_create(&live->window, live->options->display, live->options->values.with_operator, err))
+  if (create_window(live, err))
     return -1;
   follow_display(live);
   if (live_list_sources(live, err))
@@ -99,7 +109,7 @@ static int open_all(struct live *live, struct error *err) {
       source_get_info(source, &live->info);
     live->first_source = live->info;
   }
-  if (live_insist(live, live_open_beside(live, err), err) || open_more(live, err)) {
+  if (live_open_beside(live, err) || open_more(live, err)) {
     source_close(&source);
     return -1;
   }

@@ -280,7 +280,8 @@ int live_open_beside(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct control_source_params control = {live->source_is_control ? NULL : options->control_source,
                                                 &live->source_options, &live->first_source, 0};
-  if (masking_open(&live->masking, options->mask, &live->log, &setup_stop, err))
+  int status = masking_open(&live->masking, options->mask, &live->log, &setup_stop, err);
+  if (live_insist(live, status, err))
     return -1;
-  return control_source_open(&live->control, &control, err);
+  return live_insist(live, control_source_open(&live->control, &control, err), err);
 }

@@ -72,6 +72,8 @@ int live_open_outputs(struct live *live, struct error *err) {
                                         .quality = live->options->quality,
                                         .log = &live->log};
   const struct parameter_choices *to = &live->options->to;
+  if (outputs_open(&live->outputs, &params, err))
+    return -1;
   if (to->count >= OUTPUTS_MAX)
     return error_set(err, STATUS_USAGE, "--to: at most %d can be given", OUTPUTS_MAX - 1);
   const char *shots = live->options->snapshot_dir;
@@ -79,7 +81,7 @@ int live_open_outputs(struct live *live, struct error *err) {
     return error_set(err, STATUS_OUTPUT, "--snapshot-dir %.300s: there is no such folder", shots);
   if (shots && !platform_can_write(shots))
     return error_set(err, STATUS_OUTPUT, "--snapshot-dir %.300s: it cannot be written to", shots);
-  if (check_outputs(live, err) || outputs_open(&live->outputs, &params, err))
+  if (check_outputs(live, err))
     return -1;
   for (int i = 0; i < to->count; i++)
     if (outputs_add(live->outputs, to->text[i], NULL, err))
