@@ -118,8 +118,8 @@ static void test_lost(void **state) {
   struct outcome outcome;
   char unset[64], second[64], third[64];
   program_set(faulty);
-  shell("rm -f lost*.mkv; for line in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' '\"preset\", "
-        "\"value\": 3'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $line}\"; done >lost.json");
+  shell("rm -f lost*.mkv; for pair in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' '\"prompt[1]\", "
+        "\"value\": \"oil\"'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $pair}\"; done >lost.json");
   program_run(&outcome, LOST "--frames 1 --record unset.mkv", 0, device);
   if (outcome.status == NO_WINDOW)
     skip();
