@@ -94,6 +94,8 @@ static void test_displays_come_and_go(void **state) {
   expect_place("1280,0,640,480");
   shell(ON);
   expect_place("1280,0,640,800");
+  shell("xdotool windowreparent $(" FIND_OPERATOR ") $(" FIND_WINDOW ")"); /* as into a window manager's frame */
+  pause_ms(500);
   shell("xdotool windowclose $(" FIND_OPERATOR ")");
   wait_for("! " FIND_OPERATOR);
   shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");

@@ -85,11 +85,20 @@ static const XEvent *get_event(const SDL_Event *event) {
              : NULL;
 }
 
+/* SDL hides a window before it destroys it, and waits for ever for one that is no more to be hidden. */
+static void tell_hidden(Display *display, Window window) {
+  XEvent event = {.xunmap = {.type = UnmapNotify, .display = display, .event = window, .window = window}};
+  XPutBackEvent(display, &event);
+}
+
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window) {
   SDL_SysWMinfo info;
   const XEvent *own = get_event(event);
-  return own && own->type == DestroyNotify && window && get_info(window, &info) &&
-         own->xdestroywindow.window == info.info.x11.window;
+  bool told = own && own->type == DestroyNotify && window && get_info(window, &info) &&
+              own->xdestroywindow.window == info.info.x11.window;
+  if (told)
+    tell_hidden(info.info.x11.display, info.info.x11.window);
+  return told;
 }
 
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {

@@ -15,7 +15,8 @@ void x11_settle(void *connection);
 /* No window manager is there to carry out what it is asked for. */
 bool x11_lacks_manager(SDL_Window *window);
 
-/* Whether the event says that the window exists no more, or that there are other displays now. */
+/* Whether the event says that the window exists no more, or that there are other displays now. Of one that exists no
+ * more SDL can let go without waiting then. */
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
