@@ -301,11 +301,17 @@ static const struct norm_case norm_cases[] = {
     {1, 50, 51, 64, false, GROUP_SILU(32)},
     {2, 100, 101, 40, false, GROUP_SILU(8), FILL_OFFSET},
     {1, 91, 91, 80, false, GROUP_SILU(8), FILL_OFFSET},
+    {1, 79, 81, 80, false, GROUP_SILU(8)},
+    {4, 45, 43, 80, false, {.norm = NORM_GROUP, .groups = 8}, FILL_OFFSET},
+    {1, 97, 101, 40, false, GROUP_SILU(4), FILL_OFFSET},
     {1, 19, 23, 60, false, GROUP_SILU(20)},
     {1, 16, 16, 64, true, GROUP_SILU(32)},
     {1, 300, 1, 640, false, LAYER},
     {2, 5, 7, 1280, false, LAYER, FILL_OFFSET},
     {1, 5, 7, 1288, false, LAYER},
+    /* more rows than threads take at a time */
+    {1, 57, 57, 64, false, LAYER, FILL_OFFSET},
+    {2, 59, 61, 320, false, LAYER},
 };
 
 /* --- attention --- */

@@ -99,7 +99,10 @@ static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
  * the others are called. */
 
 static __device__ __forceinline__ float silu(float x) {
-  return __fdividef(x, 1.0f + __expf(-x));
+  float power, inverse;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(-1.44269504f * x));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + power));
+  return x * inverse;
 }
 
 /* x times the normal distribution function, whose tail is computed as such: q = erfc(|x| / sqrt(2)) by formula 7.1.26

@@ -11,10 +11,9 @@ namespace {
 
 using namespace norms;
 
-/* Distances from a group's pivot, and their squares, to mean and reciprocal deviation. */
-__device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total) {
-  float count = (float)p.pixels * (float)((p.c + p.c2) / p.groups);
-  float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
+/* Distances from a pivot, and their squares, to mean and reciprocal deviation. share: of a value in its group. */
+__device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
+  float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
   return make_float2(pivot + mean, rsqrtf(variance + p.eps));
 }
 
@@ -33,50 +32,77 @@ __device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
   return v;
 }
 
-__device__ __forceinline__ void activate8(float v[8], enum activation act) {
-  if (act == ACT_SILU)
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-      v[i] = silu(v[i]);
+/* SiLU of two by one reciprocal: special functions take longer than all else of a norm. The powers are bounded, so that
+ * the product of two denominators is finite. */
+__device__ __forceinline__ void silu_two(float &x, float &y) {
+  float of_x, of_y, inverse;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_x) : "f"(fminf(-1.44269504f * x, 60.0f)));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_y) : "f"(fminf(-1.44269504f * y, 60.0f)));
+  of_x += 1.0f;
+  of_y += 1.0f;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(of_x * of_y));
+  x *= inverse * of_y;
+  y *= inverse * of_x;
 }
 
 /* --- in one launch ---
  *
  * A slice is a few whole groups, in whole vectors of eight channels. The thread blocks of a cluster share its pixels,
  * keep them in registers and exchange their sums through shared memory. Threads lie in rows over the slice's columns
- * (vectors), so that each stays with its eight channels. */
+ * (vectors), so that each stays with its eight channels. The code runs once and has to come from memory, too: divisions
+ * are the host's, and each thread works out once where its vectors lie. */
 
-enum { CLUSTER_MAX = 8, HELD_MAX = 16, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, THREADS_MAX = 320, ROWS_MIN = 8 };
+enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
+/* Threads of a block, and vectors of a thread; wide ones where others would have to hold more. */
+enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
 /* Of a pixel, at least: a sector of memory. Two where there are no clusters, for which less was not measured. */
 enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
+
+/* Division of what a thread block's threads and a slice's channels are numbered by, through a multiplication. */
+struct divisor {
+  unsigned factor;
+};
+
+__host__ __device__ inline divisor divide_by(int by) {
+  return {65535u / (unsigned)by + 1};
+}
+
+__device__ __forceinline__ int quotient(int of, divisor by) {
+  return (int)((unsigned)of * by.factor >> 16);
+}
 
 struct division {
   int slices, cluster;
   int columns, rows; /* vectors of a slice; threads that share one */
   int held;          /* vectors a thread has at most */
+  int size, groups;  /* channels of a group; groups of a slice */
+  int run;           /* pixels of a thread block */
+  divisor by_columns, by_size;
+  float share; /* of a value in its group */
 };
 
 /* A thread's vectors: `held` of them, `rows` pixels apart. */
 template <int HELD> struct vectors {
   uint4 held[HELD];
 
-  template <typename Use> __device__ __forceinline__ void each(int first, int last, int rows, Use use) {
+  /* use(vector, its number) for those there are: `left` pixels from the first on. */
+  template <typename Use> __device__ __forceinline__ void each(int left, int rows, Use use) {
 #pragma unroll
     for (int j = 0; j < HELD; j++)
-      if (first + j * rows < last)
-        use(held[j], first + j * rows);
+      if (j * rows < left)
+        use(held[j], j);
   }
 };
 
 /* A block's sums of one group from those of its threads, [columns][rows + 1]: first those of the group in which a
  * thread's vector begins, then those of the next. Done by one warp; in all its lanes. */
-__device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group, int size) {
+__device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
   float2 total = make_float2(0, 0);
-  int lane = threadIdx.x % 32, begin = group * size / 8, end = ((group + 1) * size + 7) / 8;
+  int lane = threadIdx.x % 32, begin = group * d.size / 8, end = ((group + 1) * d.size + 7) / 8;
 #pragma unroll 1
   for (int column = begin; column < end; column++) {
-    bool first = column * 8 / size == group;
-#pragma unroll 2
+    bool first = column * 8 >= group * d.size;
+#pragma unroll 1
     for (int row = lane; row < d.rows; row += 32) {
       float4 part = sums[column * (d.rows + 1) + row];
       add(total, first ? part.x : part.z, first ? part.y : part.w);
@@ -94,47 +120,82 @@ __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, f
     store_remote(slot, lane, arrivals, total);
 }
 
-template <int HELD>
-__global__ void __launch_bounds__(THREADS_MAX, 1)
+/* Where a channel of a pixel lies. */
+__device__ __forceinline__ const __half *place_of(const struct norm_args &p, size_t pixel, int channel) {
+  bool second = channel >= p.c;
+  const __half *x = static_cast<const __half *>(second ? p.x2 : p.x);
+  return x + pixel * (second ? p.c2 : p.c) + (second ? channel - p.c : channel);
+}
+
+/* Keeps an address to be worked out here, ahead of wait_for_previous. */
+__device__ __forceinline__ const __half *here(const __half *address) {
+  asm volatile("" : "+l"(address));
+  return address;
+}
+
+__device__ __forceinline__ uint4 load16(const __half *from) {
+  uint4 v;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+  return v;
+}
+
+__device__ __forceinline__ __half load_half(const __half *from) {
+  unsigned short v;
+  asm volatile("ld.global.u16 %0, [%1];" : "=h"(v) : "l"(from));
+  return __ushort_as_half(v);
+}
+
+/* As one instruction, which the compiler otherwise takes apart. */
+__device__ __forceinline__ void store16(__half *to, uint4 v) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+/* Of those that hold most two fit a multiprocessor: 32 clusters of four with one on each do not fit the chip at a time.
+ */
+template <int HELD, bool ACTIVATED, int THREADS>
+__global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
   extern __shared__ float4 sums[]; /* [columns][rows + 1] */
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
   __shared__ uint64_t totals_there;
-  __shared__ float pivots[SLICE_GROUPS];
   __shared__ float2 factors[SLICE_CHANNELS]; /* of a channel: scale, shift */
-  int part = blockIdx.x / d.cluster, rank = blockIdx.x % d.cluster, picture = part / d.slices;
-  int channels = d.columns * 8, base = part % d.slices * channels, size = (p.c + p.c2) / p.groups;
-  int groups = channels / size, row = threadIdx.x / d.columns, column = threadIdx.x - row * d.columns;
-  int first = (int)((long)p.pixels * rank / d.cluster) + row, last = (int)((long)p.pixels * (rank + 1) / d.cluster);
-  size_t start = (size_t)picture * p.pixels;
-  bool active = row < d.rows;
+  int thread = threadIdx.x, rank = blockIdx.x, channels = d.columns * 8, base = blockIdx.y * channels;
+  int row = quotient(thread, d.by_columns), column = thread - row * d.columns;
+  int group = quotient(column * 8, d.by_size), own_group = quotient(min(thread, channels - 1), d.by_size);
+  int bound = (group + 1) * d.size - column * 8; /* of the channels in the first group */
+  int left = row < d.rows ? min(d.run, p.pixels - rank * d.run) - row : 0;
+  size_t start = (size_t)blockIdx.z * p.pixels, first = start + rank * d.run + row;
+  int channel = base + column * 8, step = d.rows * (channel >= p.c ? p.c2 : p.c), to_step = d.rows * p.pitch;
+  const __half *from = here(place_of(p, first, channel));
+  const __half *near_at = here(place_of(p, start, base + group * d.size));
+  const __half *far_at = here(place_of(p, start, base + (bound < 8 ? group + 1 : group) * d.size));
+  const __half *own_at = here(place_of(p, start, base + own_group * d.size));
+  __half *to = p.y + first * p.pitch + channel;
   float gamma = 1.0f, beta = 0.0f;
   if (d.cluster > 1) {
-    if (threadIdx.x == 0)
-      arrivals_make(&totals_there, d.cluster * groups * (int)sizeof(float2));
+    if (thread == 0)
+      arrivals_make(&totals_there, d.cluster * d.groups * (int)sizeof(float2));
     cluster_begin();
   }
-  if (threadIdx.x < channels) {
-    read_vector<1>(p.gamma, base + threadIdx.x, 1.0f, &gamma);
-    read_vector<1>(p.beta, base + threadIdx.x, 0.0f, &beta);
+  if (thread < channels) {
+    read_vector<1>(p.gamma, base + thread, 1.0f, &gamma);
+    read_vector<1>(p.beta, base + thread, 0.0f, &beta);
   }
   wait_for_previous();
+  __half near = load_half(near_at), far = load_half(far_at), own_pivot = load_half(own_at);
   vectors<HELD> own;
-  if (active)
-    own.each(first, last, d.rows,
-             [&](uint4 &to, int pixel) { to = fetch<8>(p, start + pixel, base + column * 8).raw; });
-  if (threadIdx.x < groups)
-    read<1>(p, start, base + threadIdx.x * size, &pivots[threadIdx.x]);
-  __syncthreads();
-  int group = column * 8 / size, bound = (group + 1) * size - column * 8; /* of the channels in the first group */
-  if (active) {
-    float sum[8] = {}, square[8] = {}, near[2] = {pivots[group], bound < 8 ? pivots[group + 1] : 0.0f};
-    own.each(first, last, d.rows, [&](const uint4 &from, int) {
+  own.each(left, d.rows, [&](uint4 &held, int j) { held = load16(from + j * step); });
+  if (row < d.rows) {
+    float sum[8] = {}, square[8] = {}, pivot[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      pivot[i] = __half2float(i < bound ? near : far);
+    own.each(left, d.rows, [&](const uint4 &held, int) {
       float v[8];
-      unpack8(from, v);
+      unpack8(held, v);
 #pragma unroll
       for (int i = 0; i < 8; i++) {
-        float distance = v[i] - (i < bound ? near[0] : near[1]);
+        float distance = v[i] - pivot[i];
         sum[i] += distance;
         square[i] += distance * distance;
       }
@@ -153,35 +214,36 @@ __global__ void __launch_bounds__(THREADS_MAX, 1)
   if (d.cluster > 1)
     cluster_begun();
 #pragma unroll 1
-  for (int g = threadIdx.x / 32; g < groups; g += blockDim.x / 32)
-    tell_cluster(&totals[rank][g], &totals_there, add_group(sums, d, g, size), d.cluster);
+  for (int g = thread / 32; g < d.groups; g += blockDim.x / 32)
+    tell_cluster(&totals[rank][g], &totals_there, add_group(sums, d, g), d.cluster);
   if (d.cluster > 1)
     arrivals_wait(&totals_there);
   else
     __syncthreads();
-  if (threadIdx.x < channels) {
-    int g = threadIdx.x / size;
-    float2 total = totals[0][g];
-    for (int i = 1; i < d.cluster; i++)
-      add(total, totals[i][g].x, totals[i][g].y);
-    float2 stat = finish_group(p, pivots[g], total);
-    factors[threadIdx.x] = make_float2(gamma * stat.y, beta - stat.x * gamma * stat.y);
+  if (thread < channels) {
+    float2 total = totals[0][own_group];
+#pragma unroll
+    for (int i = 1; i < CLUSTER_MAX; i++)
+      if (i < d.cluster)
+        add(total, totals[i][own_group].x, totals[i][own_group].y);
+    float2 stat = finish_group(p, __half2float(own_pivot), total, d.share);
+    factors[thread] = make_float2(gamma * stat.y, beta - stat.x * gamma * stat.y);
   }
   __syncthreads();
-  if (!active)
-    return;
   float2 factor[8];
 #pragma unroll
   for (int i = 0; i < 8; i++)
     factor[i] = factors[column * 8 + i];
-  own.each(first, last, d.rows, [&](const uint4 &from, int pixel) {
+  own.each(left, d.rows, [&](const uint4 &held, int j) {
     float v[8];
-    unpack8(from, v);
+    unpack8(held, v);
 #pragma unroll
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
       v[i] = v[i] * factor[i].x + factor[i].y;
-    activate8(v, p.act);
-    store8(p.y + (start + pixel) * p.pitch + base + column * 8, v);
+      if (ACTIVATED && i % 2)
+        silu_two(v[i - 1], v[i]);
+    }
+    store16(to + j * to_step, make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7])));
   });
 }
 
@@ -208,21 +270,28 @@ int count_slices(const struct norm_args *args, int least_bytes) {
 }
 
 /* False where two launches are to do it. */
-bool divide(const struct launch_queue *queue, const struct norm_args *args, division *d) {
+bool divide(const struct launch_queue *queue, const struct norm_args *args, int threads, int most_held, division *d) {
   int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
   if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
     return false;
+  d->size = channels / args->groups;
+  d->groups = args->groups / d->slices;
   d->columns = channels / d->slices / 8;
   d->cluster = 1;
   d->rows = ROWS_MIN;
-  while (d->rows < args->pixels && 2 * d->rows * d->columns <= THREADS_MAX)
+  while (d->rows < args->pixels && 2 * d->rows * d->columns <= threads)
     d->rows *= 2;
-  auto held = [&] { return (int)blocks_for(blocks_for((size_t)args->pixels, (size_t)d->cluster), (size_t)d->rows); };
+  auto run = [&] { return (int)blocks_for((size_t)args->pixels, (size_t)d->cluster); };
+  auto held = [&] { return (int)blocks_for((size_t)run(), (size_t)d->rows); };
   int most = queue->overlap ? CLUSTER_MAX : 1; /* clusters came with what allows overlap */
-  while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > HELD_MAX))
+  while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > most_held))
     d->cluster *= 2;
   d->held = held();
-  return d->held <= HELD_MAX;
+  d->run = run();
+  d->by_columns = divide_by(d->columns);
+  d->by_size = divide_by(d->size);
+  d->share = 1.0f / ((float)args->pixels * (float)d->size);
+  return d->held <= most_held;
 }
 
 /* Whether thread blocks may come in while the kernel ahead still runs. Those with much to hold then lie two to each of
@@ -232,7 +301,7 @@ bool comes_early(const struct launch_queue *queue, const division *d) {
   return queue->overlap && d->held <= HELD_EARLY;
 }
 
-template <int HELD>
+template <int HELD, int THREADS = THREADS_MAX>
 cudaError_t launch_slices(const struct launch_queue *queue, const struct norm_args *args, const division *d) {
   cudaLaunchAttribute attributes[2] = {};
   int count = 0;
@@ -247,13 +316,15 @@ cudaError_t launch_slices(const struct launch_queue *queue, const struct norm_ar
     attributes[count++].val.clusterDim.z = 1;
   }
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((unsigned)(args->n * d->slices * d->cluster));
+  config.gridDim = dim3((unsigned)d->cluster, (unsigned)d->slices, (unsigned)args->n);
   config.blockDim = dim3((unsigned)(d->columns * d->rows + 31) / 32 * 32);
   config.dynamicSmemBytes = (size_t)d->columns * (d->rows + 1) * sizeof(float4);
   config.stream = queue->stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  return cudaLaunchKernelEx(&config, slice_kernel<HELD>, *args, *d);
+  return cudaLaunchKernelEx(
+      &config, args->act == ACT_SILU ? slice_kernel<HELD, true, THREADS> : slice_kernel<HELD, false, THREADS>, *args,
+      *d);
 }
 
 /* --- in two launches --- */
@@ -390,7 +461,7 @@ __device__ __forceinline__ void combine(const struct norm_args &p, const share &
     for (int i = 0; i < LANES; i++)
       add(total, sums[i * p.groups + group].x, sums[i * p.groups + group].y);
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivot);
-    stats[group] = finish_group(p, pivot, total);
+    stats[group] = finish_group(p, pivot, total, 1.0f / ((float)p.pixels * (float)s.size));
   }
   __syncthreads();
 }
@@ -450,10 +521,12 @@ template <int WIDTH> cudaError_t launch_runs(const struct launch_queue *queue, c
 
 cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args) {
   division d;
-  if (!divide(queue, args, &d))
-    return norm_has_vectors(args) ? launch_runs<8>(queue, args) : launch_runs<1>(queue, args);
-  return d.held <= 2   ? launch_slices<2>(queue, args, &d)
-         : d.held <= 4 ? launch_slices<4>(queue, args, &d)
-         : d.held <= 8 ? launch_slices<8>(queue, args, &d)
-                       : launch_slices<HELD_MAX>(queue, args, &d);
+  if (divide(queue, args, THREADS_MAX, HELD_MAX, &d))
+    return d.held <= 2   ? launch_slices<2>(queue, args, &d)
+           : d.held <= 4 ? launch_slices<4>(queue, args, &d)
+           : d.held <= 8 ? launch_slices<8>(queue, args, &d)
+                         : launch_slices<HELD_MAX>(queue, args, &d);
+  if (queue->overlap && divide(queue, args, WIDE_THREADS_MAX, WIDE_HELD_MAX, &d))
+    return launch_slices<WIDE_HELD_MAX, WIDE_THREADS_MAX>(queue, args, &d);
+  return norm_has_vectors(args) ? launch_runs<8>(queue, args) : launch_runs<1>(queue, args);
 }

@@ -5,7 +5,7 @@ namespace {
 
 using namespace norms;
 
-constexpr int ROW_THREADS = 128;
+constexpr int ROW_THREADS = 128, RESIDENT = 3; /* thread blocks of a multiprocessor, at least */
 
 /* The sum over LANES neighbours. */
 template <int LANES> __device__ __forceinline__ float add_lanes(float v) {
@@ -15,55 +15,87 @@ template <int LANES> __device__ __forceinline__ float add_lanes(float v) {
   return v;
 }
 
+/* Not one after the other, which takes each four clocks. */
+__device__ __forceinline__ float add8(const float v[8]) {
+  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
 /* LANES threads share a row of at most 8 * HOLD * LANES channels: lane l has channels 8 * (l + LANES j), j < HOLD, in
- * registers. */
-template <int LANES, int HOLD>
-__global__ void __launch_bounds__(ROW_THREADS) layer_norm_kernel(const __grid_constant__ struct norm_args p) {
-  size_t row = (size_t)blockIdx.x * (ROW_THREADS / LANES) + threadIdx.x / LANES;
-  int lane = threadIdx.x % LANES, channels = p.c + p.c2;
-  bool mine = row < (size_t)p.n * p.pixels;
-  float gamma[HOLD][8], beta[HOLD][8], v[HOLD][8] = {}, sum = 0, square = 0;
+ * registers. PLAIN: of one input, with no activation. SEVERAL: a thread has several rows, one on its way while it works
+ * on the one before, for gamma and beta are four times a row's bytes. */
+template <int LANES, int HOLD, bool PLAIN, bool SEVERAL>
+__global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
+    layer_norm_kernel(const __grid_constant__ struct norm_args p) {
+  constexpr int ROWS = ROW_THREADS / LANES;
+  size_t rows = (size_t)p.n * p.pixels, first = (size_t)blockIdx.x * ROWS, step = (size_t)gridDim.x * ROWS;
+  size_t row = first + threadIdx.x / LANES;
+  int lane = threadIdx.x % LANES, channels = PLAIN ? p.c : p.c + p.c2;
+  float gamma[HOLD][8], beta[HOLD][8], share = __fdividef(1.0f, (float)channels);
+  carrier<8> ahead[HOLD];
+  auto is_there = [&](int j) { return (lane + LANES * j) * 8 < channels; };
+  auto ask = [&](int j) {
+    if constexpr (!PLAIN)
+      return fetch<8>(p, row, (lane + LANES * j) * 8);
+    const __half *from = static_cast<const __half *>(p.x) + row * p.c + lane * 8;
+    return carrier<8>{*reinterpret_cast<const uint4 *>(from + LANES * j * 8)};
+  };
 #pragma unroll
-  for (int j = 0; j < HOLD; j++) {
-    int channel = (lane + LANES * j) * 8;
-    if (channel < channels) {
-      read_vector<8>(p.gamma, channel, 1.0f, gamma[j]);
-      read_vector<8>(p.beta, channel, 0.0f, beta[j]);
+  for (int j = 0; j < HOLD; j++)
+    if (is_there(j)) {
+      read_vector<8>(p.gamma, (lane + LANES * j) * 8, 1.0f, gamma[j]);
+      read_vector<8>(p.beta, (lane + LANES * j) * 8, 0.0f, beta[j]);
     }
-  }
   wait_for_previous();
 #pragma unroll
   for (int j = 0; j < HOLD; j++)
-    if (mine && (lane + LANES * j) * 8 < channels)
-      read<8>(p, row, (lane + LANES * j) * 8, v[j]);
+    if (row < rows && is_there(j))
+      ahead[j] = ask(j);
+#pragma unroll 1
+  do {
+    float v[HOLD][8] = {}, sum = 0, square = 0;
+    __half *to = p.y + row * p.pitch;
+    bool mine = row < rows;
 #pragma unroll
-  for (int j = 0; j < HOLD; j++)
+    for (int j = 0; j < HOLD; j++)
+      if (mine && is_there(j))
+        unpack(ahead[j], v[j]);
+    if constexpr (SEVERAL) {
+      row += step;
+      first += step;
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-      sum += v[j][i];
-  float mean = add_lanes<LANES>(sum) / (float)channels;
+      for (int j = 0; j < HOLD; j++)
+        if (row < rows && is_there(j))
+          ahead[j] = ask(j);
+    }
 #pragma unroll
-  for (int j = 0; j < HOLD; j++)
+    for (int j = 0; j < HOLD; j++)
+      sum += add8(v[j]);
+    float mean = add_lanes<LANES>(sum) * share;
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-      square += (lane + LANES * j) * 8 < channels ? (v[j][i] - mean) * (v[j][i] - mean) : 0.0f;
-  float scale = rsqrtf(add_lanes<LANES>(square) / (float)channels + p.eps);
+    for (int j = 0; j < HOLD; j++)
+      if (is_there(j)) {
+        float squares[8];
 #pragma unroll
-  for (int j = 0; j < HOLD; j++) {
-    int channel = (lane + LANES * j) * 8;
-    if (!mine || channel >= channels)
-      continue;
+        for (int i = 0; i < 8; i++)
+          squares[i] = (v[j][i] - mean) * (v[j][i] - mean);
+        square += add8(squares);
+      }
+    float scale = rsqrtf(add_lanes<LANES>(square) * share + p.eps);
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-      v[j][i] = (v[j][i] - mean) * scale * gamma[j][i] + beta[j][i];
-    if (p.act == ACT_SILU)
+    for (int j = 0; j < HOLD; j++) {
+      if (!mine || !is_there(j))
+        continue;
 #pragma unroll
-      for (int i = 0; i < 8; i++)
-        v[j][i] = silu(v[j][i]);
-    write<8>(p, row, channel, v[j]);
-  }
-  for (int i = channels + lane; mine && i < p.pitch; i += LANES)
-    p.y[row * p.pitch + i] = __half(0.0f);
+      for (int i = 0; i < 8; i++) {
+        v[j][i] = (v[j][i] - mean) * scale * gamma[j][i] + beta[j][i];
+        if (!PLAIN && p.act == ACT_SILU)
+          v[j][i] = silu(v[j][i]);
+      }
+      store8(to + (lane + LANES * j) * 8, v[j]);
+    }
+    for (int i = channels + lane; mine && i < p.pitch; i += LANES)
+      to[i] = __half(0.0f);
+  } while (SEVERAL && first < rows);
 }
 
 /* Rows of any length, read three times. */
@@ -96,8 +128,15 @@ __global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __gr
 }
 
 template <int LANES, int HOLD> cudaError_t launch_rows(const struct launch_queue *queue, const struct norm_args *args) {
-  dim3 grid(blocks_for((size_t)args->n * args->pixels, ROW_THREADS / LANES));
-  return launch(queue, layer_norm_kernel<LANES, HOLD>, grid, dim3(ROW_THREADS), 0, *args);
+  unsigned blocks = blocks_for((size_t)args->n * args->pixels, ROW_THREADS / LANES);
+  unsigned turns = blocks_for(blocks, (size_t)RESIDENT * queue->sms);
+  bool plain = !args->c2 && args->act == ACT_NONE;
+  if (plain && turns > 1)
+    return launch(queue, layer_norm_kernel<LANES, HOLD, true, true>, dim3(blocks_for(blocks, turns)), dim3(ROW_THREADS),
+                  0, *args);
+  return launch(queue,
+                plain ? layer_norm_kernel<LANES, HOLD, true, false> : layer_norm_kernel<LANES, HOLD, false, false>,
+                dim3(blocks), dim3(ROW_THREADS), 0, *args);
 }
 
 } // namespace
