@@ -117,6 +117,12 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, false};
+  /* Where small thread blocks all fit the chip at a time but larger ones need two rounds: 80 x 256 x 256, few keys, 5.8
+   * us in blocks of 64 keys, 6.9 of 80, 10.7 in long tiles. */
+  shape_info small = describe_sm90(dp, SHAPE_SHORT);
+  if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
+      tiles_of(a, large_info.rows) > device.sms)
+    return {SHAPE_SHORT, false};
   if (one_wave && keys > 256)
     return {SHAPE_HALVES, false};
   /* Whole tiles leave part of the last wave idle. Pieces do not, but cost about as much as 1024 keys of each tile. */

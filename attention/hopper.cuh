@@ -278,6 +278,17 @@ ATTENTION_WGMMA(256,
 #undef ATTENTION_TEN
 #undef ATTENTION_WGMMA
 
+/* Two or four 8x8 matrices of halves to shared memory: lane l gives the address of row l % 8 of matrix l / 8, and has
+ * of each elements 2 (l % 4) and the next of row l / 4. */
+__device__ __forceinline__ void store_matrices(uint32_t row, uint32_t a, uint32_t b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(a), "r"(b) : "memory");
+}
+__device__ __forceinline__ void store_matrices(uint32_t row, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}
+
 } // namespace attention
 
 #endif

@@ -381,16 +381,20 @@ template <class T> struct Consumer {
 
   /* o to FP16 rows where this group's Q was, and from there to memory: of the rows that this part stores. */
   __device__ __forceinline__ void store() {
-    int warp_row = thread / 32 * 16, row = warp_row + lane / 4, first_row = BY_WARP ? warp_row : 0;
-    char *rows = memory + row_group * T::Q_GROUP_BYTES;
+    int warp_row = thread / 32 * 16, first_row = BY_WARP ? warp_row : 0;
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
-    group_sync(); /* all warps are done with Q */
+    int stored = warp_row + lane % 16; /* the row of 8 channels that a lane has the address of */
+    group_sync();                      /* all warps are done with Q */
 #pragma unroll
-    for (int g = 0; g < T::DP / 8; g++) {
-      char *chunk = rows + g / 8 * T::Q_CHUNK_BYTES + ((g ^ row) % 8) * 16 + lane % 4 * 4;
-      *reinterpret_cast<uint32_t *>(chunk + row * 128) = pack_result(o[g][0], o[g][1]);
-      *reinterpret_cast<uint32_t *>(chunk + (row + 8) * 128) = pack_result(o[g][2], o[g][3]);
+    for (int g = 0; g < T::DP / 8; g += 2) {
+      int at = g + lane / 16;
+      uint32_t to = shared.q(row_group) + g / 8 * T::Q_CHUNK_BYTES + stored * 128 + ((at ^ stored) % 8) * 16;
+      uint32_t low = pack_result(o[g][0], o[g][1]), high = pack_result(o[g][2], o[g][3]);
+      if (g + 1 < T::DP / 8)
+        store_matrices(to, low, high, pack_result(o[g + 1][0], o[g + 1][1]), pack_result(o[g + 1][2], o[g + 1][3]));
+      else
+        store_matrices(to, low, high);
     }
     shared_fence();
     if constexpr (BY_WARP)
