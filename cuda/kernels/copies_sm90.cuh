@@ -78,6 +78,35 @@ __device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int by
                : "memory");
 }
 
+/* --- four or two 8x8 matrices of halves ---
+ *
+ * As rows: lane l gives the address of row l % 8 of matrix l / 8, and has elements 2 (l % 4) and one more of row l / 4
+ * of each. */
+
+__device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(row)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_two_matrices(uint32_t (&v)[4], uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(v[0]), "=r"(v[1])
+               : "r"(row)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(v[0]), "r"(v[1]),
+               "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+
+__device__ __forceinline__ void store_two_matrices(uint32_t row, const uint32_t (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(v[0]), "r"(v[1]) : "memory");
+}
+
 } // namespace product_sm90
 
 #endif

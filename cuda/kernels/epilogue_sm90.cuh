@@ -116,10 +116,6 @@ template <class T> struct epilogue : consumer<T> {
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  __device__ __forceinline__ float activated(float v) const {
-    return T::END == END_SILU ? silu(v) : fmaxf(v, p.least);
-  }
-
   /* Of the thread's two rows; those behind the last are nobody's. */
   __device__ __forceinline__ float2 gains() const {
     if (T::END != END_GAIN)
@@ -130,23 +126,41 @@ template <class T> struct epilogue : consumer<T> {
                        gain_of(p.gain, min(row + 8, p.rows - 1) / p.pixels));
   }
 
+  /* Rounded, with the least that a result may be: that of a sum rounds to it, too. */
+  __device__ __forceinline__ uint32_t rounded(float low, float high) const {
+    if (T::END == END_SILU)
+      return pack2(silu(low), silu(high));
+    __half2 least = __float2half2_rn(p.least), two = __hmax2(__floats2half2_rn(low, high), least);
+    return *reinterpret_cast<uint32_t *>(&two);
+  }
+
+  /* 16 rows of a warp, two groups of 8 columns at a time: a lane has the address of one row of 8. The residual is on
+   * its way for all of them at a time. */
   template <int COLUMNS, bool RESIDUAL>
-  __device__ __forceinline__ void finish_chunk(char *stage, int chunk, float2 gain) {
-    int row = group * 64 + thread / 32 * 16 + lane / 4;
+  __device__ __forceinline__ void finish_chunk(uint32_t stage, int chunk, float2 gain) {
+    constexpr int GROUPS = COLUMNS / 8, PAIRS = (GROUPS + 1) / 2;
+    int row = group * 64 + thread / 32 * 16 + lane % 16;
+    uint32_t to[PAIRS], v[PAIRS][4];
 #pragma unroll
-    for (int g = 0; g < COLUMNS / 8; g++) {
-      const float *v = sum[chunk * (COLUMNS / 8) + g];
+    for (int k = 0; k < PAIRS; k++) {
+      to[k] = stage + place<COLUMNS>(row, 2 * k + (2 * k + 1 < GROUPS ? lane / 16 : 0), 0);
+      if constexpr (RESIDUAL)
+        2 * k + 1 < GROUPS ? load_matrices(v[k], to[k]) : load_two_matrices(v[k], to[k]);
+    }
 #pragma unroll
-      for (int half = 0; half < 2; half++) {
-        uint32_t *to = reinterpret_cast<uint32_t *>(stage + place<COLUMNS>(row + 8 * half, g, lane));
+    for (int k = 0; k < PAIRS; k++) {
+#pragma unroll
+      for (int i = 0; i < 4 && 2 * k + i / 2 < GROUPS; i++) {
+        const float *from = sum[chunk * GROUPS + 2 * k + i / 2] + i % 2 * 2;
         if constexpr (RESIDUAL) {
-          float2 more = unpack2(*to);
-          float g = half ? gain.y : gain.x;
-          *to = pack2(activated(g * v[2 * half] + more.x), activated(g * v[2 * half + 1] + more.y));
+          float2 more = unpack2(v[k][i]);
+          float factor = i % 2 ? gain.y : gain.x;
+          v[k][i] = rounded(factor * from[0] + more.x, factor * from[1] + more.y);
         } else {
-          *to = pack2(activated(v[2 * half]), activated(v[2 * half + 1]));
+          v[k][i] = rounded(from[0], from[1]);
         }
       }
+      2 * k + 1 < GROUPS ? store_matrices(to[k], v[k]) : store_two_matrices(to[k], v[k]);
     }
   }
 
@@ -165,7 +179,7 @@ template <class T> struct epilogue : consumer<T> {
 
   /* Until what they leave from may be written again. */
   __device__ __forceinline__ void wait_for_stores() const {
-    if (lane == 0)
+    if (elect())
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 
@@ -181,7 +195,7 @@ template <class T> struct epilogue : consumer<T> {
     int warp_row = group * 64 + thread / 32 * 16;
     shared_fence();
     __syncwarp();
-    if (lane == 0) {
+    if (elect()) {
       uint32_t from = w.stage(stage) + warp_row * COLUMNS * 2;
       if (p.quarter_tiles)
         store_quarters(from, column, w.row + warp_row, COLUMNS * 2);
@@ -218,9 +232,9 @@ template <class T> struct epilogue : consumer<T> {
         if constexpr (GATED)
           finish_gated_chunk(stage, chunk);
         else if (p.has_residual)
-          finish_chunk<CHUNK, true>(stage, chunk, gain);
+          finish_chunk<CHUNK, true>(w.stage(at.stage), chunk, gain);
         else
-          finish_chunk<CHUNK, false>(stage, chunk, gain);
+          finish_chunk<CHUNK, false>(w.stage(at.stage), chunk, gain);
         store<CHUNK>(at.stage, column + chunk * CHUNK);
       }
       if (T::SEVERAL && p.column_tiles) {
