@@ -5,6 +5,7 @@
 #include "cuda/kernels/common.cuh"
 
 cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args);
+cudaError_t launch_group_norm_runs(const struct launch_queue *queue, const struct norm_args *args);
 cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args);
 
 /* Whether channels can be taken eight at a time. */
@@ -79,6 +80,29 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
     store8(to, in);
   else
     *to = __float2half_rn(in[0]);
+}
+
+/* --- of group norms --- */
+
+/* Distances from a pivot, and their squares, to mean and reciprocal deviation. share: of a value in its group. */
+__device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
+  float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
+  return make_float2(pivot + mean, rsqrtf(variance + p.eps));
+}
+
+__device__ __forceinline__ void add(float2 &to, float x, float y) {
+  to.x += x;
+  to.y += y;
+}
+
+/* The warp's sum, in all lanes. */
+__device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
+#pragma unroll
+  for (int i = lanes / 2; i > 0; i /= 2) {
+    v.x += __shfl_xor_sync(0xffffffffu, v.x, i);
+    v.y += __shfl_xor_sync(0xffffffffu, v.y, i);
+  }
+  return v;
 }
 
 } // namespace norms
