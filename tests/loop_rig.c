@@ -74,11 +74,12 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
 
-static void move_strength(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns) {
+static bool move_strength(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns) {
   struct rig *rig = opaque;
   assert_true(now_ns > 0);
   rig->moved_for = frame ? frame->serial : 0;
   settings->values.strength += rig->offset;
+  return true;
 }
 
 static int follow_file(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,

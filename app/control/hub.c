@@ -280,6 +280,13 @@ static void tell(struct hub *hub) {
     watch->wake(watch->opaque);
 }
 
+bool hub_has_wishes(struct hub *hub) {
+  pthread_mutex_lock(&hub->lock);
+  bool any = hub->wished || hub->call_count || *hub->notice;
+  pthread_mutex_unlock(&hub->lock);
+  return any;
+}
+
 static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {
   for (int i = 0; i < count; i++)
     commands_call(state, calls[i].entry, calls[i].value, now_ns);

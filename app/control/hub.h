@@ -67,6 +67,7 @@ void hub_put_back(struct hub *hub, struct frame *picture);
 /* --- the window's thread --- */
 
 /* What clients have set becomes the state's, marked, and their commands run. Returns whether anything came. */
+bool hub_has_wishes(struct hub *hub); /* which hub_take would take */
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
 /* What clients read from now on. */
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);

@@ -479,6 +479,13 @@ bool parameters_marked(const struct parameters *values, enum parameter id, int i
   return values->marks[id] >> (index - table[id].first) & 1;
 }
 
+bool parameters_any_marked(const struct parameters *values) {
+  for (int id = 0; id < PARAMETERS; id++)
+    if (values->marks[id])
+      return true;
+  return false;
+}
+
 void parameters_clear_marks(struct parameters *values) {
   memset(values->marks, 0, sizeof values->marks);
 }

@@ -225,6 +225,7 @@ const char *parameters_show(const struct parameters *values, enum parameter id, 
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height);
 
 bool parameters_marked(const struct parameters *values, enum parameter id, int index);
+bool parameters_any_marked(const struct parameters *values);
 void parameters_clear_marks(struct parameters *values);
 
 /* Copies what is marked in from; it is then marked in to as well. */

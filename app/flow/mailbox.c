@@ -44,13 +44,33 @@ void mailbox_close(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
-  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
-  int result = 0;
+void mailbox_wake(struct mailbox *mailbox) {
   pthread_mutex_lock(&mailbox->lock);
-  while (!mailbox->full && !mailbox->closed && wait_ms > 0)
+  mailbox->woken = true;
+  pthread_cond_signal(&mailbox->changed);
+  pthread_mutex_unlock(&mailbox->lock);
+}
+
+/* Under the lock. or_mail: that ends it, too. */
+static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
+  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
+  while (!mailbox->woken && !(or_mail && (mailbox->full || mailbox->closed)))
     if (pthread_cond_timedwait(&mailbox->changed, &mailbox->lock, &deadline) == ETIMEDOUT)
       break;
+  mailbox->woken = false;
+}
+
+void mailbox_rest(struct mailbox *mailbox, int wait_ms) {
+  pthread_mutex_lock(&mailbox->lock);
+  wait_for(mailbox, false, wait_ms);
+  pthread_mutex_unlock(&mailbox->lock);
+}
+
+int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
+  int result = 0;
+  pthread_mutex_lock(&mailbox->lock);
+  if (wait_ms > 0)
+    wait_for(mailbox, true, wait_ms);
   if (mailbox->full) {
     mail_release(&mailbox->taken);
     mailbox->taken = mailbox->newest;

@@ -31,6 +31,7 @@ struct mailbox {
   /* Protected by lock */
   struct mail newest; /* of zeros unless full */
   bool full, closed;
+  bool woken; /* the reader is to look up */
   long put, dropped; /* handed in; replaced before anyone took them */
 };
 
@@ -48,8 +49,8 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
 /* Writer: no more will come. The newest can still be taken. */
 void mailbox_close(struct mailbox *mailbox);
 
-/* Reader: 1 and *mail, valid until the next call that returns 1; 0 when nothing came within wait_ms; -1 when the
- * mailbox is closed and empty. */
+/* Reader: 1 and *mail, valid until the next call that returns 1; 0 when nothing came within wait_ms, or the reader was
+ * woken; -1 when the mailbox is closed and empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
 /* Any thread: *frame gets a hold on the newest picture, which can still be taken. false: there is none. */
@@ -57,5 +58,10 @@ bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
 /* Likewise the newest of all, taken or not. Any thread. */
 bool mailbox_look(struct mailbox *mailbox, struct frame *frame);
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
+
+/* Any thread: the reader goes on at once, or does not wait the next time. */
+void mailbox_wake(struct mailbox *mailbox);
+/* Reader: waits for that alone; what there is to be taken stays. */
+void mailbox_rest(struct mailbox *mailbox, int wait_ms);
 
 #endif

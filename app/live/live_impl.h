@@ -135,6 +135,7 @@ struct live {
   struct live_figures figures;
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
+  bool cover_moves;                 /* they will be others in the next one */
   struct script *script;            /* that is played; NULL: none */
   struct script_recorder *recorder; /* NULL: none, or not yet */
   FILE *script_file;                /* for it */
@@ -177,8 +178,8 @@ int live_open_track(struct live *live, struct error *err);
 void live_close_sound(struct live *live);
 /* What recordings have for sound; NULL: nothing. heard is one by the clock (outputs.h). */
 struct sound_tap *live_recorded_sound(const struct live *live);
-/* The settings of a frame as the sound moves them; the engine's thread. */
-void live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
+/* The settings of a frame as the sound moves them, and whether there is one that may; the engine's thread. */
+bool live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
 /* Tells of a source that has no sound to move anything. */
 void live_follow_sound(struct live *live, int64_t now_ns);
 

@@ -155,8 +155,8 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
                          (double)used->device_bytes * 1e-6);
 }
 
-static void modulate(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns) {
-  live_modulate(opaque, settings, frame, now_ns);
+static bool modulate(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns) {
+  return live_modulate(opaque, settings, frame, now_ns);
 }
 
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */

@@ -82,10 +82,10 @@ static void halt(struct live *live, int64_t now_ns) {
     track_halt(live->track, now_ns);
 }
 
-void live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns) {
+bool live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns) {
   double values[SOUND_VALUES];
   if (!live->listener && !live->track)
-    return;
+    return false;
   if (settings->values.pause) {
     halt(live, now_ns);
   } else {
@@ -96,6 +96,7 @@ void live_modulate(struct live *live, struct settings *settings, const struct fr
     modulations_follow(&live->modulations, values, now_ns);
   }
   modulations_apply(&live->modulations, settings);
+  return true;
 }
 
 /* A stream that comes back is not told of again. */

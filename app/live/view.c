@@ -15,8 +15,9 @@ enum {
   /* Without --window the window is as large as fits in here. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
-  /* How long to wait for a picture before looking for keys again. */
+  /* How long to wait for a picture before looking for keys again, and before all else is looked after. */
   WAIT_MS = 8,
+  REST_NS = 50000000,
   /* New figures come on screen with the next picture, unless there was none for so long. */
   OVERLAY_NS = 200000000,
   /* How often the overlay is looked after while nobody uses the list or the line. */
@@ -262,10 +263,25 @@ static void follow_split(struct live *live) {
     take_input(live, part);
 }
 
+/* Whether a turn would change nothing: nothing moves by itself, and nobody has done anything. */
+static bool is_at_rest(struct live *live) {
+  bool moves = live->cover_moves || live->cover_levels.bypass > 0 || live->script;
+  return live->shown && !moves && !window_has_event(live->window) && !hub_has_wishes(live->hub);
+}
+
+static int wait_for_picture(struct live *live, const struct mail **mail) {
+  int64_t until_ns = platform_now_ns() + REST_NS;
+  int got;
+  do
+    got = mailbox_take(&live->pictures, mail, WAIT_MS);
+  while (!got && platform_now_ns() < until_ns && is_at_rest(live));
+  return got;
+}
+
 bool live_take_picture(struct live *live) {
   const struct mail *mail;
   pace_count(&live->figures.source, mailbox_count(&live->frames).put, platform_now_ns());
-  int got = mailbox_take(&live->pictures, &mail, WAIT_MS);
+  int got = wait_for_picture(live, &mail);
   live->ended = got < 0;
   if (got == 1) {
     live->shown = mail;
@@ -299,7 +315,7 @@ bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
   cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
-  cover_levels(&live->cover, now_ns, &live->cover_levels);
+  live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
       take_input(live, 1); /* the split may be moved later */

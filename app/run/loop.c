@@ -5,9 +5,9 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-enum { IDLE_MS = 10 };
-/* After this long without a new frame, a changed control is shown on the old one. */
-static const int64_t quiet_ns = 100000000;
+/* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
+ * IDLE_MS where something is known to be on its way, else after REST_MS. */
+enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
 
 enum loop_action loop_decide(const struct loop_situation *s) {
   if (s->in_flight >= s->depth)
@@ -43,6 +43,8 @@ static void round_size(const struct loop *loop, struct parameter_size *size) {
 }
 
 static void current_moment(struct loop *loop, struct moment *now) {
+  const struct loop_params *params = &loop->params;
+  const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   int64_t now_ns = platform_now_ns();
   pthread_mutex_lock(&loop->lock);
   round_size(loop, &loop->settings.values.size);
@@ -50,8 +52,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_copy(&now->settings, &loop->settings);
   loop->heeded = loop->sent;
   pthread_mutex_unlock(&loop->lock);
-  if (loop->params.modulate)
-    loop->params.modulate(loop->params.opaque, &now->settings, loop->newest ? &loop->newest->frame : NULL, now_ns);
+  loop->moves = params->modulate && params->modulate(params->opaque, &now->settings, frame, now_ns);
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
@@ -104,18 +105,21 @@ static void need_prompts(struct loop *loop, const struct moment *now) {
 }
 
 /* One more prompt, in spare time. */
-static void encode_ahead(struct loop *loop, const struct parameters *values) {
-  for (int slot = 0; slot < SLOTS; slot++)
-    if (!is_encoded(loop, values, slot)) {
-      need_prompt(loop, values, slot);
-      return;
-    }
+static void encode_ahead(struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  int slot = 0;
+  while (slot < SLOTS && is_encoded(loop, values, slot))
+    slot++;
+  if (slot == SLOT_NEGATIVE)
+    need_negative(loop, now);
+  else if (slot < SLOTS)
+    need_prompt(loop, values, slot);
 }
 
 /* --- frames --- */
 
 static bool is_quiet(const struct loop *loop, const struct parameters *values) {
-  return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > quiet_ns;
+  return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
 }
 
 static bool is_stale(const struct loop *loop, const struct moment *now) {
@@ -213,19 +217,33 @@ static int drain(struct loop *loop, const struct moment *now) {
 
 /* --- the thread --- */
 
+static struct mailbox *waited_at(struct loop *loop) {
+  return loop->in ? loop->in : &loop->nothing;
+}
+
+/* Before it is quiet, only a frame asks for a picture. */
+static int idle_ms(const struct loop *loop, const struct parameters *values) {
+  bool busy = loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->former_engine;
+  int64_t quiet_in_ns = loop->taken_ns + QUIET_MS * INT64_C(1000000) - platform_now_ns();
+  if (!is_quiet(loop, values))
+    return busy ? IDLE_MS : (int)(quiet_in_ns / 1000000) + 1;
+  return busy || loop->moves ? IDLE_MS : REST_MS;
+}
+
 /* What the engine has put off is done meanwhile. */
-static int wait_for_frame(struct loop *loop, const struct parameters *values) {
+static int wait_for_frame(struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
   int left = engine_go_on(loop->engine, &loop->err);
   if (left < 0)
     return -1;
   if (!left)
-    encode_ahead(loop, values);
+    encode_ahead(loop, now);
   if (left)
     take_newest(loop, 0);
   else if (values->pause || !loop->in)
-    platform_sleep_ns((int64_t)IDLE_MS * 1000000);
+    mailbox_rest(waited_at(loop), idle_ms(loop, values));
   else
-    take_newest(loop, IDLE_MS);
+    take_newest(loop, idle_ms(loop, values));
   return 0;
 }
 
@@ -275,7 +293,7 @@ static int run(struct loop *loop) {
     case LOOP_END:
       return 0;
     case LOOP_WAIT:
-      if (wait_for_frame(loop, values))
+      if (wait_for_frame(loop, &now))
         return -1;
       break;
     case LOOP_PASS:
@@ -337,6 +355,7 @@ static void *loop_main(void *opaque) {
 static void loop_free(struct loop *loop) {
   for (int i = 0; i < COMPANIONS; i++)
     frame_release(&loop->companions[i].input);
+  mailbox_free(&loop->nothing);
   pthread_mutex_destroy(&loop->lock);
   free(loop);
 }
@@ -351,6 +370,7 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   parameters_init(&loop->settings.values);
   loop->in = in;
   loop->out = pictures;
+  mailbox_init(&loop->nothing);
   pthread_mutex_init(&loop->lock, NULL);
   int code = pthread_create(&loop->thread, NULL, loop_main, loop);
   if (code) {
@@ -366,6 +386,8 @@ long loop_send(struct loop *loop, const struct parameters *changes) {
   settings_apply(&loop->settings, changes, platform_now_ns());
   long sent = ++loop->sent;
   pthread_mutex_unlock(&loop->lock);
+  if (parameters_any_marked(changes))
+    mailbox_wake(waited_at(loop));
   return sent;
 }
 
@@ -402,8 +424,10 @@ void loop_set_on_device(struct loop *loop, bool on_device) {
 }
 
 void loop_end(struct loop *loop) {
-  if (loop)
-    loop->stop = true;
+  if (!loop)
+    return;
+  loop->stop = true;
+  mailbox_wake(waited_at(loop));
 }
 
 bool loop_wait_end(const struct loop *loop, int wait_ms) {

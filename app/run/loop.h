@@ -18,8 +18,9 @@ struct loop_params {
    * the rest suits the model. */
   open_engine *open;
   /* Called on the same thread for the moment of a frame: what it moves in settings, which are a copy, holds for that
-   * frame alone. frame: the newest, which comes next; NULL: there is none. NULL: nothing is moved. */
-  void (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
+   * frame alone. frame: the newest, which comes next; NULL: there is none. Returns whether it may move something at any
+   * moment. NULL: nothing is moved. */
+  bool (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
   /* Called before a frame is submitted, on the same thread, to give the engine and the request what else belongs to the
    * frame, which is NULL where there is no source. NULL: nothing does. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);

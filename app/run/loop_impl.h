@@ -30,6 +30,7 @@ struct loop {
   pthread_t thread;
   struct loop_params params;
   struct mailbox *in, *out;
+  struct mailbox nothing; /* waited at where there is no in */
   struct engine *engine;
   bool failed;
   struct error err;          /* valid after the thread's end if failed */
@@ -47,6 +48,7 @@ struct loop {
   struct companion companions[COMPANIONS]; /* that of submit number n is at n modulo COMPANIONS */
   int depth;
   long heeded;               /* changes that the moment has */
+  bool moves;                /* it may be another one without a change */
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
   int64_t last_finished_ns;

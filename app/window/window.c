@@ -470,6 +470,12 @@ static bool follow_display(struct window *window, const SDL_Event *sdl, struct w
   return change != DISPLAY_SAME;
 }
 
+bool window_has_event(const struct window *window) {
+  if (!window->lost)
+    SDL_PumpEvents();
+  return window->lost || SDL_HasEvents(SDL_FIRSTEVENT, SDL_LASTEVENT);
+}
+
 bool window_poll(struct window *window, struct window_event *event) {
   SDL_Event sdl;
   bool means = false;

@@ -95,6 +95,8 @@ void window_use(struct window *window, enum window_which which);
  * nothing. */
 int window_check(const struct window *window, struct error *err);
 
+/* Whether there is something to be polled or checked. */
+bool window_has_event(const struct window *window);
 /* The next event that waits; false: none does. */
 bool window_poll(struct window *window, struct window_event *event);
 /* The output's, for another window in its place. */
