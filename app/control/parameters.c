@@ -522,10 +522,10 @@ void parameters_leave_to_model(struct parameters *values) {
 }
 
 bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {
-  if (table[id].type == TYPE_SIZE)
-    return !memcmp(const_field(a, id, index), const_field(b, id, index), table[id].size);
+  if (table[id].type != TYPE_TEXT && !memcmp(const_field(a, id, index), const_field(b, id, index), table[id].size))
+    return true;
   if (table[id].type != TYPE_TEXT)
-    return parameters_number(a, id, index) == parameters_number(b, id, index);
+    return table[id].type != TYPE_SIZE && parameters_number(a, id, index) == parameters_number(b, id, index);
   const char *first = parameters_text(a, id, index), *second = parameters_text(b, id, index);
   return first && second ? !strcmp(first, second) : first == second;
 }

@@ -1,6 +1,7 @@
 #include "app/window/import.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct import_entry {
   uint64_t number; /* 0: none */
@@ -18,7 +19,8 @@ struct import {
   void *opaque;
   const struct log *log;
   struct gpu_id asked; /* the GPU that was asked for last */
-  bool suited;         /* what was said of it */
+  bool has_asked;
+  bool suited; /* what was said of it */
   bool refused;
   const struct picture_pool *pool; /* of all entries */
   struct import_entry entries[IMPORT_CACHE];
@@ -68,8 +70,9 @@ void import_close(struct import **pointer) {
 }
 
 bool import_suits(struct import *import, const struct gpu_id *gpu) {
-  if (!gpu_same(gpu, &import->asked)) {
+  if (!import->has_asked || memcmp(gpu->uuid, import->asked.uuid, sizeof gpu->uuid)) {
     import->asked = *gpu;
+    import->has_asked = true;
     import->suited = import->impl->suits(import->opaque, gpu);
   }
   return import->suited && !import->refused;
