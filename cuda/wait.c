@@ -1,11 +1,12 @@
 #include "cuda/wait.h"
 
-/* A thread that is woken too late wakes earlier from then on, by as much as sixteen that are in time give back. */
-static const int64_t margin_first = 80000, margin_least = 10000, margin_most = 250000;
+/* A thread that wakes too late wakes earlier from then on, by as much as sixteen that are in time give back. */
+static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
 static const int64_t margin_up = 16000, margin_down = 1000;
-static const int64_t asking_enough = 12000; /* a thread that asks longer than that could have slept longer */
-static const int64_t sleep_least = 20000;
-static const int64_t asking_most = 60000, nap_least = 5000, nap_most = 250000;
+static const int64_t early_enough = 25000; /* a thread that is earlier than that could have slept longer */
+static const int64_t sleep_least = 20000, approach = 300000;
+static const int64_t nap_least = 8000, nap_most = 250000;
+static const int64_t at_once_most = 120000; /* of naps that are short, so that it saw the end */
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -23,41 +24,50 @@ static int64_t expected_duration(const struct durations *durations) {
   return least;
 }
 
-static int ask(const struct wait_world *world, int64_t *asked_ns) {
-  int ended, asks = 0;
+/* *early_ns: how long before the end it was there; -1: it came late. */
+static int ask(const struct wait_world *world, int64_t *early_ns) {
+  int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;
+  *early_ns = -1;
   while (!(ended = world->ended(world->opaque))) {
+    world->sleep_until(world->opaque, now + larger(nap_least, smaller((now - begun) / DURATIONS, nap_most)));
     now = world->now_ns(world->opaque);
-    asks++;
-    if (now - begun > asking_most)
-      world->sleep_until(world->opaque, now + larger(nap_least, smaller((now - begun) / DURATIONS, nap_most)));
+    *early_ns = now - begun;
   }
-  *asked_ns = asks ? now - begun : -1;
   return ended;
 }
 
-static void set_margin(struct waiter *waiter, int64_t asked_ns) {
-  if (asked_ns < 0)
+static void set_margin(struct waiter *waiter, int64_t early_ns) {
+  if (early_ns < 0)
     waiter->margin_ns = smaller(waiter->margin_ns + margin_up, margin_most);
-  else if (asked_ns > asking_enough)
+  else if (early_ns > early_enough)
     waiter->margin_ns = larger(waiter->margin_ns - margin_down, margin_least);
+}
+
+/* From a long sleep it wakes late, from a short one hardly. Returns whether it slept at all. */
+static bool sleep_before(int64_t wake_ns, const struct wait_world *world) {
+  if (wake_ns - world->now_ns(world->opaque) > approach + sleep_least)
+    world->sleep_until(world->opaque, wake_ns - approach);
+  if (world->soon)
+    world->soon(world->opaque);
+  bool sleeps = wake_ns - world->now_ns(world->opaque) > sleep_least;
+  if (sleeps)
+    world->sleep_until(world->opaque, wake_ns);
+  return sleeps;
 }
 
 int wait_for_run(struct waiter *waiter, const struct durations *durations, int64_t submitted_ns,
                  const struct wait_world *world) {
-  int64_t asked_ns = -1;
+  int64_t early_ns;
   if (!waiter->margin_ns)
     waiter->margin_ns = margin_first;
   waiter->begun_ns = larger(submitted_ns, waiter->ended_ns);
-  int64_t wake_ns = waiter->begun_ns + expected_duration(durations) - waiter->margin_ns;
-  bool sleeps = wake_ns - world->now_ns(world->opaque) > sleep_least;
-  if (sleeps)
-    world->sleep_until(world->opaque, wake_ns);
-  int ended = ask(world, &asked_ns);
-  waiter->at_once = asked_ns >= 0 && asked_ns <= asking_most;
+  bool slept = sleep_before(waiter->begun_ns + expected_duration(durations) - waiter->margin_ns, world);
+  int ended = ask(world, &early_ns);
+  waiter->at_once = early_ns >= 0 && early_ns <= at_once_most;
   waiter->seen_ns = world->now_ns(world->opaque);
-  if (sleeps)
-    set_margin(waiter, asked_ns);
+  if (slept)
+    set_margin(waiter, early_ns);
   return ended;
 }
 

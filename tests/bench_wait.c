@@ -79,7 +79,7 @@ static void *watch(void *opaque) {
 
 /* --- ways --- */
 
-enum how { SYNCHRONIZE, QUERY, MEMORY, NAP, HOST, COLLECT };
+enum how { SYNCHRONIZE, QUERY, MEMORY, MEMORY_NAP, NAP, HOST, COLLECT };
 struct way {
   char letter;
   const char *name;
@@ -93,6 +93,10 @@ static const struct way ways[] = {
     {'b', "blocking event", SYNCHRONIZE, true, false, 0, 0},
     {'d', "sleep - 50, query", QUERY, false, true, 50, 0},
     {'h', "sleep - 50, naps of 5", NAP, false, true, 50, 5},
+    {'i', "sleep, naps of 5", NAP, false, true, 0, 5},
+    {'m', "sleep - 50, memory", MEMORY, false, true, 50, 0},
+    {'n', "sleep - 20, memory", MEMORY, false, true, 20, 0},
+    {'o', "sleep - 20, memory, naps of 5", MEMORY_NAP, false, true, 20, 5},
     {'j', "naps of 20", NAP, false, false, 0, 20},
     {'k', "host function, semaphore", HOST, false, false, 0, 0},
     {'p', "collect", COLLECT, false, false, 0, 0},
@@ -133,6 +137,10 @@ static void wait_for(struct bench *b, const struct way *way, struct program *pro
     while (*b->flag - number > MOST)
       __builtin_ia32_pause();
     break;
+  case MEMORY_NAP:
+    while (*b->flag - number > MOST)
+      sleep_until(platform_now_ns() + 1000 * way->nap_us);
+    break;
   case NAP:
     while (!done(event))
       sleep_until(platform_now_ns() + 1000 * way->nap_us);
@@ -149,7 +157,7 @@ static void wait_for(struct bench *b, const struct way *way, struct program *pro
 /* --- frames --- */
 
 struct figures {
-  double cpu[MOST], wait[MOST], late[MOST], off[MOST], slept[MOST];
+  double cpu[MOST], wait[MOST], late[MOST], off[MOST], device[MOST];
   int count;
 };
 
@@ -217,6 +225,8 @@ static void finish(struct bench *b, const struct way *way, const struct flight *
     must(b, device_collect(b->device, s->program, NULL, &b->err));
     check(cudaEventElapsedTime(&ms, flight->begun, flight->event));
   }
+  if (way->how == COLLECT)
+    ms = (float)cuda_device(b->device)->counters.run_ms;
   s->recent[s->runs++ % RECENT] = (int64_t)(1e6 * (double)ms);
   int i = f->count < MOST ? f->count++ : MOST - 1;
   f->cpu[i] = 1e-3 * (double)(cpu_ns() - *cpu_begun);
@@ -226,6 +236,7 @@ static void finish(struct bench *b, const struct way *way, const struct flight *
   f->wait[i] = 1e-3 * (double)waited;
   f->late[i] = 1e-3 * (double)(now - (ended > entered ? ended : entered));
   f->off[i] = 1e-3 * (double)(ended - expected);
+  f->device[i] = 1e3 * (double)ms;
   *cpu_begun = cpu_ns();
 }
 
@@ -243,10 +254,12 @@ static void print(const char *what, const struct way *way, struct figures *f) {
   }
   qsort(f->late, (size_t)n, sizeof *f->late, by_value);
   qsort(f->off, (size_t)n, sizeof *f->off, by_value);
+  qsort(f->device, (size_t)n, sizeof *f->device, by_value);
   printf("%-16s %c %-30s cpu %7.1f (wait %7.1f)  late %6.1f p90 %6.1f p99 %6.1f max %7.1f  off p1 %7.1f %6.1f p99 "
-         "%7.1f us\n",
+         "%7.1f  device %6.1f p99 %6.1f us\n",
          what, way->letter, way->name, sum / n, waits / n, f->late[n / 2], f->late[n * 90 / 100], f->late[n * 99 / 100],
-         f->late[n - 1], f->off[n / 100], f->off[n / 2], f->off[n * 99 / 100]);
+         f->late[n - 1], f->off[n / 100], f->off[n / 2], f->off[n * 99 / 100], f->device[n / 2],
+         f->device[n * 99 / 100]);
   fflush(stdout);
 }
 

@@ -88,6 +88,7 @@ static int follow_file(void *opaque, struct engine *engine, struct parameters *h
   (void)frame;
   (void)err;
   assert_non_null(engine);
+  rig->turns++;
   bool same = parameters_same(has, wish, PARAMETER_STYLE, 1);
   rig->refuses_file = !same && !strcmp(parameters_text(wish, PARAMETER_STYLE, 1), "none");
   if (same || rig->refuses_file)

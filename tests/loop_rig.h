@@ -31,6 +31,7 @@ struct rig {
   _Atomic double offset;      /* that is added to the strength, if it is */
   bool files;                 /* style pictures are followed: any but "none" can be read */
   bool refuses_file;
+  atomic_int turns; /* calls of loop_params.follow */
 };
 
 void set_prompt_text(struct loop *loop, int index, const char *text);

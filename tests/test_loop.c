@@ -269,6 +269,21 @@ static void wait_for_file(struct loop *loop, const char *file) {
   fail_msg("style[1] is not %s", file);
 }
 
+/* Nothing comes, and nothing is looked for again and again: a change wakes the thread. */
+static void it_rests_where_nothing_comes(void **state) {
+  (void)state;
+  struct rig rig = {.files = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  int turns = rig.turns;
+  usleep(250000);
+  assert_true(rig.turns - turns < 10);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  expect_picture(&rig);
+  rig_finish(&rig, 0);
+}
+
 /* A picture that stands is made again with what was read from a file; where that cannot be read the value goes back. */
 static void files_come_to_a_picture_that_stands(void **state) {
   (void)state;
@@ -569,6 +584,7 @@ int main(void) {
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
+      cmocka_unit_test(it_rests_where_nothing_comes),
       cmocka_unit_test(files_come_to_a_picture_that_stands),
       cmocka_unit_test(texts_do_not_pile_up),
       cmocka_unit_test(prompts_are_there_when_needed),

@@ -127,6 +127,47 @@ static void waiting_ends_in_time(void **state) {
   mailbox_free(&mailbox);
 }
 
+static void *wake_later(void *opaque) {
+  platform_sleep_ns(20 * 1000000);
+  mailbox_wake(opaque);
+  return NULL;
+}
+
+/* Nothing came, long before the wait would have been over; what there is to be taken waits on. */
+static void a_reader_is_woken(void **state) {
+  (void)state;
+  struct mailbox mailbox;
+  pthread_t thread;
+  const struct mail *mail = NULL;
+  mailbox_init(&mailbox);
+  assert_int_equal(pthread_create(&thread, NULL, wake_later, &mailbox), 0);
+  assert_int_equal(mailbox_take(&mailbox, &mail, 60000), 0);
+  pthread_join(thread, NULL);
+  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(8, WIDTH, HEIGHT)});
+  mailbox_wake(&mailbox);
+  mailbox_rest(&mailbox, 60000);
+  mailbox_rest(&mailbox, 1);
+  assert_int_equal(mailbox_take(&mailbox, &mail, 0), 1);
+  mailbox_free(&mailbox);
+}
+
+/* What is announced is waited for as all else is: it may come, and it may not. */
+static void something_is_announced(void **state) {
+  (void)state;
+  struct mailbox mailbox;
+  const struct mail *mail = NULL;
+  mailbox_init(&mailbox);
+  mailbox_soon(&mailbox);
+  int64_t before = platform_now_ns();
+  assert_int_equal(mailbox_take(&mailbox, &mail, 30), 0);
+  assert_true(platform_now_ns() - before >= 29 * 1000000);
+  mailbox_soon(&mailbox);
+  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(8, WIDTH, HEIGHT)});
+  assert_int_equal(mailbox_take(&mailbox, &mail, 60000), 1);
+  assert_false(mailbox.soon);
+  mailbox_free(&mailbox);
+}
+
 static void closed_gives_the_last_one_first(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -186,6 +227,8 @@ int main(void) {
       cmocka_unit_test(nothing_is_copied),
       cmocka_unit_test(peek_leaves_it_there),
       cmocka_unit_test(waiting_ends_in_time),
+      cmocka_unit_test(a_reader_is_woken),
+      cmocka_unit_test(something_is_announced),
       cmocka_unit_test(closed_gives_the_last_one_first),
       cmocka_unit_test(two_threads),
   };

@@ -21,7 +21,7 @@ enum {
   /* New figures come on screen with the next picture, unless there was none for so long. */
   OVERLAY_NS = 200000000,
   /* How often the overlay is looked after while nobody uses the list or the line. */
-  OVERLAY_LOOK_NS = 50000000,
+  OVERLAY_LOOK_NS = 100000000,
   /* The operator's window, and how often it is drawn. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
