@@ -97,10 +97,24 @@ static void test_counts(void **state) {
   assert_int_equal(s.repeated, 1);
   assert_int_equal(s.dropped, 3);
   assert_int_equal(s.missed, 1);
+  assert_true(s.missed_by[MISS_WINDOW] == 1 && !s.missed_by[MISS_ENGINE] && !s.missed_by[MISS_WAITING]);
   assert_int_equal(s.latency.count, 3);
   assert_true(s.latency.min_ms == 5 && s.latency.max_ms == 11);
   assert_true(s.taken.max_ms == 1 && s.finished.max_ms == 2 && s.shown.max_ms == 8);
   assert_true(sightings_rate(&s) == 40);
+}
+
+/* What took most beyond what it has to is why. */
+static void test_reasons(void **state) {
+  (void)state;
+  struct sightings s = {.deadline_ms = 10, .engine_ms = 3};
+  const int64_t ms = 1000000;
+  const struct sighting waited = {.read = true, .marker = {1, 100000}, 106 * ms, 110 * ms, 112 * ms},
+                        long_run = {.read = true, .marker = {2, 200000}, 203 * ms, 210 * ms, 212 * ms};
+  sightings_add(&s, &waited);
+  sightings_add(&s, &long_run);
+  assert_int_equal(s.missed, 2);
+  assert_true(s.missed_by[MISS_WAITING] == 1 && s.missed_by[MISS_ENGINE] == 1 && !s.missed_by[MISS_WINDOW]);
 }
 
 /* The source says the same as the marker in its frames. */
@@ -131,6 +145,7 @@ int main(void) {
       cmocka_unit_test(test_read_after_resize),
       cmocka_unit_test(test_nothing_is_no_marker),
       cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_reasons),
       cmocka_unit_test(test_source),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

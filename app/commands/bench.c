@@ -21,7 +21,7 @@
 static const double row_seconds = 5;
 static const double profile_seconds = 15;
 /* --live, without --frames and --duration; without --warmup; without --input-fps. */
-static const double live_seconds = 10;
+static const double live_seconds = 10, paced_seconds = 2;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
 
@@ -193,6 +193,29 @@ static int measure_compute(struct bench *bench, struct error *err) {
   return 0;
 }
 
+/* The engine alone, as often as a source has frames: between them processor and GPU rest, and the next one finds both
+ * slower. What it takes then is not the window's doing. */
+static int measure_paced(struct bench *bench, double fps, struct error *err) {
+  struct stats stats = {0}, device = {0};
+  int64_t begin = platform_now_ns(), due = begin;
+  for (long i = 0; (double)i < paced_seconds * fps && !atomic_load(&setup_stop); i++) {
+    struct engine_result result;
+    platform_sleep_until_ns(due += (int64_t)(1e9 / fps));
+    int64_t before = platform_now_ns();
+    if (once_with_result(bench, &bench->still, control_still(bench), &result, err))
+      return -1;
+    stats_add(&stats, (double)(platform_now_ns() - before) * 1e-6);
+    if (result.device_ms > 0)
+      stats_add(&device, result.device_ms);
+  }
+  double seconds = (double)(platform_now_ns() - begin) * 1e-9;
+  if (device.count)
+    add_row(bench, "on the device, paced", "as above, so many a second as the source has", &device, seconds);
+  add_row(bench, "compute only, paced", "likewise the engine alone, between whose frames processor and GPU rest", &stats,
+          seconds);
+  return 0;
+}
+
 /* What one frame takes from the source to the sink when nothing runs at the same time. In a stream batch it comes so
  * many frames later; the first ones to come are those that were under way. */
 static int measure_latency(struct bench *bench, struct error *err) {
@@ -356,7 +379,7 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
   add_row(bench, "strength to visible", "likewise, of another strength", &probe->change[CHANGE_STRENGTH].ms, 0);
 }
 
-static void report_live(struct bench *bench, const struct live_probe *probe, double source_fps) {
+static void report_live(struct bench *bench, const struct live_probe *probe, double source_fps, double compute_ms) {
   static const char *const names[PROBE_CHANGES] = {"prompt", "strength"};
   const struct sightings *seen = &probe->seen;
   struct report_live *live = &bench->report.live;
@@ -366,6 +389,8 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
                                .deadline_ms = seen->deadline_ms,
                                .presented = seen->presented,
                                .missed = seen->missed,
+                               .missed_by = {seen->missed_by[MISS_WAITING], seen->missed_by[MISS_ENGINE],
+                                             seen->missed_by[MISS_WINDOW]},
                                .dropped = seen->dropped,
                                .repeated = seen->repeated,
                                .unread = seen->unread,
@@ -377,7 +402,8 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
                                .shared = probe->shared,
                                .uploaded = probe->uploaded,
                                .engine_ms = stats_quantile(&seen->frame, 0.5),
-                               .compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
+                               .compute_ms = compute_ms,
+                               .paced_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
   for (int i = 0; i < PROBE_CHANGES; i++) {
     const struct stats *frames = &probe->change[i].frames;
     live->change[i] =
@@ -395,7 +421,7 @@ static int measure_live(struct bench *bench, struct error *err) {
   double compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms;
   engine_get_info(bench->engine, &bench->report.engine);
   prepared_get_info(bench->prepared, &bench->report.prepared);
-  if (show_options(bench, source, sizeof source, &show, err))
+  if (show_options(bench, source, sizeof source, &show, err) || measure_paced(bench, show.input_fps, err))
     return -1;
   engine_close(&bench->engine);
   struct live_probe probe = {.warmup = options->warmup >= 0 ? options->warmup : LIVE_WARMUP,
@@ -403,14 +429,14 @@ static int measure_live(struct bench *bench, struct error *err) {
                              .seconds = options->duration > 0 ? options->duration
                                         : options->frames     ? 0
                                                               : live_seconds,
-                             .seen.deadline_ms = 1e3 / show.input_fps + compute_ms + 1};
+                             .seen = {.engine_ms = compute_ms, .deadline_ms = 1e3 / show.input_fps + compute_ms + 1}};
   if (live_perform(&show, &probe, err))
     return -1;
   if (!probe.ended)
     return error_set(err, STATUS_FAILED, "--live: the window was closed before all was measured");
   if (!probe.seen.latency.count)
     return error_set(err, STATUS_OUTPUT, "--live: the window shows no frame's number (the marker is not to be read)");
-  report_live(bench, &probe, show.input_fps);
+  report_live(bench, &probe, show.input_fps, compute_ms);
   add_probed(bench, &probe);
   snprintf(bench->source, sizeof bench->source, "test pattern with a marker, %s, %g fps", strchr(source, ':') + 1,
            show.input_fps);

@@ -4,6 +4,19 @@ static double ms_between(int64_t from_ns, int64_t to_ns) {
   return (double)(to_ns - from_ns) * 1e-6;
 }
 
+/* What took most more than it has to. */
+static enum miss_reason reason_of(const struct sightings *s, const struct sighting *sighting) {
+  const double beyond[MISS_REASONS] = {
+      [MISS_WAITING] = ms_between(sighting->marker.captured_us * 1000, sighting->submitted_ns),
+      [MISS_ENGINE] = ms_between(sighting->submitted_ns, sighting->finished_ns) - s->engine_ms,
+      [MISS_WINDOW] = ms_between(sighting->finished_ns, sighting->presented_ns),
+  };
+  enum miss_reason most = MISS_WAITING;
+  for (int i = 1; i < MISS_REASONS; i++)
+    most = beyond[i] > beyond[most] ? (enum miss_reason)i : most;
+  return most;
+}
+
 static void add_times(struct sightings *s, const struct sighting *sighting) {
   int64_t captured_ns = sighting->marker.captured_us * 1000;
   double latency_ms = ms_between(captured_ns, sighting->presented_ns);
@@ -11,7 +24,10 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
   stats_add(&s->finished, ms_between(sighting->submitted_ns, sighting->finished_ns));
   stats_add(&s->shown, ms_between(sighting->finished_ns, sighting->presented_ns));
   stats_add(&s->latency, latency_ms);
-  s->missed += s->deadline_ms > 0 && latency_ms > s->deadline_ms;
+  bool missed = s->deadline_ms > 0 && latency_ms > s->deadline_ms;
+  s->missed += missed;
+  if (missed)
+    s->missed_by[reason_of(s, sighting)]++;
 }
 
 void sightings_add(struct sightings *s, const struct sighting *sighting) {

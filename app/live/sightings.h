@@ -13,14 +13,19 @@ struct sighting {
   double frame_ms; /* the engine's own time for it */
 };
 
-/* Zero-initialise but for deadline_ms to start. */
+/* Where a frame that came too late was for too long. */
+enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
+
+/* Zero-initialise but for deadline_ms and engine_ms to start. */
 struct sightings {
   double deadline_ms; /* from capture to presented; 0: none */
+  double engine_ms;   /* what a frame takes where nothing disturbs it */
   long presented;
   long unread;
   long repeated; /* the number was there before */
   long dropped;  /* numbers that never came, from the first one seen to the last */
   long missed;   /* came after the deadline */
+  long missed_by[MISS_REASONS];
   uint32_t newest;
   int64_t first_ns, last_ns;
   struct stats taken;    /* from capture until the engine took it, */

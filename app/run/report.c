@@ -14,8 +14,8 @@ static double megabytes(size_t bytes) {
 }
 
 /* Percent. */
-static double slower_by(const struct report_live *live) {
-  return live->compute_ms > 0 ? (live->engine_ms / live->compute_ms - 1) * 100 : 0;
+static double slower_by(const struct report_live *live, double alone_ms) {
+  return alone_ms > 0 ? (live->engine_ms / alone_ms - 1) * 100 : 0;
 }
 
 static void print_rows(const struct report *report, FILE *out) {
@@ -49,6 +49,9 @@ static void print_live(const struct report_live *live, FILE *out) {
           "source, compute only, 1 ms), %ld dropped, %ld repeated, %ld not read (%s)\n",
           live->presented, live->shown_fps, live->source_fps, live->missed, live->deadline_ms, live->dropped,
           live->repeated, live->unread, live->is_front ? "from what was presented" : "from what was drawn");
+  if (live->missed)
+    fprintf(out, "of those missed, %ld waited for the engine, %ld were long in it, %ld came late to the screen\n",
+            live->missed_by[0], live->missed_by[1], live->missed_by[2]);
   for (int i = 0; i < REPORT_CHANGES_MAX; i++)
     fprintf(out, "a change of %s is visible in picture %g (median; at most %g), of %ld changes\n", live->change[i].name,
             live->change[i].median_frames, live->change[i].most_frames, live->change[i].count);
@@ -56,8 +59,8 @@ static void print_live(const struct report_live *live, FILE *out) {
           live->window_cpu_us);
   fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",
           live->engine_bytes, live->window_bytes, live->shared, live->uploaded);
-  fprintf(out, "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only\n", live->engine_ms,
-          slower_by(live));
+  fprintf(out, "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only, %+.1f %% beside it at that rate\n",
+          live->engine_ms, slower_by(live, live->compute_ms), slower_by(live, live->paced_ms));
 }
 
 void report_table(const struct report *report, FILE *out) {
@@ -103,6 +106,9 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "presented", (double)live->presented);
   cJSON_AddNumberToObject(to, "deadline_ms", live->deadline_ms);
   cJSON_AddNumberToObject(to, "missed", (double)live->missed);
+  cJSON_AddNumberToObject(to, "missed_waiting", (double)live->missed_by[0]);
+  cJSON_AddNumberToObject(to, "missed_in_engine", (double)live->missed_by[1]);
+  cJSON_AddNumberToObject(to, "missed_to_screen", (double)live->missed_by[2]);
   cJSON_AddNumberToObject(to, "dropped", (double)live->dropped);
   cJSON_AddNumberToObject(to, "repeated", (double)live->repeated);
   cJSON_AddNumberToObject(to, "unread", (double)live->unread);
@@ -115,7 +121,8 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "uploaded", (double)live->uploaded);
   cJSON_AddNumberToObject(to, "engine_ms", live->engine_ms);
   cJSON_AddNumberToObject(to, "compute_ms", live->compute_ms);
-  cJSON_AddNumberToObject(to, "engine_slower_percent", slower_by(live));
+  cJSON_AddNumberToObject(to, "compute_paced_ms", live->paced_ms);
+  cJSON_AddNumberToObject(to, "engine_slower_percent", slower_by(live, live->compute_ms));
   cJSON *changes = cJSON_AddArrayToObject(to, "changes");
   for (int i = 0; i < REPORT_CHANGES_MAX; i++) {
     cJSON *change = cJSON_CreateObject();

@@ -31,11 +31,13 @@ struct report_live {
   double source_fps, shown_fps;
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
+  long missed_by[3]; /* waiting for the engine, in the engine, on the way to the screen */
   bool is_front;                       /* what was presented was read, not what was drawn to be presented */
   double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
   double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
   long shared, uploaded;               /* pictures that the window read on the GPU; that were uploaded to it */
   double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
+  double paced_ms;                     /* likewise alone, but as often as in the window */
   struct report_change change[REPORT_CHANGES_MAX];
 };
 
