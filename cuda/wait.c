@@ -1,11 +1,11 @@
 #include "cuda/wait.h"
 
-/* A thread that wakes too late wakes earlier from then on, by as much as sixteen that are in time give back. */
+/* A thread that wakes too late wakes earlier from then on, by as much as eight that are in time give back. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
-static const int64_t margin_up = 16000, margin_down = 1000;
+static const int64_t margin_up = 8000, margin_down = 1000;
 static const int64_t early_enough = 25000; /* a thread that is earlier than that could have slept longer */
 static const int64_t sleep_least = 20000, approach = 300000;
-static const int64_t nap_least = 8000, nap_most = 250000;
+static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t at_once_most = 120000; /* of naps that are short, so that it saw the end */
 
 static int64_t larger(int64_t a, int64_t b) {

@@ -211,8 +211,8 @@ static int measure_paced(struct bench *bench, double fps, struct error *err) {
   double seconds = (double)(platform_now_ns() - begin) * 1e-9;
   if (device.count)
     add_row(bench, "on the device, paced", "as above, so many a second as the source has", &device, seconds);
-  add_row(bench, "compute only, paced", "likewise the engine alone, between whose frames processor and GPU rest", &stats,
-          seconds);
+  add_row(bench, "compute only, paced", "likewise the engine alone, between whose frames processor and GPU rest",
+          &stats, seconds);
   return 0;
 }
 
@@ -383,27 +383,27 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
   static const char *const names[PROBE_CHANGES] = {"prompt", "strength"};
   const struct sightings *seen = &probe->seen;
   struct report_live *live = &bench->report.live;
-  *live = (struct report_live){.measured = true,
-                               .source_fps = source_fps,
-                               .shown_fps = sightings_rate(seen),
-                               .deadline_ms = seen->deadline_ms,
-                               .presented = seen->presented,
-                               .missed = seen->missed,
-                               .missed_by = {seen->missed_by[MISS_WAITING], seen->missed_by[MISS_ENGINE],
-                                             seen->missed_by[MISS_WINDOW]},
-                               .dropped = seen->dropped,
-                               .repeated = seen->repeated,
-                               .unread = seen->unread,
-                               .is_front = !probe->reads_back,
-                               .engine_cpu_us = probe->engine_cpu_us,
-                               .window_cpu_us = probe->window_cpu_us,
-                               .engine_bytes = probe->engine_bytes,
-                               .window_bytes = probe->window_bytes,
-                               .shared = probe->shared,
-                               .uploaded = probe->uploaded,
-                               .engine_ms = stats_quantile(&seen->frame, 0.5),
-                               .compute_ms = compute_ms,
-                               .paced_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
+  *live = (struct report_live){
+      .measured = true,
+      .source_fps = source_fps,
+      .shown_fps = sightings_rate(seen),
+      .deadline_ms = seen->deadline_ms,
+      .presented = seen->presented,
+      .missed = seen->missed,
+      .missed_by = {seen->missed_by[MISS_WAITING], seen->missed_by[MISS_ENGINE], seen->missed_by[MISS_WINDOW]},
+      .dropped = seen->dropped,
+      .repeated = seen->repeated,
+      .unread = seen->unread,
+      .is_front = !probe->reads_back,
+      .engine_cpu_us = probe->engine_cpu_us,
+      .window_cpu_us = probe->window_cpu_us,
+      .engine_bytes = probe->engine_bytes,
+      .window_bytes = probe->window_bytes,
+      .shared = probe->shared,
+      .uploaded = probe->uploaded,
+      .engine_ms = stats_quantile(&seen->frame, 0.5),
+      .compute_ms = compute_ms,
+      .paced_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
   for (int i = 0; i < PROBE_CHANGES; i++) {
     const struct stats *frames = &probe->change[i].frames;
     live->change[i] =

@@ -5,7 +5,7 @@
 #include "unet/base/platform.h"
 #include "app/flow/wait.h"
 
-static const int64_t nap_ns = 20000, naps_most_ns = 800000;
+static const int64_t nap_ns = 50000, naps_most_ns = 800000;
 
 void mail_release(struct mail *mail) {
   frame_release(&mail->frame);

@@ -52,6 +52,13 @@ enum { LONGEST_SIDE = 320 };
 /* On the way to the program anew. */
 enum handing { HANDING_NOT, HANDING_COVERED, HANDING_READY };
 
+/* By the engine and for the window, when so many pictures were shown. */
+struct copied_bytes {
+  size_t engine;
+  uint64_t window;
+  long shown;
+};
+
 struct live {
   const struct options *options;
   struct log log;
@@ -133,6 +140,7 @@ struct live {
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
+  struct copied_bytes copied; /* of pixels, until pictures took their ways */
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
   bool cover_moves;                 /* they will be others in the next one */

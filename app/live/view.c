@@ -18,10 +18,12 @@ enum {
   /* How long to wait for a picture before looking for keys again, and before all else is looked after. */
   WAIT_MS = 8,
   REST_NS = 50000000,
+  /* Pictures after which what is copied is counted. */
+  SETTLED = 30,
   /* New figures come on screen with the next picture, unless there was none for so long. */
   OVERLAY_NS = 200000000,
   /* How often the overlay is looked after while nobody uses the list or the line. */
-  OVERLAY_LOOK_NS = 100000000,
+  OVERLAY_LOOK_NS = 200000000,
   /* The operator's window, and how often it is drawn. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
@@ -263,17 +265,26 @@ static void follow_split(struct live *live) {
     take_input(live, part);
 }
 
+static bool moves_by_itself(const struct live *live) {
+  return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
+}
+
 /* Whether a turn would change nothing: nothing moves by itself, and nobody has done anything. */
 static bool is_at_rest(struct live *live) {
-  bool moves = live->cover_moves || live->cover_levels.bypass > 0 || live->script;
-  return live->shown && !moves && !window_has_event(live->window) && !hub_has_wishes(live->hub);
+  return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
+}
+
+/* Whether nobody can do anything: neither at the window nor from outside. */
+static bool is_deaf(const struct live *live) {
+  bool clients = live->ipc || live->osc || live->midi || live->web;
+  return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
 }
 
 static int wait_for_picture(struct live *live, const struct mail **mail) {
   int64_t until_ns = platform_now_ns() + REST_NS;
-  int got;
+  int got, wait_ms = is_deaf(live) ? REST_NS / 1000000 : WAIT_MS;
   do
-    got = mailbox_take(&live->pictures, mail, WAIT_MS);
+    got = mailbox_take(&live->pictures, mail, wait_ms);
   while (!got && platform_now_ns() < until_ns && is_at_rest(live));
   return got;
 }
@@ -520,11 +531,29 @@ static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   window_swap(live->window);
 }
 
+static struct copied_bytes count_copied(const struct live *live) {
+  return (struct copied_bytes){live->engine.copied, present_count(live->present).bytes, live->figures.shown};
+}
+
+/* The first pictures go through the host's memory, until it is known that the window reads them elsewhere. */
+static void tell_copied(const struct live *live) {
+  struct copied_bytes now = count_copied(live);
+  struct present_counts counts = present_count(live->present);
+  double pictures = (double)(now.shown - live->copied.shown);
+  if (live->copied.shown && pictures > 0)
+    log_line(&live->log, LOG_INFO,
+             "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded",
+             (double)(now.engine - live->copied.engine) / pictures,
+             (double)(now.window - live->copied.window) / pictures, counts.shared, counts.uploaded);
+}
+
 static void count_shown(struct live *live) {
   struct live_figures *figures = &live->figures;
   if (!figures->shown)
     log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", platform_process_age_ms() / 1000);
   live_figures_shown(figures, live->shown, platform_now_ns());
+  if (figures->shown == SETTLED)
+    live->copied = count_copied(live);
   figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
                      mailbox_count(&live->pictures).dropped;
 }
@@ -551,8 +580,9 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   tell_terminal(live);
   bool alone = layout_of(live) == HUD_OVERLAY;
   follow_split(live);
-  if (alone)
-    changed |= follow_overlay(live, changed, now_ns);
+  bool at_once = changed;
+  if (alone && !fresh)
+    changed |= follow_overlay(live, at_once, now_ns);
   if (fresh || changed)
     draw_output(live);
   if (fresh && live->shown && live->probe)
@@ -562,11 +592,15 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
     hub_show(live->hub, &live->shown->frame);
   }
   live_show_to_outputs(live, fresh);
+  if (alone && fresh) /* it takes longer than a picture, which does not wait for it */
+    follow_overlay(live, at_once, now_ns);
   if (!alone)
     draw_operator(live, fresh || changed, platform_now_ns());
 }
 
 void live_close_window(struct live *live) {
+  if (live->present)
+    tell_copied(live);
   history_close(&live->panel.history);
   hud_close(&live->hud);
   present_close(&live->present);

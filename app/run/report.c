@@ -59,7 +59,8 @@ static void print_live(const struct report_live *live, FILE *out) {
           live->window_cpu_us);
   fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",
           live->engine_bytes, live->window_bytes, live->shared, live->uploaded);
-  fprintf(out, "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only, %+.1f %% beside it at that rate\n",
+  fprintf(out,
+          "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only, %+.1f %% beside it at that rate\n",
           live->engine_ms, slower_by(live, live->compute_ms), slower_by(live, live->paced_ms));
 }
 

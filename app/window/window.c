@@ -470,6 +470,11 @@ static bool follow_display(struct window *window, const SDL_Event *sdl, struct w
   return change != DISPLAY_SAME;
 }
 
+bool window_takes_events(const struct window *window) {
+  const char *driver = SDL_GetCurrentVideoDriver();
+  return window->lost || !driver || (strcmp(driver, "offscreen") && strcmp(driver, "dummy"));
+}
+
 bool window_has_event(const struct window *window) {
   if (!window->lost)
     SDL_PumpEvents();

@@ -95,6 +95,8 @@ void window_use(struct window *window, enum window_which which);
  * nothing. */
 int window_check(const struct window *window, struct error *err);
 
+/* Whether any can ever come: a system that shows nothing has none. */
+bool window_takes_events(const struct window *window);
 /* Whether there is something to be polled or checked. */
 bool window_has_event(const struct window *window);
 /* The next event that waits; false: none does. */
