@@ -31,6 +31,8 @@ static void test_command_line(void **state) {
   program_expect(0, NULL, "--version");
   program_expect(6, "standard output", "--help >/dev/full");
   program_expect(6, "standard output", "info >/dev/full");
+  program_expect(2, "REVERIE_HANDOVER: the program sets it for itself", "export REVERIE_HANDOVER=1,2; @ live");
+  program_expect(2, "REVERIE_CURTAIN: the program sets it for itself", "export REVERIE_CURTAIN=1,2; @ live");
 }
 
 static void test_bad_video(void **state) {

@@ -25,15 +25,18 @@ enum {
 
 /* --- from the program before --- */
 
+static int refuse_variable(struct error *err) {
+  return error_set(err, STATUS_USAGE, "%s: the program sets it for itself alone: unset it", HANDOVER_VARIABLE);
+}
+
 static int read_succession(struct succession *succession, const char *value, struct error *err) {
   int held;
   size_t size = 0;
   succession->curtain = -1;
   if (sscanf(value, "%d,%d", &held, &succession->curtain) != 2)
-    return error_set(err, STATUS_USAGE, "%s: what it names is not there", HANDOVER_VARIABLE);
+    return refuse_variable(err);
   char *text = platform_take_text(held, HANDOVER_TEXT_MAX, &size);
-  int status = text ? handover_read(&succession->came, text, err)
-                    : error_set(err, STATUS_USAGE, "%s: what it names is not there", HANDOVER_VARIABLE);
+  int status = text ? handover_read(&succession->came, text, err) : refuse_variable(err);
   free(text);
   return status;
 }

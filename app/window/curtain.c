@@ -135,12 +135,13 @@ static void perform(const struct curtain_picture *picture, int line) {
 int curtain_main(const char *value) {
   int held, line;
   struct curtain_picture picture = {0};
-  if (sscanf(value, "%d,%d", &held, &line) != 2)
-    return STATUS_USAGE;
   size_t size = 0;
-  char *text = platform_take_text(held, bytes_most, &size);
-  if (text && read_picture(text, size, &picture))
+  char *text = sscanf(value, "%d,%d", &held, &line) == 2 ? platform_take_text(held, bytes_most, &size) : NULL;
+  bool read = text && read_picture(text, size, &picture);
+  if (read)
     perform(&picture, line);
+  else
+    fprintf(stderr, "reverie: " CURTAIN_VARIABLE ": the program sets it for itself alone: unset it\n");
   free(text);
-  return STATUS_OK;
+  return read ? STATUS_OK : STATUS_USAGE;
 }
