@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 5, PATIENCE_MS = 10000 };
+enum { VERSION = 5, PATIENCE_MS = 60000 };
 
 static Display *display;
 static Window own, target;

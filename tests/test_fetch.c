@@ -14,7 +14,7 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-enum { SKIPPED = 77, WAIT_MS = 20000 };
+enum { SKIPPED = 77, WAIT_MS = 60000 };
 
 #define RENDER "render pattern:96x64 null: --size 64x64 --frames 1 --device cpu -q "
 #define MODELS "data/reverie/models/acme/"

@@ -15,7 +15,7 @@
 #include "tests/fixture.h"
 #include "unet/base/platform.h"
 
-enum { WAIT_MS = 10000 };
+enum { WAIT_MS = 60000 };
 
 struct rig {
   char *folder;

@@ -14,7 +14,7 @@
 #include "app/platform/datagram.h"
 #include "unet/base/platform.h"
 
-enum { TEXT_MAX = 400, HEARD_MAX = 1000, WAIT_MS = 5000, QUIET_MS = 60 };
+enum { TEXT_MAX = 400, HEARD_MAX = 1000, WAIT_MS = 60000, QUIET_MS = 60 };
 
 /* Messages as text: "/reverie/strength f:0.5". */
 struct heard {
@@ -553,6 +553,7 @@ static void those_of_the_command_line_hear(void **state) {
 static void nonsense_is_answered_and_logged_once(void **state) {
   struct rig *rig = *state;
   struct peer peer;
+  int64_t begun_ns = platform_now_ns();
   start(rig, NULL);
   open_peer(&peer, rig);
   for (int i = 0; i < 50; i++)
@@ -563,7 +564,8 @@ static void nonsense_is_answered_and_logged_once(void **state) {
   assert_non_null(peer_hears(rig, &peer, "/reverie/steps i:1", WAIT_MS));
   assert_non_null(find_heard(&rig->heard, "/reverie/error s:/reverie/strenght s:strenght: there is no parameter"));
   osc_stop(&rig->osc);
-  assert_in_range(rig->log_count, 1, 2); /* two where the machine took more than a second */
+  /* One a second. */
+  assert_in_range(rig->log_count, 1, 2 + (platform_now_ns() - begun_ns) / 1000000000);
   assert_non_null(strstr(rig->logged[0], "strenght: there is no parameter"));
   datagram_close(peer.socket);
 }

@@ -13,7 +13,7 @@
 #include "rig.h"
 #include "unet/base/platform.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 static char **arguments;
 static char folder[] = "/tmp/reverie-presets-XXXXXX";
