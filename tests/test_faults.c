@@ -64,7 +64,7 @@ static void test_live(void **state) {
   (void)state;
   static const char command[] =
       "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d; "
-      "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 60 --duration 60 --device %s";
+      "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 60 --duration 600 --device %s";
   struct outcome outcome;
   program_set(faulty);
   program_run(&outcome, command, 0, device);
@@ -100,7 +100,7 @@ static void get_first(const char *name, char first[64]) {
 
 #define LOST                                                                                                           \
   "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                         \
-  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 60 --fade 0 --codec ffv1 --device %s "
+  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --fade 0 --codec ffv1 --device %s "
 
 static int count_said(const char *words) {
   char *said = (char *)shell_output(NULL, "cat err.txt");
@@ -125,7 +125,7 @@ static void test_lost(void **state) {
     skip();
   shell(": >err.txt"); /* so that what the program before said is not taken for its words */
   pid_t pid = program_start(LOST "-v --script lost.json --record lost.mkv", 20, device);
-  for (int i = 0; i < 600 && count_said("first picture") < 3; i++)
+  for (int i = 0; i < 1800 && count_said("first picture") < 3; i++)
     usleep(100000);
   kill(pid, SIGTERM);
   program_wait(&outcome, pid);
