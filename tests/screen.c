@@ -164,17 +164,21 @@ int screen_end_program(void **state) {
 }
 
 static int count_saved(void) {
-  char *count = (char *)shell_output(NULL, "grep -c 'saved ' err.txt || true");
+  char *count = (char *)shell_output(NULL, "grep -c 'saved .*png' err.txt || true");
   int saved = atoi(count);
   free(count);
   return saved;
 }
 
-void save(void) {
+void take_snapshot(void) {
   int before = count_saved();
-  shell("rm -rf shots && mkdir shots");
   press("s");
   for (int waited = 0; waited < PATIENCE_MS && count_saved() == before; waited += LOOK_AGAIN_MS)
     pause_ms(LOOK_AGAIN_MS);
+}
+
+void save(void) {
+  shell("rm -rf shots && mkdir shots");
+  take_snapshot();
   shell("mv shots/reverie-*.png shot.png && rmdir shots");
 }

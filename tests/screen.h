@@ -57,7 +57,9 @@ double similarity(const char *a, const char *filter_a, const char *b, const char
 /* Grabs the window into now.png until it is at least (or below) so alike to a picture; a while is given for words that
  * fade, keys on their way and busy machines. */
 void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter);
-/* Saves the picture as shot.png. */
+/* Saves the picture where the program does, and waits until it is written. */
+void take_snapshot(void);
+/* Saves it as shot.png. */
 void save(void);
 
 #endif

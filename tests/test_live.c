@@ -210,12 +210,16 @@ static void test_render_gives_the_same(void **state) {
     fail_msg("live and render: %.4f alike", similar);
 }
 
+static char *ask_ipc(const char *command) {
+  return (char *)shell_output(NULL,
+                              "python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); "
+                              "s.connect(\"ipc.sock\"); s.sendall(sys.argv[1].encode() + b\"\\n\"); "
+                              "print(s.makefile().readline())' '{\"command\":%s}'",
+                              command);
+}
+
 static void expect_ipc(const char *command, const char *words) {
-  char *answer = (char *)shell_output(NULL,
-                                      "python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); "
-                                      "s.connect(\"ipc.sock\"); s.sendall(sys.argv[1].encode() + b\"\\n\"); "
-                                      "print(s.makefile().readline())' '{\"command\":%s}'",
-                                      command);
+  char *answer = ask_ipc(command);
   if (!strstr(answer, words))
     fail_msg("%s: %s, not '%s'", command, answer, words);
   free(answer);
@@ -401,17 +405,29 @@ static void test_another_model_has_the_mask(void **state) {
   quit_window();
 }
 
-static void take_snapshot(const char *name) {
-  press("s");
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    char *found = (char *)shell_output(NULL, "ls out/reverie-*.png 2>/dev/null && grep -c saved.out err.txt || true");
-    bool there = *found && strstr(found, ".png\n");
-    free(found);
-    if (there)
-      break;
+static long count_shown(void) {
+  char *answer = ask_ipc("[\"get_property\",\"figures/shown\"]");
+  const char *data = strstr(answer, "\"data\":");
+  assert_non_null(data);
+  long shown = atol(data + strlen("\"data\":"));
+  free(answer);
+  return shown;
+}
+
+/* More than can be under way, so that what is shown then has all that was set before. */
+static void wait_for_pictures(void) {
+  enum { MORE = 10 };
+  long before = count_shown(), now = before;
+  for (int waited = 0; waited < PATIENCE_MS && now < before + MORE; waited += LOOK_AGAIN_MS) {
     pause_ms(LOOK_AGAIN_MS);
+    now = count_shown();
   }
-  pause_ms(LOOK_AGAIN_MS);
+  if (now < before + MORE)
+    fail_msg("only %ld pictures more", now - before);
+}
+
+static void take_as(const char *name) {
+  take_snapshot();
   shell("mv out/reverie-*.png out/%s.png && ffmpeg -nostdin -v error -y -i out/%s.png -f md5 out/%s.md5", name, name,
         name);
 }
@@ -419,7 +435,7 @@ static void take_snapshot(const char *name) {
 /* Until the picture is the first one to the bit, or another: one prompt fades into the other. */
 static void take_until(const char *name, bool alike) {
   for (int i = 0; i < 100; i++) {
-    take_snapshot(name);
+    take_as(name);
     char *same = (char *)shell_output(NULL, "cmp -s out/first.md5 out/%s.md5 && echo yes || true", name);
     bool is_alike = *same;
     free(same);
@@ -440,8 +456,8 @@ static void test_presets(void **state) {
   wait_said("preset 1 (x): model: only what the command line names can be chosen");
   press("minus r S");
   wait_said("saved preset 2");
-  pause_ms(1000); /* pictures that were under way come out */
-  take_snapshot("first");
+  wait_for_pictures();
+  take_as("first");
   press("2 plus r");
   take_until("other", false);
   press("A");
