@@ -2,6 +2,7 @@
 #include "tests/cmocka_all.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -107,8 +108,20 @@ static void say(int client, const void *bytes, size_t size) {
   assert_int_equal(send(client, bytes, size, MSG_NOSIGNAL), (ssize_t)size);
 }
 
+/* Also where this process was stopped meanwhile, which ends a wait. */
+static ssize_t receive(int client, void *bytes, size_t room) {
+  ssize_t got;
+  do
+    got = recv(client, bytes, room, 0);
+  while (got < 0 && errno == EINTR);
+  return got;
+}
+
 static bool hear(int client, void *bytes, size_t size) {
-  return recv(client, bytes, size, MSG_WAITALL) == (ssize_t)size;
+  for (ssize_t got; size; bytes = (char *)bytes + got, size -= (size_t)got)
+    if ((got = receive(client, bytes, size)) <= 0)
+      return false;
+  return true;
 }
 
 /* What an HTTP request is answered, as far as it fits. */
@@ -118,7 +131,7 @@ static const char *ask(const char *request) {
   int client = enter();
   say(client, request, strlen(request));
   for (ssize_t got = 1; got > 0 && used + 1 < sizeof answer; used += got > 0 ? (size_t)got : 0)
-    got = recv(client, answer + used, sizeof answer - 1 - used, 0);
+    got = receive(client, answer + used, sizeof answer - 1 - used);
   answer[used] = 0;
   close(client);
   return answer;
@@ -234,7 +247,7 @@ static int upgrade(const char *path, const char *headers) {
   int client = enter();
   snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n" UPGRADE "%s\r\n", path, headers);
   say(client, request, strlen(request));
-  while (used + 1 < sizeof answer && recv(client, answer + used, 1, 0) == 1) {
+  while (used + 1 < sizeof answer && receive(client, answer + used, 1) == 1) {
     answer[++used] = 0;
     if (strstr(answer, "\r\n\r\n"))
       break;
