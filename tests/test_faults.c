@@ -42,7 +42,7 @@ static void test_render(void **state) {
     snprintf(name, sizeof name, "left.%s", containers[i]);
     program_run(&outcome,
                 "export REVERIE_FAULT_AT=40; "
-                "@ render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64 --device %s",
+                "@ render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64 --batch 1 --device %s",
                 name, device);
     expect(&outcome, DEVICE_FAILED, 1, reason());
     long frames = clip_count_frames(name);
