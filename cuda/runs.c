@@ -354,12 +354,6 @@ int program_start_part(struct device *base, struct program *program_base, const 
 
 /* --- waiting --- */
 
-/* A run that is waited for. */
-struct awaited {
-  const struct device *device;
-  cudaEvent_t end;
-};
-
 static int64_t now_ns(void *opaque) {
   (void)opaque;
   return platform_now_ns();
@@ -371,13 +365,8 @@ static void sleep_until(void *opaque, int64_t ns) {
 }
 
 static int has_ended(void *opaque) {
-  cudaError_t status = cudaEventQuery(((const struct awaited *)opaque)->end);
+  cudaError_t status = cudaEventQuery(opaque);
   return status == cudaErrorNotReady ? 0 : status == cudaSuccess ? 1 : -1;
-}
-
-static void tell_soon(void *opaque) {
-  const struct device *device = ((const struct awaited *)opaque)->device;
-  device->soon(device->soon_opaque);
 }
 
 static void make_timers_exact(struct cuda_device *device) {
@@ -391,9 +380,7 @@ static void make_timers_exact(struct cuda_device *device) {
 static int wait_for_event(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
                           cudaEvent_t event, struct error *err) {
   static const char stopped[] = "the GPU stopped in the middle of a frame";
-  struct awaited awaited = {&device->base, event};
-  bool tells = program->has_output && device->base.soon;
-  const struct wait_world world = {now_ns, sleep_until, has_ended, tells ? tell_soon : NULL, &awaited};
+  const struct wait_world world = {now_ns, sleep_until, has_ended, event};
   struct waiter other = {0}; /* runs without pictures may come between parts of each other */
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   float milliseconds;

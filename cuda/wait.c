@@ -48,8 +48,6 @@ static void set_margin(struct waiter *waiter, int64_t early_ns) {
 static bool sleep_before(int64_t wake_ns, const struct wait_world *world) {
   if (wake_ns - world->now_ns(world->opaque) > approach + sleep_least)
     world->sleep_until(world->opaque, wake_ns - approach);
-  if (world->soon)
-    world->soon(world->opaque);
   bool sleeps = wake_ns - world->now_ns(world->opaque) > sleep_least;
   if (sleeps)
     world->sleep_until(world->opaque, wake_ns);

@@ -33,7 +33,6 @@ struct wait_world {
   int64_t (*now_ns)(void *opaque);
   void (*sleep_until)(void *opaque, int64_t ns);
   int (*ended)(void *opaque); /* 1: it has; 0: not yet; -1: it never will */
-  void (*soon)(void *opaque); /* the end is near, or may be; NULL: nobody wants to know */
   void *opaque;
 };
 

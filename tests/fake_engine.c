@@ -34,8 +34,6 @@ struct engine {
   struct prepared *handles;
   struct fake_flight flights[MAX_IN_FLIGHT]; /* by their number, modulo MAX_IN_FLIGHT */
   int64_t last_done_ns;
-  void (*soon)(void *opaque);
-  void *soon_opaque;
   int left; /* slices */
   bool behind;
   int pictures;
@@ -294,11 +292,6 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = engine->info;
 }
 
-void engine_tell_soon(struct engine *engine, void (*soon)(void *opaque), void *opaque) {
-  engine->soon = soon;
-  engine->soon_opaque = opaque;
-}
-
 size_t engine_copied(const struct engine *engine) {
   (void)engine;
   return 100 * (size_t)record.collected;
@@ -480,8 +473,6 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
   struct fake_flight *oldest = &engine->flights[record.collected++ % MAX_IN_FLIGHT];
-  if (engine->soon)
-    engine->soon(engine->soon_opaque);
   sleep_until(oldest->done_ns);
   while (script.gated && released < record.collected)
     usleep(1000);

@@ -151,23 +151,6 @@ static void a_reader_is_woken(void **state) {
   mailbox_free(&mailbox);
 }
 
-/* What is announced is waited for as all else is: it may come, and it may not. */
-static void something_is_announced(void **state) {
-  (void)state;
-  struct mailbox mailbox;
-  const struct mail *mail = NULL;
-  mailbox_init(&mailbox);
-  mailbox_soon(&mailbox);
-  int64_t before = platform_now_ns();
-  assert_int_equal(mailbox_take(&mailbox, &mail, 30), 0);
-  assert_true(platform_now_ns() - before >= 29 * 1000000);
-  mailbox_soon(&mailbox);
-  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(8, WIDTH, HEIGHT)});
-  assert_int_equal(mailbox_take(&mailbox, &mail, 60000), 1);
-  assert_false(mailbox.soon);
-  mailbox_free(&mailbox);
-}
-
 static void closed_gives_the_last_one_first(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -221,15 +204,10 @@ static void two_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_wins),
-      cmocka_unit_test(taken_frame_lasts),
-      cmocka_unit_test(carries_the_input_too),
-      cmocka_unit_test(nothing_is_copied),
-      cmocka_unit_test(peek_leaves_it_there),
-      cmocka_unit_test(waiting_ends_in_time),
-      cmocka_unit_test(a_reader_is_woken),
-      cmocka_unit_test(something_is_announced),
-      cmocka_unit_test(closed_gives_the_last_one_first),
+      cmocka_unit_test(newest_wins),           cmocka_unit_test(taken_frame_lasts),
+      cmocka_unit_test(carries_the_input_too), cmocka_unit_test(nothing_is_copied),
+      cmocka_unit_test(peek_leaves_it_there),  cmocka_unit_test(waiting_ends_in_time),
+      cmocka_unit_test(a_reader_is_woken),     cmocka_unit_test(closed_gives_the_last_one_first),
       cmocka_unit_test(two_threads),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

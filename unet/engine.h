@@ -133,10 +133,6 @@ struct engine_info {
   size_t copied_up, copied_down, staged;                                   /* bytes, as device_counters has them */
 };
 
-/* Whoever waits for pictures is told, by the thread that collects, that one will come within some tenths of a
- * millisecond; by devices that know it. */
-void engine_tell_soon(struct engine *engine, void (*soon)(void *opaque), void *opaque);
-
 /* Bytes of pixels that all its frames had copied so far: engine_info.copied_up, copied_down and staged together. */
 size_t engine_copied(const struct engine *engine);
 

@@ -5,8 +5,6 @@
 #include "unet/base/platform.h"
 #include "app/flow/wait.h"
 
-static const int64_t nap_ns = 50000, naps_most_ns = 800000;
-
 void mail_release(struct mail *mail) {
   frame_release(&mail->frame);
   frame_release(&mail->input);
@@ -34,7 +32,6 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
-  mailbox->soon = false;
   pthread_cond_signal(&mailbox->changed);
   pthread_mutex_unlock(&mailbox->lock);
   mail_release(&replaced);
@@ -54,38 +51,17 @@ void mailbox_wake(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-void mailbox_soon(struct mailbox *mailbox) {
-  pthread_mutex_lock(&mailbox->lock);
-  mailbox->soon = true;
-  pthread_cond_signal(&mailbox->changed);
-  pthread_mutex_unlock(&mailbox->lock);
-}
-
 /* Under the lock. or_mail: that is looked for, too. */
 static bool is_through(const struct mailbox *mailbox, bool or_mail) {
   return mailbox->woken || (or_mail && (mailbox->full || mailbox->closed));
 }
 
-/* What was announced and does not come is waited for as usual. */
-static void nap(struct mailbox *mailbox, bool or_mail) {
-  int64_t until_ns = platform_now_ns() + naps_most_ns;
-  mailbox->soon = false;
-  while (!is_through(mailbox, or_mail) && platform_now_ns() < until_ns) {
-    pthread_mutex_unlock(&mailbox->lock);
-    platform_sleep_ns(nap_ns);
-    pthread_mutex_lock(&mailbox->lock);
-  }
-}
-
 /* Under the lock. */
 static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
-  int code = 0;
-  while (!is_through(mailbox, or_mail) && code != ETIMEDOUT)
-    if (mailbox->soon && or_mail)
-      nap(mailbox, or_mail);
-    else
-      code = pthread_cond_timedwait(&mailbox->changed, &mailbox->lock, &deadline);
+  while (!is_through(mailbox, or_mail))
+    if (pthread_cond_timedwait(&mailbox->changed, &mailbox->lock, &deadline) == ETIMEDOUT)
+      break;
   mailbox->woken = false;
 }
 

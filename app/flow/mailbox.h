@@ -32,7 +32,6 @@ struct mailbox {
   struct mail newest; /* of zeros unless full */
   bool full, closed;
   bool woken; /* the reader is to look up */
-  bool soon;  /* something will come at any moment */
   long put, dropped; /* handed in; replaced before anyone took them */
 };
 
@@ -62,9 +61,6 @@ struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
 /* Any thread: the reader goes on at once, or does not wait the next time. */
 void mailbox_wake(struct mailbox *mailbox);
-/* Any thread: a reader that waits in mailbox_take wakes, and naps until the picture is there. From a long sleep it would
- * wake up to 0.3 ms late. Its timers are to be exact (platform_sleep_exactly). */
-void mailbox_soon(struct mailbox *mailbox);
 /* Reader: waits for that alone; what there is to be taken stays. */
 void mailbox_rest(struct mailbox *mailbox, int wait_ms);
 

@@ -188,14 +188,9 @@ void follow_note_encoded(struct loop *loop, int slot, const char *text) {
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-static void tell_soon(void *opaque) {
-  mailbox_soon(opaque);
-}
-
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
-  engine_tell_soon(loop->engine, tell_soon, loop->out);
   struct prepared_info info;
   prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);

@@ -232,11 +232,6 @@ static void list_style_parts(const struct model *model, bool parts[STYLE_PARTS])
       parts[style_part(model->unet.config, &walk->layers[i])] = true;
 }
 
-void engine_tell_soon(struct engine *engine, void (*soon)(void *opaque), void *opaque) {
-  engine->device->soon = soon;
-  engine->device->soon_opaque = opaque;
-}
-
 size_t engine_copied(const struct engine *engine) {
   struct device_counters counters;
   device_get_counters(engine->device, &counters);

@@ -233,9 +233,6 @@ struct device {
   pthread_mutex_t memory; /* what is allocated: counters, limit */
   size_t memory_limit;    /* 0: none */
   size_t brought_down;    /* bytes of frames that came from another device's memory; under memory, too */
-  /* Called by a collect that knows when its run will end, a few tenths of a millisecond earlier; NULL: nobody asks. */
-  void (*soon)(void *opaque);
-  void *soon_opaque;
 };
 
 /* Whether runs read a frame's planes where they lie in the device's own memory; and whether they do so, or copy them
