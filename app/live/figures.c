@@ -44,5 +44,5 @@ void live_figures_print(const struct live_figures *figures, const char *device, 
     fprintf(out, "capture to screen %.1f ms, p99 %.1f ms, ", latency.median_ms, latency.p99_ms);
   if (figures->budget_ms > 0)
     fprintf(out, "%ld missed the budget of %g ms, ", figures->missed, figures->budget_ms);
-  fprintf(out, "%ld dropped, %s\n", figures->dropped, device);
+  fprintf(out, "%ld dropped%s%s\n", figures->dropped, *device ? ", " : "", device);
 }
