@@ -31,6 +31,10 @@ static void key_down(SDL_Keycode key, Uint16 modifiers) {
   push((SDL_Event){.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = modifiers}}});
 }
 
+static void key_up(SDL_Keycode key, Uint16 modifiers) {
+  push((SDL_Event){.key = {.type = SDL_KEYUP, .keysym = {.sym = key, .mod = modifiers}}});
+}
+
 /* SDL may end one round of events before what was pushed since. */
 static struct window_event next(void) {
   struct window_event event;
@@ -116,6 +120,18 @@ static void typing(void **state) {
   expect_none();
 }
 
+/* Ctrl-J begins to compose with some methods, which keep the keys that follow to themselves. */
+static void composing_after_control(void **state) {
+  (void)state;
+  key_down(SDLK_LCTRL, KMOD_LCTRL);
+  key_up(SDLK_LCTRL, KMOD_NONE);
+  edit("\u3042\u3076");
+  assert_int_equal(next().type, WINDOW_COMPOSE);
+  commit("\u867b");
+  assert_string_equal(next().text, "\u867b");
+  expect_none();
+}
+
 static void drop(Uint32 type, const char *text) {
   push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
 }
@@ -145,9 +161,8 @@ static void dropping(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(composing),
-      cmocka_unit_test(composing_a_sentence),
-      cmocka_unit_test(typing),
+      cmocka_unit_test(composing), cmocka_unit_test(composing_a_sentence),
+      cmocka_unit_test(typing),    cmocka_unit_test(composing_after_control),
       cmocka_unit_test(dropping),
   };
   struct error err = {0};

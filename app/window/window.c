@@ -27,6 +27,7 @@ struct window {
   void *connection;            /* to the X server; NULL: none */
   bool lost, destroyed;        /* the X server is gone; the output is, by another program */
   bool border_waits;           /* for the end of full screen */
+  SDL_Rect text_place;         /* of what is composed, as the input method knows it */
 };
 
 static int fail(struct error *err, const char *what) {
@@ -396,6 +397,10 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
     return true;
   case SDL_KEYDOWN:
     return translate_key(window, &sdl->key, event);
+  case SDL_KEYUP: /* what an input method composes is said after it, without another key */
+    window->key_repeats = false;
+    window->key_controls = holds_control(&sdl->key.keysym);
+    return false;
   case SDL_TEXTINPUT:
     return translate_text(window, sdl->text.text, event);
   case SDL_TEXTEDITING:
@@ -543,7 +548,10 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
   SDL_Window *sdl = window->sdl[window->used];
   const SDL_Rect rect = {from_pixels(sdl, left), from_pixels(sdl, top), from_pixels(sdl, width),
                          from_pixels(sdl, height)};
-  SDL_SetTextInputRect(&rect);
+  /* Each call is a message to another process. When the window moves, SDL tells by itself. */
+  if (!SDL_RectEquals(&rect, &window->text_place))
+    SDL_SetTextInputRect(&rect);
+  window->text_place = rect;
 }
 
 char *window_paste(struct window *window) {
