@@ -120,7 +120,7 @@ void assert_one_line(const struct error *err, const char *what) {
   assert_null(strchr(err->message, '\n'));
 }
 
-int check_without_gpu(const struct error *refusal) {
+static int check_without_gpu(const struct error *refusal) {
   struct resources resources = {0};
   struct device *device;
   struct device_info info;
@@ -133,4 +133,14 @@ int check_without_gpu(const struct error *refusal) {
   device_get_info(device, &info);
   device_close(&device);
   return info.depth > 1 ? 1 : SKIPPED;
+}
+
+int look_for_gpu(void) {
+  struct resources resources = {0};
+  struct device *device;
+  struct error err = {0};
+  if (device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err) < 0)
+    return check_without_gpu(&err);
+  device_close(&device);
+  return 0;
 }

@@ -37,7 +37,7 @@ void submit(struct rig *rig, int number);
 void collect(struct rig *rig, uint8_t *out);
 void one_frame(struct rig *rig, int number, uint8_t *out);
 void assert_one_line(const struct error *err, const char *what);
-/* Whether the refusal is one line and "auto" goes on with the CPU: SKIPPED, else 1. */
-int check_without_gpu(const struct error *refusal);
+/* 0: there is a GPU. SKIPPED: there is none, which is said in one line, and "auto" goes on with the CPU; else 1. */
+int look_for_gpu(void);
 
 #endif

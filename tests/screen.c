@@ -61,6 +61,27 @@ void screen_make_still(void) {
   shell(FFMPEG "-loop 1 -r 15 -i still.png -t 2 -c:v ffv1 -pix_fmt yuv420p still.mkv");
 }
 
+int screen_begin(void) {
+  static const char *const server[] = {"Xvfb",        "-displayfd", "3",   "-screen",  "0",
+                                       "1920x800x24", "+extension", "GLX", "-noreset", NULL};
+  unsetenv("WAYLAND_DISPLAY");
+  unsetenv("SDL_VIDEODRIVER");
+  if (system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
+    return SCREEN_MISSING;
+  if (!screen_open(server)) {
+    fprintf(stderr, "Xvfb does not start\n");
+    screen_end();
+    return 1;
+  }
+  screen_make_still();
+  return 0;
+}
+
+void screen_end(void) {
+  screen_close();
+  clips_close();
+}
+
 void pause_ms(int ms) {
   usleep((useconds_t)ms * 1000);
 }

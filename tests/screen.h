@@ -15,7 +15,7 @@
 /* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
 #define BELOW_WORDS "crop=256:192:0:64"
 
-enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100 };
+enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100, SCREEN_MISSING = 77 };
 
 struct screen {
   pid_t server;
@@ -30,6 +30,11 @@ extern struct screen screen;
  * descriptor 3. It ends with this process, however that ends. */
 bool screen_open(const char *const server[]);
 void screen_close(void);
+
+/* With Xvfb, the folder of clips.h and the still: 0. SCREEN_MISSING: a program that is needed is not there; 1: the
+ * server does not start. */
+int screen_begin(void);
+void screen_end(void);
 
 /* still.png of 256x256, and still.mkv, which shows it for 2 s at 15 a second. */
 void screen_make_still(void);

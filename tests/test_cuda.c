@@ -287,12 +287,9 @@ static void test_profile(void **state) {
 }
 
 int main(int argc, char **argv) {
-  struct resources resources = {0};
-  struct device *device;
-  struct error err = {0};
-  if (device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err) < 0)
-    return check_without_gpu(&err);
-  device_close(&device);
+  int skipped = look_for_gpu();
+  if (skipped)
+    return skipped;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replay_is_direct_execution),
       cmocka_unit_test(test_two_in_flight),

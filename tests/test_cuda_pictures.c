@@ -239,12 +239,9 @@ static void test_a_picture_is_shared(void **state) {
 }
 
 int main(int argc, char **argv) {
-  struct resources resources = {0};
-  struct device *device;
-  struct error err = {0};
-  if (device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err) < 0)
-    return check_without_gpu(&err);
-  device_close(&device);
+  int skipped = look_for_gpu();
+  if (skipped)
+    return skipped;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_picture_stays_on_the_device),
       cmocka_unit_test(test_some_pictures_stay),

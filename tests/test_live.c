@@ -496,21 +496,11 @@ int main(int argc, char **argv) {
       CASE(test_midi),
       CASE(test_presets),
   };
-  static const char *const server[] = {"Xvfb",        "-displayfd", "3",   "-screen",  "0",
-                                       "1920x800x24", "+extension", "GLX", "-noreset", NULL};
-  unsetenv("WAYLAND_DISPLAY");
-  unsetenv("SDL_VIDEODRIVER");
-  if (argc < 2 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
-    return 77;
+  int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
+  if (missing)
+    return missing;
   program_set(argv[1]);
-  int failed = 1;
-  if (screen_open(server)) {
-    screen_make_still();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-  } else {
-    fprintf(stderr, "Xvfb does not start\n");
-  }
-  screen_close();
-  clips_close();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  screen_end();
   return failed;
 }

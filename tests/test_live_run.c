@@ -415,24 +415,14 @@ int main(int argc, char **argv) {
       CASE(test_no_display),
       CASE(test_server_gone),
   };
-  static const char *const server[] = {"Xvfb",        "-displayfd", "3",   "-screen",  "0",
-                                       "1920x800x24", "+extension", "GLX", "-noreset", NULL};
-  unsetenv("WAYLAND_DISPLAY");
-  unsetenv("SDL_VIDEODRIVER");
-  if (argc < 3 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
-    return 77;
+  int missing = argc < 3 ? SCREEN_MISSING : screen_begin();
+  if (missing)
+    return missing;
   program = realpath(argv[1], NULL);
   faulty = realpath(argv[2], NULL);
   drag = argc > 3 ? realpath(argv[3], NULL) : NULL;
   program_set(program);
-  int failed = 1;
-  if (screen_open(server)) {
-    screen_make_still();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-  } else {
-    fprintf(stderr, "Xvfb does not start\n");
-  }
-  screen_close();
-  clips_close();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  screen_end();
   return failed;
 }
