@@ -6,7 +6,8 @@
  * presets.c   the file of presets
  * sending.c   recordings and other outputs beside the window
  * script.c    values by time, played and recorded
- * view.c      window, events, overlay, drawing
+ * view.c      window, events, drawing
+ * overlay.c   what is written over the picture
  * context.c   what becomes of a lost OpenGL context
  * sound.c     sound that is listened to
  * sources.c   which source of several is shown
@@ -303,6 +304,15 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
 uint8_t *live_read_output(struct live *live, int *width, int *height);
 /* Columns of the picture as the output shows it: as present_read_columns. */
 int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most);
+
+/* --- overlay.c --- */
+
+/* Where it is: in the operator's window, if there is one. */
+enum hud_layout live_layout(const struct live *live);
+/* To what the state says, for a window of this size. Returns whether it looks different now. */
+bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
+/* What no screen shows is said on the terminal, unless it was. */
+void live_tell_terminal(struct live *live);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
 bool live_describe_state(struct live *live, char *words, size_t size);
 

@@ -1,4 +1,4 @@
-/* The window: events, the overlay, drawing. */
+/* The window: events, drawing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "app/platform/app_platform.h"
 #include "app/window/import_gl.h"
 #include "unet/base/platform.h"
-#include "unet/base/text.h"
 
 enum {
   /* Without --window the window is as large as fits in here. */
@@ -98,17 +97,13 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
-static enum hud_layout layout_of(const struct live *live) {
-  return window_has_operator(live->window) ? HUD_OPERATOR : HUD_OVERLAY;
-}
-
 /* The source is seen beside the picture where the overlay is. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct frame *shown = live->shown ? &live->shown->frame : NULL;
   const struct engine_shape *own = &live->engine.prepared.shape;
   const struct parameter_size *before = &live->options->values.size; /* of another program's pictures */
   bool succeeds = live->came && !own->width;
-  bool with_overlay = which == (layout_of(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
+  bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
   return (struct present_view){
       .width = width,
       .height = height,
@@ -139,7 +134,7 @@ static struct present_view make_operator_view(struct live *live, int width, int 
 static void move_split(struct live *live, float x) {
   int width, height;
   struct error outside;
-  bool alone = layout_of(live) == HUD_OVERLAY;
+  bool alone = live_layout(live) == HUD_OVERLAY;
   window_use(live->window, alone ? WINDOW_OUTPUT : WINDOW_OPERATOR);
   window_get_size(live->window, &width, &height);
   const struct present_view view =
@@ -150,20 +145,20 @@ static void move_split(struct live *live, float x) {
 
 static void get_list_box(struct live *live, struct list_box *box) {
   int width, height;
-  enum hud_layout layout = layout_of(live);
+  enum hud_layout layout = live_layout(live);
   window_use(live->window, layout == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
   hud_get_list_box(live->hud, layout, width, height, box);
 }
 
 static bool lists(const struct live *live) {
-  return layout_of(live) == HUD_OPERATOR || live->panel.lists || (live->panel.types && live->panel.filters);
+  return live_layout(live) == HUD_OPERATOR || live->panel.lists || (live->panel.types && live->panel.filters);
 }
 
 static void handle_point(struct live *live, const struct window_event *event, int64_t now_ns) {
   struct panel *panel = &live->panel;
   struct list_box box;
-  if (event->which == WINDOW_OUTPUT && layout_of(live) == HUD_OPERATOR)
+  if (event->which == WINDOW_OUTPUT && live_layout(live) == HUD_OPERATOR)
     return;
   get_list_box(live, &box);
   if (event->pressed && lists(live) && panel_press(panel, &live->state, &box, event->x, event->y, now_ns))
@@ -240,7 +235,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    draw |= event.type == WINDOW_DRAW || layout_of(live) == HUD_OVERLAY; /* the operator's is drawn anew anyway */
+    draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY; /* the operator's is drawn anew anyway */
     handle_event(live, &event, now_ns);
     panel_follow(&live->panel, &live->state);
   }
@@ -339,144 +334,6 @@ bool live_cover(struct live *live, int64_t now_ns) {
   return live->covered_anew;
 }
 
-static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
-  for (int i = 0; i < SLOT_PRESETS; i++) {
-    const char *words = values_slot_text(values, SLOT_PRESET_1 + i);
-    if (now->blend[i] > 0)
-      content->prompts[content->prompt_count++] = (struct hud_prompt){words ? words : "", now->blend[i]};
-  }
-  const char *alone = values_slot_text(values, now->prompt);
-  if (!content->prompt_count && alone)
-    content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
-}
-
-/* The last part of what is wished for. */
-static const char *model_words(const struct parameters *values) {
-  const char *name = parameters_text(values, PARAMETER_MODEL, 0);
-  return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
-}
-
-bool live_describe_state(struct live *live, char *words, size_t size) {
-  struct reader_status reader = {0};
-  const struct live_state *state = &live->state;
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
-  if (reader.lost) {
-    snprintf(words, size, "%s: %s", reader.opened ? "source lost" : "waiting for the source", reader.reason);
-    return true;
-  }
-  if (live->reader && !reader.opened) {
-    snprintf(words, size, "opening %s", live->spec);
-    return false;
-  }
-  if (live->stalled) {
-    snprintf(words, size, "the engine has not answered for %.0f s", live->engine.busy_ms / 1000);
-    return true;
-  }
-  if (live->engine.away) {
-    snprintf(words, size, "the engine failed and is opened again: %s", live->engine.why_away);
-    return true;
-  }
-  if (control_source_state(live->control, words, size))
-    return true;
-  const struct parameters *values = &state->settings.values;
-  const struct {
-    bool holds;
-    const char *word;
-  } states[] = {{!state->ready, "loading the model"},
-                {state->ready && values->pause, "paused"},
-                {values->freeze, "frozen"},
-                {values->bypass, "bypass"},
-                {values->blackout, "blackout"}};
-  size_t used = 0;
-  *words = 0;
-  for (size_t i = 0; i < sizeof states / sizeof *states && used < size; i++)
-    if (states[i].holds)
-      used += (size_t)snprintf(words + used, size - used, "%s%s", used ? ", " : "", states[i].word);
-  return false;
-}
-
-/* What no screen shows is said on the terminal, unless it was. */
-static void tell_terminal(struct live *live) {
-  const struct live_state *state = &live->state;
-  struct reader_status reader = {0};
-  bool seen = state->settings.values.hud || window_has_operator(live->window);
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
-  if (!seen && state->notice_until_ns != live->notice_told_ns && !text_ends(state->notice, ", see the terminal"))
-    log_line(&live->log, LOG_WARNING, "%s", state->notice);
-  if (!seen && reader.lost && !live->loss_told)
-    log_line(&live->log, LOG_WARNING, "source lost: %s", reader.reason);
-  live->notice_told_ns = state->notice_until_ns;
-  live->loss_told = reader.lost;
-}
-
-/* As many rows as there is room for. */
-static void update_panel(struct live *live, int width, int height) {
-  struct hud_places places;
-  hud_get_places(live->hud, layout_of(live), width, height, &places);
-  parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
-}
-
-/* What is wished for, and what the budget leaves of it; NULL: all. */
-static const char *describe_budget(const struct live *live, char *words, size_t size) {
-  const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
-  if (!live->engine.governed)
-    return NULL;
-  int used = snprintf(words, size, "%dx%d, governed to %dx%d", wish->width, wish->height, now->width, now->height);
-  if (wish->steps != now->steps && used > 0 && (size_t)used < size)
-    snprintf(words + used, size - (size_t)used, ", %d of %d steps", now->steps, wish->steps);
-  return words;
-}
-
-/* An input method shows what can be chosen beside it. */
-static void place_text(struct live *live, int width, int height) {
-  struct hud_area cursor;
-  hud_get_cursor(live->hud, layout_of(live), width, height, &cursor);
-  window_set_text_place(live->window, cursor.left, cursor.top, cursor.width, cursor.height);
-}
-
-static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
-  const struct live_state *state = &live->state;
-  struct parameters values = state->settings.values;
-  char words[600], outputs[120], governed[100];
-  struct hud_content content = {
-      .layout = layout_of(live),
-      .recent = &live->figures.recent,
-      .figures = values.hud,
-      .help = values.help,
-      .running = state->ready,
-      .fps = pace_rate(&live->figures.pace, now_ns),
-      .frame_ms = live->figures.frame_ms_now,
-      .budget_ms = live->figures.budget_ms,
-      .source_fps = pace_rate(&live->figures.source, now_ns),
-      .hardware = live->info.hardware,
-      .latency_ms = live->late.median_ms,
-      .latency_p99_ms = live->late.p99_ms,
-      .dropped = live->figures.dropped,
-      .missed = live->figures.missed,
-      .values = &values,
-      .model = live->engine.info.model,
-      .loading = live->engine.opening ? model_words(&values) : NULL,
-      .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
-      .panel = &live->panel,
-      .help_page = state->help_page,
-      .governed = describe_budget(live, governed, sizeof governed),
-  };
-  struct controls now = {0};
-  values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
-  settings_controls(&state->settings, now_ns, &now);
-  list_prompts(&content, &values, &now);
-  content.alert = live_describe_state(live, words, sizeof words);
-  content.state = *words ? words : NULL;
-  content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
-  bool changed = hud_update(live->hud, &content, width, height, now_ns);
-  live->state.help_pages = hud_help_pages(live->hud);
-  if (live->panel.types)
-    place_text(live, width, height);
-  return changed;
-}
-
 uint8_t *live_read_output(struct live *live, int *width, int *height) {
   window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, width, height);
@@ -495,7 +352,7 @@ static void draw_output(struct live *live) {
   window_get_size(live->window, &width, &height);
   const struct present_view view = make_view(live, WINDOW_OUTPUT, width, height);
   present_draw(live->present, &view);
-  if (layout_of(live) == HUD_OVERLAY)
+  if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   window_swap(live->window);
   live->overlay_changed = false;
@@ -519,8 +376,7 @@ static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   live->operator_drawn_ns = now_ns;
   window_use(live->window, WINDOW_OPERATOR);
   window_get_size(live->window, &width, &height);
-  update_panel(live, width, height);
-  live->operator_changed |= update_hud(live, now_ns, width, height);
+  live->operator_changed |= live_update_overlay(live, now_ns, width, height);
   const struct present_view view = make_operator_view(live, width, height);
   if (!live->operator_changed && !memcmp(&view, &live->operator_view, sizeof view))
     return;
@@ -563,8 +419,7 @@ static void update_overlay(struct live *live, int64_t now_ns) {
   live->overlay_ns = now_ns;
   window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
-  update_panel(live, width, height);
-  live->overlay_changed |= update_hud(live, now_ns, width, height);
+  live->overlay_changed |= live_update_overlay(live, now_ns, width, height);
 }
 
 /* Of a window alone: returns whether its overlay wants to be drawn. at_once: something was done to it. */
@@ -577,8 +432,8 @@ static bool follow_overlay(struct live *live, bool at_once, int64_t now_ns) {
 
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   follow_operator(live, now_ns);
-  tell_terminal(live);
-  bool alone = layout_of(live) == HUD_OVERLAY;
+  live_tell_terminal(live);
+  bool alone = live_layout(live) == HUD_OVERLAY;
   follow_split(live);
   bool at_once = changed;
   if (alone && !fresh)

@@ -1,0 +1,147 @@
+/* What is written over the picture, and what is told where nobody sees that. */
+#include <stdio.h>
+
+#include "app/live/live_impl.h"
+#include "unet/base/text.h"
+
+enum hud_layout live_layout(const struct live *live) {
+  return window_has_operator(live->window) ? HUD_OPERATOR : HUD_OVERLAY;
+}
+
+static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
+  for (int i = 0; i < SLOT_PRESETS; i++) {
+    const char *words = values_slot_text(values, SLOT_PRESET_1 + i);
+    if (now->blend[i] > 0)
+      content->prompts[content->prompt_count++] = (struct hud_prompt){words ? words : "", now->blend[i]};
+  }
+  const char *alone = values_slot_text(values, now->prompt);
+  if (!content->prompt_count && alone)
+    content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
+}
+
+/* The last part of what is wished for. */
+static const char *model_words(const struct parameters *values) {
+  const char *name = parameters_text(values, PARAMETER_MODEL, 0);
+  return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
+}
+
+bool live_describe_state(struct live *live, char *words, size_t size) {
+  struct reader_status reader = {0};
+  const struct live_state *state = &live->state;
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  if (reader.lost) {
+    snprintf(words, size, "%s: %s", reader.opened ? "source lost" : "waiting for the source", reader.reason);
+    return true;
+  }
+  if (live->reader && !reader.opened) {
+    snprintf(words, size, "opening %s", live->spec);
+    return false;
+  }
+  if (live->stalled) {
+    snprintf(words, size, "the engine has not answered for %.0f s", live->engine.busy_ms / 1000);
+    return true;
+  }
+  if (live->engine.away) {
+    snprintf(words, size, "the engine failed and is opened again: %s", live->engine.why_away);
+    return true;
+  }
+  if (control_source_state(live->control, words, size))
+    return true;
+  const struct parameters *values = &state->settings.values;
+  const struct {
+    bool holds;
+    const char *word;
+  } states[] = {{!state->ready, "loading the model"},
+                {state->ready && values->pause, "paused"},
+                {values->freeze, "frozen"},
+                {values->bypass, "bypass"},
+                {values->blackout, "blackout"}};
+  size_t used = 0;
+  *words = 0;
+  for (size_t i = 0; i < sizeof states / sizeof *states && used < size; i++)
+    if (states[i].holds)
+      used += (size_t)snprintf(words + used, size - used, "%s%s", used ? ", " : "", states[i].word);
+  return false;
+}
+
+void live_tell_terminal(struct live *live) {
+  const struct live_state *state = &live->state;
+  struct reader_status reader = {0};
+  bool seen = state->settings.values.hud || window_has_operator(live->window);
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  if (!seen && state->notice_until_ns != live->notice_told_ns && !text_ends(state->notice, ", see the terminal"))
+    log_line(&live->log, LOG_WARNING, "%s", state->notice);
+  if (!seen && reader.lost && !live->loss_told)
+    log_line(&live->log, LOG_WARNING, "source lost: %s", reader.reason);
+  live->notice_told_ns = state->notice_until_ns;
+  live->loss_told = reader.lost;
+}
+
+/* As many rows as there is room for. */
+static void update_panel(struct live *live, int width, int height) {
+  struct hud_places places;
+  hud_get_places(live->hud, live_layout(live), width, height, &places);
+  parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
+}
+
+/* What is wished for, and what the budget leaves of it; NULL: all. */
+static const char *describe_budget(const struct live *live, char *words, size_t size) {
+  const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
+  if (!live->engine.governed)
+    return NULL;
+  int used = snprintf(words, size, "%dx%d, governed to %dx%d", wish->width, wish->height, now->width, now->height);
+  if (wish->steps != now->steps && used > 0 && (size_t)used < size)
+    snprintf(words + used, size - (size_t)used, ", %d of %d steps", now->steps, wish->steps);
+  return words;
+}
+
+/* An input method shows what can be chosen beside it. */
+static void place_text(struct live *live, int width, int height) {
+  struct hud_area cursor;
+  hud_get_cursor(live->hud, live_layout(live), width, height, &cursor);
+  window_set_text_place(live->window, cursor.left, cursor.top, cursor.width, cursor.height);
+}
+
+bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height) {
+  const struct live_state *state = &live->state;
+  struct parameters values = state->settings.values;
+  char words[600], outputs[120], governed[100];
+  struct hud_content content = {
+      .layout = live_layout(live),
+      .recent = &live->figures.recent,
+      .figures = values.hud,
+      .help = values.help,
+      .running = state->ready,
+      .fps = pace_rate(&live->figures.pace, now_ns),
+      .frame_ms = live->figures.frame_ms_now,
+      .budget_ms = live->figures.budget_ms,
+      .source_fps = pace_rate(&live->figures.source, now_ns),
+      .hardware = live->info.hardware,
+      .latency_ms = live->late.median_ms,
+      .latency_p99_ms = live->late.p99_ms,
+      .dropped = live->figures.dropped,
+      .missed = live->figures.missed,
+      .values = &values,
+      .model = live->engine.info.model,
+      .loading = live->engine.opening ? model_words(&values) : NULL,
+      .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
+      .panel = &live->panel,
+      .help_page = state->help_page,
+      .governed = describe_budget(live, governed, sizeof governed),
+  };
+  struct controls now = {0};
+  update_panel(live, width, height);
+  values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
+  settings_controls(&state->settings, now_ns, &now);
+  list_prompts(&content, &values, &now);
+  content.alert = live_describe_state(live, words, sizeof words);
+  content.state = *words ? words : NULL;
+  content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
+  bool changed = hud_update(live->hud, &content, width, height, now_ns);
+  live->state.help_pages = hud_help_pages(live->hud);
+  if (live->panel.types)
+    place_text(live, width, height);
+  return changed;
+}
