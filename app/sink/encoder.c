@@ -30,10 +30,6 @@ enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
 /* The worst that --quality can ask for. */
 static const double quality_worst = 63;
 
-bool encoder_is_rgb(enum AVPixelFormat format) {
-  return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
-}
-
 /* Still pictures whose readers do not agree on what their YUV means, or whose library converts RGB best. */
 static bool is_rgb_picture(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
@@ -87,10 +83,6 @@ static void tag_colors(AVCodecContext *context, const AVOutputFormat *container)
   }
   context->color_primaries = AVCOL_PRI_BT709;
   context->color_trc = AVCOL_TRC_BT709;
-}
-
-bool encoder_is_x26x(const AVCodec *codec) {
-  return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
 }
 
 /* quality, of which 0 is the best and less than 0 the usual one, in a codec's own numbers. */

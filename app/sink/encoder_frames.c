@@ -1,12 +1,21 @@
 #include "app/sink/encoder_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
 #include "app/sink/palette.h"
+
+bool encoder_is_rgb(enum AVPixelFormat format) {
+  return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
+}
+
+bool encoder_is_x26x(const AVCodec *codec) {
+  return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
+}
 
 static bool takes_engine_pixels(const AVCodecContext *to, enum pixel_format from) {
   return from == PIXEL_YUV420P && to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 &&
