@@ -30,7 +30,6 @@ static bool is_over(const struct live *live, int64_t now_ns) {
 
 /* Until it is over; -1 when the window was lost. */
 static int run(struct live *live, struct error *err) {
-  platform_sleep_exactly();
   live->opened_ns = platform_now_ns();
   if (!live->started_ns)
     live->started_ns = live->opened_ns;
