@@ -21,7 +21,7 @@
  * blends.[ch]         changes that the device computes: adapters
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
  * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
- * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), rows.cu, block.cu and
+ * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), row_*.cu, block.cu and
  * norm_conv.cu for several ops at once (ROWS.md), the others by name
  *
  * One compute stream runs all runs in order, so that programs may share workspaces. Frames travel on streams of their

@@ -13,7 +13,7 @@
  * y^T = W x^T: output channels are the tensor cores' rows, pixels their columns. A warp makes 16 channels of every
  * fourth 8 pixels, with its part of a convolution's weights in 72 registers; those of the first two convolutions come
  * while the kernel ahead still runs. Each lane takes channels 8 (l % 4) to 8 (l % 4) + 7 of weights and pixels (see
- * rows.cu), so one load of 16 bytes feeds two products, at a place of the window that is a constant offset. */
+ * rows.cuh), so one load of 16 bytes feeds two products, at a place of the window that is a constant offset. */
 #include "cuda/kernels/block.h"
 
 #include "cuda/kernels/cluster_sm90.cuh"

@@ -1,5 +1,5 @@
-/* Instructions for thread blocks of a cluster that write into each other's shared memory (compute capability 9.0 and
- * up), and loads of weights. */
+/* Thread blocks of a cluster that write into each other's shared memory (compute capability 9.0 and up): their launch
+ * and their instructions; and loads of weights. */
 #ifndef CUDA_KERNELS_CLUSTER_SM90_CUH
 #define CUDA_KERNELS_CLUSTER_SM90_CUH
 
@@ -11,6 +11,28 @@
 #else
 #define CLUSTERS 1
 #endif
+
+/* Enqueues kernel<<<grid, threads, shared>>>(args), of clusters of as many thread blocks side by side; with overlap. */
+template <typename... Parameters, typename... Arguments>
+static cudaError_t launch_cluster(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid,
+                                  int threads, size_t shared, int cluster, Arguments... arguments) {
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = (unsigned)cluster;
+  attributes[1].val.clusterDim.y = 1;
+  attributes[1].val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = dim3((unsigned)threads);
+  config.dynamicSmemBytes = shared;
+  config.stream = queue->stream;
+  config.attrs = attributes;
+  config.numAttrs = cluster > 1 ? 2 : 1;
+  cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  return status == cudaSuccess ? cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...) : status;
+}
 
 static __device__ __forceinline__ void cluster_begin() {
 #if CLUSTERS

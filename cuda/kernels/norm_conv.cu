@@ -368,23 +368,8 @@ size_t count_bytes(const struct norm_conv_args *a, const division *d, int m, int
 
 template <int M, int N>
 cudaError_t launch_shape(const struct launch_queue *queue, const struct norm_conv_args *a, const division *d) {
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = SLICES;
-  attributes[1].val.clusterDim.y = 1;
-  attributes[1].val.clusterDim.z = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((unsigned)(SLICES * d->blocks * a->n), (unsigned)(a->columns / (16 * M)));
-  config.blockDim = dim3(THREADS);
-  config.dynamicSmemBytes = count_bytes(a, d, M, N);
-  config.stream = queue->stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  cudaError_t status = cudaFuncSetAttribute(norm_conv_kernel<M, N>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)config.dynamicSmemBytes);
-  return status == cudaSuccess ? cudaLaunchKernelEx(&config, norm_conv_kernel<M, N>, *a, *d) : status;
+  dim3 grid((unsigned)(SLICES * d->blocks * a->n), (unsigned)(a->columns / (16 * M)));
+  return launch_cluster(queue, norm_conv_kernel<M, N>, grid, THREADS, count_bytes(a, d, M, N), SLICES, *a, *d);
 }
 
 const struct kind {

@@ -1,0 +1,189 @@
+/* Out of an attention, through one to the text (rows.h): product, layer norm, product, attention, product. */
+#include "cuda/kernels/rows.cuh"
+
+using namespace rows;
+
+namespace {
+
+constexpr int TOKENS = 80, HEAD = 64, SCORES_PITCH = TOKENS + 8, POWERS_PITCH = TOKENS + 8;
+
+template <int C> struct attend_memory {
+  __half k[TOKENS * PAIR_PITCH<C>], v[TOKENS * PITCH<C>];
+  __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
+  __half powers[C / HEAD][TILE * POWERS_PITCH];
+  float scores[C / HEAD][TILE * SCORES_PITCH];
+  float2 norm[C];
+};
+
+/* Keys and values on their way to shared memory, zeros behind the last. */
+template <int C>
+__device__ __forceinline__ void fetch_text(const struct row_attend &p, size_t picture, attend_memory<C> *m) {
+  constexpr int OCTETS = C / 8, LINES = 2 * C / OCTETS;
+  int at = threadIdx.x % OCTETS * 8, token = threadIdx.x / OCTETS;
+  const __half *k = p.k + picture * p.k_batch + at, *v = p.v + picture * p.v_batch + at;
+  int k_row = (int)p.k_row, v_row = (int)p.v_row;
+#pragma unroll
+  for (int i = 0; i < TOKENS / LINES; i++, token += LINES) {
+    bool there = token < p.tokens;
+    int row = there ? token : 0;
+    copy16(m->k + token * PAIR_PITCH<C> + at, k + row * k_row, there);
+    copy16(m->v + token * PITCH<C> + at, v + row * v_row, there);
+  }
+  copies_commit();
+}
+
+/* The scores of a warp's head that are its own: it and three more take turns. */
+template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int tokens, float scale) {
+  int warp = threadIdx.x / 32, head = warp / 4;
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    int token = 8 * (warp % 4 + 4 * i);
+    if (token >= TOKENS)
+      continue;
+    uint4 keys[1][2];
+    float sum[1][1][4] = {};
+#pragma unroll
+    for (int s = 0; s < 2; s++)
+      keys[0][s] = *reinterpret_cast<const uint4 *>(m->k + (token + lane_row()) * PAIR_PITCH<C> + head * HEAD + 32 * s +
+                                                    8 * lane_column());
+    multiply(sum, m->other + head * HEAD, PITCH<C>, keys);
+    int at = token + 2 * lane_column();
+    float *to = m->scores[head] + lane_row() * SCORES_PITCH + at;
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      *reinterpret_cast<float2 *>(to + 8 * half * SCORES_PITCH) =
+          make_float2(at < tokens ? sum[0][0][2 * half] * scale : -INFINITY,
+                      at + 1 < tokens ? sum[0][0][2 * half + 1] * scale : -INFINITY);
+  }
+}
+
+/* Scores to their softmax: a warp takes four rows, of which a lane has three columns. */
+template <int C> __device__ __forceinline__ void soften(attend_memory<C> *m) {
+  constexpr int ROWS = 4, EACH = 3;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = warp / 4, row = warp % 4 * ROWS;
+  float p[ROWS][EACH], most[ROWS], total[ROWS];
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      p[i][k] = lane + 32 * k < TOKENS ? m->scores[head][(row + i) * SCORES_PITCH + lane + 32 * k] : -INFINITY;
+    most[i] = fmaxf(p[i][0], fmaxf(p[i][1], p[i][2]));
+  }
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2)
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      most[i] = fmaxf(most[i], __shfl_xor_sync(0xffffffffu, most[i], by));
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      p[i][k] = __expf(p[i][k] - most[i]);
+    total[i] = p[i][0] + p[i][1] + p[i][2];
+  }
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2)
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      total[i] += __shfl_xor_sync(0xffffffffu, total[i], by);
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+    float scale = __fdividef(1.0f, total[i]);
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (lane + 32 * k < TOKENS)
+        m->powers[head][(row + i) * POWERS_PITCH + lane + 32 * k] = __float2half_rn(p[i][k] * scale);
+  }
+}
+
+/* A warp's 16 columns of the values' mean. */
+template <int C> __device__ __forceinline__ void mix(float (&sum)[1][2][4], const attend_memory<C> *m) {
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const __half *powers = m->powers[warp / 4] + lane % 16 * POWERS_PITCH + lane / 16 * 8;
+  const __half *from = m->v + lane % 16 * PITCH<C> + 16 * warp + lane / 16 * 8;
+#pragma unroll
+  for (int i = 0; i < TOKENS / 16; i++) {
+    uint32_t a[4], values[4];
+    load_matrices(a, powers + 16 * i);
+    load_transposed(values, from + 16 * i * PITCH<C>);
+    const uint32_t left[2] = {values[0], values[1]}, right[2] = {values[2], values[3]};
+    multiply_add(sum[0][0], a, left);
+    multiply_add(sum[0][1], a, right);
+  }
+}
+
+template <int C>
+__global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant__ struct row_attend p) {
+  extern __shared__ uint4 dynamic_memory[];
+  attend_memory<C> *m = reinterpret_cast<attend_memory<C> *>(dynamic_memory);
+  constexpr int P = PITCH<C>;
+  int column = threadIdx.x / 32 * 16;
+  size_t first = (size_t)blockIdx.x * TILE, picture = first / p.rows;
+  share<C> mine;
+  uint4 weights[2][C / 32], next[2][C / 32];
+  float2 bias[2], bias2[2], bias3[2];
+  vectors<C> layer;
+  fetch(weights, p.first.weight + (size_t)column * C, C);
+  fetch(next, p.query.weight + (size_t)column * C, C);
+  fetch_bias(bias, p.first.bias, column);
+  fetch_bias(bias2, p.query.bias, column);
+  fetch_bias(bias3, p.last.bias, column);
+  layer.fetch(p.norm.gamma, p.norm.beta);
+  layer.put(m->norm);
+  wait_for_previous();
+  uint4 own = mine.read(p.x + first * C, C);
+  halves<1, 2> kept;
+  kept.read(p.residual + first * C + column, C);
+  fetch_text<C>(p, picture, m);
+  mine.share_out(m->tile, own);
+  float sum[1][2][4];
+  begin(sum, bias);
+  __syncthreads();
+  multiply(sum, m->tile, P, weights);
+  kept.add_to(sum);
+  kept = share_rounded(m->other, column, P, sum);
+  fetch(weights, p.last.weight + (size_t)column * C, C);
+  __syncthreads();
+  normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
+  __syncthreads();
+  begin(sum, bias2);
+  multiply(sum, m->tile, P, next);
+  share_rounded(m->other, column, P, sum);
+  copies_wait<0>();
+  __syncthreads();
+  score<C>(m, p.tokens, p.scale);
+  __syncthreads();
+  soften<C>(m);
+  __syncthreads();
+  const float2 none[2] = {};
+  begin(sum, none);
+  mix<C>(sum, m);
+  share_rounded(m->tile, column, P, sum);
+  __syncthreads();
+  begin(sum, bias3);
+  multiply(sum, m->tile, P, weights);
+  kept.add_to(sum);
+  share_rounded(m->other, column, P, sum);
+  __syncthreads();
+  mine.write(p.y + first * C, C, mine.take(m->other));
+}
+
+template <int C> cudaError_t launch_attend(const struct launch_queue *queue, const struct row_attend *a) {
+  return launch_cluster(queue, attend_kernel<C>, dim3((unsigned)(a->n * a->rows / TILE)), 2 * C,
+                        sizeof(attend_memory<C>), 1, *a);
+}
+
+} // namespace
+
+bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *a) {
+  return has_rows(queue, a->c, a->rows) && a->heads * HEAD == a->c && a->tokens >= 1 && a->tokens <= TOKENS &&
+         a->k_row < 1 << 20 && a->v_row < 1 << 20 && a->k_row % 8 == 0 && a->v_row % 8 == 0 && a->k_batch % 8 == 0 &&
+         a->v_batch % 8 == 0 && aligned(a->x) && aligned(a->residual) && aligned(a->k) && aligned(a->v) &&
+         aligned(a->y) && aligned(a->first.weight) && aligned(a->query.weight) && aligned(a->last.weight);
+}
+
+cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row_attend *a) {
+  if (!row_attend_supported(queue, a))
+    return cudaErrorNotSupported;
+  return a->c == 128 ? launch_attend<128>(queue, a) : launch_attend<192>(queue, a);
+}

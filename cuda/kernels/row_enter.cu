@@ -1,0 +1,175 @@
+/* A transformer's way in (rows.h): group norm, product, layer norm, product. Where a picture is large for one thread
+ * block to read, those of a cluster share the sums of its group norm. */
+#include "cuda/kernels/rows.cuh"
+
+using namespace rows;
+
+namespace {
+
+template <int C, int CLUSTER> struct enter_memory {
+  float2 partial[TILE][C];
+  float2 parts[CLUSTER][C]; /* the picture's sums, from each thread block of the cluster */
+  float2 channels[C], factors[C], norm[C];
+  __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
+  uint64_t parts_there;
+};
+
+/* Sums of distances to each channel's first value, and of their squares, over rows of the picture. */
+template <int C, int CLUSTER>
+__device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
+  share<C> mine;
+  float sum[8] = {}, square[8] = {}, pivot[8];
+  load8(picture + mine.column, pivot);
+#pragma unroll 8
+  for (int i = begin; i < end; i += TILE) {
+    float v[8];
+    unpack8(mine.read(picture + (size_t)i * C, C), v);
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+      float distance = v[k] - pivot[k];
+      sum[k] += distance;
+      square[k] += distance * distance;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < 8; k += 2)
+    *reinterpret_cast<float4 *>(&m->partial[mine.row][mine.column + k]) =
+        make_float4(sum[k], square[k], sum[k + 1], square[k + 1]);
+}
+
+template <int LINES, int C> __device__ __forceinline__ float2 add_lines(const float2 (&lines)[LINES][C]) {
+  float2 total = make_float2(0, 0);
+#pragma unroll
+  for (int i = 0; i < LINES; i++) {
+    total.x += lines[i][threadIdx.x].x;
+    total.y += lines[i][threadIdx.x].y;
+  }
+  return total;
+}
+
+/* What a channel's values are multiplied with, and what is added: into m->factors. first and size: its group's. */
+template <int C, int CLUSTER>
+__device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,
+                                             const vectors<C> &affine, enter_memory<C, CLUSTER> *m) {
+  if (CLUSTER > 1) {
+    cluster_begun();
+    if (threadIdx.x < C) {
+      float2 part = add_lines<TILE, C>(m->partial);
+#pragma unroll
+      for (int to = 0; to < CLUSTER; to++)
+        store_remote(&m->parts[blockIdx.x % CLUSTER][threadIdx.x], to, &m->parts_there, part);
+    }
+    arrivals_wait(&m->parts_there);
+  }
+  if (threadIdx.x < C) {
+    float2 total = CLUSTER > 1 ? add_lines<CLUSTER, C>(m->parts) : add_lines<TILE, C>(m->partial);
+    float distance = __fdividef(total.x, (float)p.rows);
+    m->channels[threadIdx.x] = make_float2(pivot + distance, total.y - total.x * distance);
+  }
+  __syncthreads();
+  if (threadIdx.x < C) {
+    float mean = 0, square = 0;
+#pragma unroll 4
+    for (int i = 0; i < size; i++)
+      mean += m->channels[first + i].x;
+    mean = __fdividef(mean, (float)size);
+#pragma unroll 4
+    for (int i = 0; i < size; i++) {
+      float2 channel = m->channels[first + i];
+      square += channel.y + (float)p.rows * (channel.x - mean) * (channel.x - mean);
+    }
+    float variance = __fdividef(fmaxf(square, 0.0f), (float)size * (float)p.rows);
+    float scale = affine.gamma * rsqrtf(variance + p.eps);
+    m->factors[threadIdx.x] = make_float2(scale, affine.beta - mean * scale);
+  }
+  __syncthreads();
+}
+
+/* The thread blocks of a cluster, all of one picture, share the sums of its group norm. */
+template <int C, int CLUSTER>
+__global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
+  extern __shared__ uint4 dynamic_memory[];
+  enter_memory<C, CLUSTER> *m = reinterpret_cast<enter_memory<C, CLUSTER> *>(dynamic_memory);
+  constexpr int P = PITCH<C>;
+  int column = threadIdx.x / 32 * 16, second = blockIdx.y * C, channel = threadIdx.x % C;
+  int size = p.groups ? C / p.groups : 1, group = channel / size * size;
+  size_t first = (size_t)blockIdx.x * TILE;
+  const __half *picture = p.x + first / p.rows * p.rows * C;
+  share<C> mine;
+  uint4 weights[2][C / 32], next[2][C / 32];
+  float2 bias[2], bias2[2];
+  vectors<C> affine, layer;
+  if (CLUSTER > 1) {
+    if (threadIdx.x == 0)
+      arrivals_make(&m->parts_there, (int)sizeof m->parts);
+    cluster_begin();
+  }
+  fetch(weights, p.first.weight + (size_t)column * C, C);
+  fetch(next, p.second.weight + (size_t)(second + column) * C, C);
+  fetch_bias(bias, p.first.bias, column);
+  fetch_bias(bias2, p.second.bias, second + column);
+  affine.fetch(p.gamma, p.beta);
+  layer.fetch(p.norm.gamma, p.norm.beta);
+  layer.put(m->norm);
+  wait_for_previous();
+  uint4 own = mine.read(p.x + first * C, C);
+  if (p.groups) {
+    float v[8], pivot = __half2float(picture[channel]);
+    int each = p.rows / CLUSTER, begin = blockIdx.x % CLUSTER * each;
+    add_up(picture, begin, begin + each, m);
+    __syncthreads();
+    find_factors(p, pivot, group, size, affine, m);
+    unpack8(own, v);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      float2 f = m->factors[mine.column + i];
+      v[i] = v[i] * f.x + f.y;
+    }
+    own = make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+  }
+  mine.share_out(m->tile, own);
+  __syncthreads();
+  float sum[1][2][4];
+  begin(sum, bias);
+  multiply(sum, m->tile, P, weights);
+  share_rounded(m->other, column, P, sum);
+  __syncthreads();
+  if (blockIdx.y == 0)
+    mine.write(p.y + first * C, C, mine.take(m->other));
+  normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
+  __syncthreads();
+  begin(sum, bias2);
+  multiply(sum, m->tile, P, next);
+  share_rounded(m->other, column, P, sum);
+  __syncthreads();
+  mine.write(p.z + first * p.columns + second, p.columns, mine.take(m->other));
+}
+
+template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue *queue, const struct row_enter *a) {
+  dim3 grid((unsigned)(a->n * a->rows / TILE), (unsigned)(a->columns / C));
+  return launch_cluster(queue, enter_kernel<C, CLUSTER>, grid, 2 * C, sizeof(enter_memory<C, CLUSTER>), CLUSTER, *a);
+}
+
+template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
+  enum { SHARED = 8 }; /* below as many tiles, one reads a whole picture as fast as it is told */
+  return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
+}
+
+} // namespace
+
+bool row_enter_has_norm(int rows, int c) {
+  const int most = 256 * 192; /* of a picture, which each thread block reads: beyond, a launch of its own is faster */
+  return rows * c <= most;
+}
+
+bool row_enter_supported(const struct launch_queue *queue, const struct row_enter *a) {
+  return has_rows(queue, a->c, a->rows) && a->columns % a->c == 0 && aligned(a->x) && aligned(a->y) && aligned(a->z) &&
+         aligned(a->first.weight) && aligned(a->second.weight) &&
+         (!a->groups || (a->c % a->groups == 0 && row_enter_has_norm(a->rows, a->c)));
+}
+
+cudaError_t launch_row_enter(const struct launch_queue *queue, const struct row_enter *a) {
+  if (!row_enter_supported(queue, a))
+    return cudaErrorNotSupported;
+  return a->c == 128 ? launch_enter_any<128>(queue, a) : launch_enter_any<192>(queue, a);
+}
