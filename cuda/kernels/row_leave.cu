@@ -9,6 +9,7 @@ namespace {
  * narrow one's sum for all columns, and adds up its own columns of all parts; then, all having all columns, its own of
  * the last product. */
 template <int C, int M, int CLUSTER> struct leave_shape {
+  static constexpr int CHANNELS = C, TILES = M, PARTS = CLUSTER;
   static constexpr int ROWS = 16 * M, OWN = C / CLUSTER, WIDE = 4 * C / CLUSTER, EACH = WIDE / (C / 16);
   static_assert(EACH % 8 == 0 && OWN % 8 == 0, "tensor cores make eight columns");
   struct memory {
@@ -19,6 +20,64 @@ template <int C, int M, int CLUSTER> struct leave_shape {
     uint64_t parts_there, rows_there;
   };
 };
+
+/* The wide layer: a warp's own columns of it, values by their gates. */
+template <class S, int N, int BLOCKS>
+__device__ __forceinline__ void widen(typename S::memory *m, int warp, const uint4 (&values)[N][BLOCKS],
+                                      const uint4 (&gates)[N][BLOCKS], const float2 (&value_bias)[N],
+                                      const float2 (&gate_bias)[N]) {
+  float value[S::TILES][N][4], gate[S::TILES][N][4];
+  begin(value, value_bias);
+  begin(gate, gate_bias);
+  multiply(value, m->tile, PITCH<S::CHANNELS>, values);
+  multiply(gate, m->tile, PITCH<S::CHANNELS>, gates);
+#pragma unroll
+  for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        value[i][j][k] *= gelu(gate[i][j][k]);
+  share_rounded(m->wide, warp * S::EACH, PITCH<S::WIDE>, value);
+}
+
+/* The narrow layer, of this thread block's channels of the wide one: each column's sums go to the thread block whose
+ * own it is. */
+template <class S, int BLOCKS>
+__device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int column,
+                                           const uint4 (&weights)[2][BLOCKS]) {
+  float sum[S::TILES][2][4] = {};
+  multiply(sum, m->wide, PITCH<S::WIDE>, weights);
+#pragma unroll
+  for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+    for (int j = 0; j < 2; j++)
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        int at = column + 8 * j, to = at / S::OWN, row = 16 * i + 8 * half + lane_row();
+        store_remote(&m->parts[rank][row][at - to * S::OWN + 2 * lane_column()], to, &m->parts_there,
+                     make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]));
+      }
+}
+
+/* Adds up all parts of the own columns, and the rows before the layers; all thread blocks get the results. */
+template <class S> __device__ __forceinline__ void send_rows(typename S::memory *m, int own) {
+  for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * S::CHANNELS) {
+    int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
+    float2 sum = m->bias[at / 2];
+#pragma unroll
+    for (int part = 0; part < S::PARTS; part++) {
+      float2 add = *reinterpret_cast<const float2 *>(&m->parts[part][row][at]);
+      sum.x += add.x;
+      sum.y += add.y;
+    }
+    float2 add = unpack2(*reinterpret_cast<const uint32_t *>(m->x + row * PITCH<S::CHANNELS> + place(own + at)));
+    uint32_t both = pack2(sum.x + add.x, sum.y + add.y);
+#pragma unroll
+    for (int part = 0; part < S::PARTS; part++)
+      store_remote(m->tile + row * PITCH<S::CHANNELS> + place(own + at), part, &m->rows_there, both);
+  }
+}
 
 template <int C, int M, int CLUSTER>
 __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__ struct row_leave p) {
@@ -59,54 +118,13 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   __syncthreads();
   normalise<C, S::ROWS>(m->tile, m->x, m->norm, p.norm.eps);
   __syncthreads();
-  {
-    float value[M][N][4], gate[M][N][4];
-    begin(value, value_bias);
-    begin(gate, gate_bias);
-    multiply(value, m->tile, P, values);
-    multiply(gate, m->tile, P, gates);
-#pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-      for (int j = 0; j < N; j++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          value[i][j][k] *= gelu(gate[i][j][k]);
-    share_rounded(m->wide, warp * S::EACH, PITCH<S::WIDE>, value);
-  }
+  widen<S>(m, warp, values, gates, value_bias, gate_bias);
   fetch(last, p.last.weight + (size_t)last_column * C, C);
   cluster_begun();
   __syncthreads();
-  {
-    float sum[M][2][4] = {};
-    multiply(sum, m->wide, PITCH<S::WIDE>, narrow);
-#pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-      for (int j = 0; j < 2; j++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          int at = column + 8 * j, to = at / S::OWN, row = 16 * i + 8 * half + lane_row();
-          store_remote(&m->parts[rank][row][at - to * S::OWN + 2 * lane_column()], to, &m->parts_there,
-                       make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]));
-        }
-  }
+  send_parts<S>(m, rank, column, narrow);
   arrivals_wait(&m->parts_there);
-  for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * C) {
-    int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
-    float2 sum = m->bias[at / 2];
-#pragma unroll
-    for (int part = 0; part < CLUSTER; part++) {
-      float2 add = *reinterpret_cast<const float2 *>(&m->parts[part][row][at]);
-      sum.x += add.x;
-      sum.y += add.y;
-    }
-    float2 add = unpack2(*reinterpret_cast<const uint32_t *>(m->x + row * P + place(own + at)));
-    uint32_t both = pack2(sum.x + add.x, sum.y + add.y);
-#pragma unroll
-    for (int part = 0; part < CLUSTER; part++)
-      store_remote(m->tile + row * P + place(own + at), part, &m->rows_there, both);
-  }
+  send_rows<S>(m, own);
   float sum[1][1][4];
   begin(sum, last_bias);
   if (!works)
