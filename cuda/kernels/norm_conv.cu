@@ -247,6 +247,74 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
+/* The whole window, all channels: planes of 32, and maybe the last 16. */
+template <int M, int N>
+__device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
+                                                const __half *tile, const int (&at)[N], int wide) {
+  int full = slice / 32, lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (int plane = 0; plane < full; plane++) {
+    const __half *w = weights + (plane * 9 * 16 * M + lane % 16) * WIDE + lane / 16 * 8;
+    const __half *x = tile + plane * pixels * WIDE + lane / 8 * 8;
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+      multiply<M, N, 2>(sum, w + tap * 16 * M * WIDE, x, at, tap / 3 * wide + tap % 3);
+  }
+  if (slice % 32) {
+    const __half *w = weights + full * 9 * 16 * M * WIDE + lane % 16 * NARROW + lane / 16 * 8;
+    const __half *x = tile + full * pixels * WIDE + lane / 8 % 2 * 8;
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+      multiply<M, N, 1>(sum, w + tap * 16 * M * NARROW, x, at, tap / 3 * wide + tap % 3);
+  }
+}
+
+/* What a lane makes of the result: one of each four sums, of the upper or lower 8 columns, every second pixel. */
+template <int M, int N> struct outcome {
+  float value[M][N];
+  size_t to[N];
+  bool there[N];
+
+  __device__ __forceinline__ void find_places(const struct norm_conv_args &p, int picture, int top, int pixels,
+                                              int rank, int column) {
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      int pixel = (i * WARPS + warp) * 8 + lane % 4 * 2 + rank % 2, y = top + pixel / p.w;
+      there[i] = pixel < pixels && y < p.h;
+      to[i] = (((size_t)picture * p.h + y) * p.w + pixel % p.w) * p.columns + column;
+    }
+  }
+
+  /* Bias, time row and residual. */
+  __device__ __forceinline__ void begin(const struct norm_conv_args &p, const float (&bias)[M], int column) {
+#pragma unroll
+    for (int u = 0; u < M; u++) {
+      float time = p.time ? __half2float(p.time[column + 16 * u]) : 0.0f;
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+        value[u][i] = bias[u] + time;
+        if (p.residual && there[i])
+          value[u][i] += __half2float(p.residual[to[i] + 16 * u]);
+      }
+    }
+  }
+
+  /* Adds what all thread blocks of the cluster have sent. */
+  __device__ __forceinline__ void finish(const struct norm_conv_args &p, const float *results) {
+#pragma unroll
+    for (int u = 0; u < M; u++)
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+#pragma unroll
+        for (int of = 0; of < SLICES; of++)
+          value[u][i] += results[(of * M * N + u * N + i) * THREADS + threadIdx.x];
+        if (there[i])
+          p.y[to[i] + 16 * u] = __float2half_rn(value[u][i]);
+      }
+  }
+};
+
 template <int M, int N>
 __global__ void __launch_bounds__(THREADS, 1)
     norm_conv_kernel(const __grid_constant__ struct norm_conv_args p, const __grid_constant__ division d) {
@@ -283,17 +351,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     pixel = pixel < pixels ? pixel : pixels - 1;
     at[i] = pixel / p.w * wide + pixel % p.w;
   }
-  /* Of the results: one of each four sums of a lane, of the upper or lower 8 columns, every second pixel. */
   int column = first + rank / 2 * 8 + lane / 4;
-  float result[M][N], bias[M];
-  size_t to[N];
-  bool there[N];
-#pragma unroll
-  for (int i = 0; i < N; i++) {
-    int pixel = (i * WARPS + warp) * 8 + lane % 4 * 2 + rank % 2, y = top + pixel / p.w;
-    there[i] = pixel < pixels && y < p.h;
-    to[i] = (((size_t)picture * p.h + y) * p.w + pixel % p.w) * p.columns + column;
-  }
+  float bias[M];
+  outcome<M, N> result;
+  result.find_places(p, picture, top, pixels, rank, column);
 #pragma unroll
   for (int u = 0; u < M; u++)
     bias[u] = p.bias ? load_single(p.bias + column + 16 * u) : 0.0f;
@@ -303,16 +364,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     load8(from, pivots);
     held.read(p, own, from, pitch);
   }
-#pragma unroll
-  for (int u = 0; u < M; u++) {
-    float time = p.time ? __half2float(p.time[column + 16 * u]) : 0.0f;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      result[u][i] = bias[u] + time;
-      if (p.residual && there[i])
-        result[u][i] += __half2float(p.residual[to[i] + 16 * u]);
-    }
-  }
+  result.begin(p, bias, column);
   if (own.active)
     held.add_up(p, own, pivots, &m->partial[own.line * d.slice + own.octet * 8]);
   __syncthreads();
@@ -322,22 +374,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   copies_wait<0>();
   __syncthreads();
   float sum[M][N][4] = {};
-  int full = d.slice / 32;
-#pragma unroll 1
-  for (int plane = 0; plane < full; plane++) {
-    const __half *w = weights + (plane * 9 * 16 * M + lane % 16) * WIDE + lane / 16 * 8;
-    const __half *x = tile + plane * place.count * WIDE + lane / 8 * 8;
-#pragma unroll
-    for (int tap = 0; tap < 9; tap++)
-      multiply<M, N, 2>(sum, w + tap * 16 * M * WIDE, x, at, tap / 3 * wide + tap % 3);
-  }
-  if (d.slice % 32) {
-    const __half *w = weights + full * 9 * 16 * M * WIDE + lane % 16 * NARROW + lane / 16 * 8;
-    const __half *x = tile + full * place.count * WIDE + lane / 8 % 2 * 8;
-#pragma unroll
-    for (int tap = 0; tap < 9; tap++)
-      multiply<M, N, 1>(sum, w + tap * 16 * M * NARROW, x, at, tap / 3 * wide + tap % 3);
-  }
+  multiply_planes(sum, d.slice, place.count, weights, tile, at, wide);
   cluster_begun();
 #pragma unroll
   for (int u = 0; u < M * N; u++)
@@ -346,16 +383,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store_remote(results + (rank * M * N + u) * THREADS + threadIdx.x, of, &m->results_there,
                    __float_as_uint(sum[u / N][u % N][of]));
   arrivals_wait(&m->results_there);
-#pragma unroll
-  for (int u = 0; u < M; u++)
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-#pragma unroll
-      for (int of = 0; of < SLICES; of++)
-        result[u][i] += results[(of * M * N + u * N + i) * THREADS + threadIdx.x];
-      if (there[i])
-        p.y[to[i] + 16 * u] = __float2half_rn(result[u][i]);
-    }
+  result.finish(p, results);
 }
 
 /* --- which shape --- */
