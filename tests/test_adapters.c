@@ -1,212 +1,18 @@
-/* Adapters against what diffusers, peft and LyCORIS make of the same files: tests/goldens/adapters.py.
+/* Adapters in an engine: pictures against what diffusers, peft and LyCORIS make with the same files
+ * (tests/goldens/adapters.py), and weights that change while frames run.
  *
  *   test_adapters GOLDENS DEVICE       skipped where there is no such device */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter_rig.h"
 #include "fixture.h"
-#include "rig.h"
-#include "unet/adapter/adapter.h"
-#include "unet/checkpoint/original.h"
 
 enum { SKIPPED = 77 };
 
 static char **args; /* the program's */
 static bool exact;  /* the device computes in FP32 */
-
-/* --- the goldens --- */
-
-struct suite {
-  struct golden golden;
-  struct checkpoint *checkpoint;
-  char model[600];
-  struct error err;
-};
-
-static void suite_open(struct suite *suite) {
-  *suite = (struct suite){0};
-  if (golden_open(&suite->golden, args[1], "adapters") < 0)
-    fail_msg("%s", suite->golden.missing);
-  snprintf(suite->model, sizeof suite->model, "%s/%s", args[1], json_string(suite->golden.json, "model", ""));
-  const struct checkpoint_sources sources = {.model = suite->model};
-  must(checkpoint_open(&suite->checkpoint, &sources, NULL, &suite->err), &suite->err);
-}
-
-static void suite_close(struct suite *suite) {
-  checkpoint_close(&suite->checkpoint);
-  golden_close(&suite->golden);
-}
-
-static const cJSON *cases_of(const struct suite *suite) {
-  return cJSON_GetObjectItem(suite->golden.json, "cases")->child;
-}
-
-static char *case_file(const struct suite *suite, const char *file) {
-  return *file == '/' ? strdup(file) : fixture_path(suite->golden.folder, file);
-}
-
-/* "unet/conv_in.weight" of the checkpoint. */
-static const struct safetensor *find_tensor(const struct checkpoint *checkpoint, const char *name) {
-  const struct component *component;
-  for (int i = 0; (component = checkpoint_component(checkpoint, i)); i++) {
-    size_t length = strlen(component->name);
-    if (!strncmp(name, component->name, length) && name[length] == '/')
-      return safetensors_find(component->files, name + length + 1);
-  }
-  return NULL;
-}
-
-/* --- merged weights --- */
-
-static float *read_base(const struct safetensor *t, size_t count) {
-  const struct weight_part part = {
-      .dtype = t->dtype, .rows = (int)t->shape[0], .file = t->file, .offset = t->offset, .name = t->name};
-  struct error err = {0};
-  float *values = malloc(count * sizeof *values);
-  void *stored = malloc(t->bytes);
-  assert_true(values && stored);
-  must(weight_part_read(&part, 0, count, false, stored, &err), &err);
-  weights_to_f32(t->dtype, stored, count, values);
-  free(stored);
-  return values;
-}
-
-/* From [rows][channels][taps] to [rows][taps][channels], or back. */
-static float *turn(float *from, size_t rows, size_t first, size_t second) {
-  float *to = malloc(rows * first * second * sizeof *to), *at = to;
-  assert_non_null(to);
-  for (size_t r = 0; r < rows; r++)
-    for (size_t j = 0; j < second; j++)
-      for (size_t i = 0; i < first; i++)
-        *at++ = from[(r * first + i) * second + j];
-  free(from);
-  return to;
-}
-
-/* The tensor with all that the adapter adds to it, in the file's order. */
-static float *merge(const struct adapter *adapter, const struct safetensor *t, float weight, size_t *count) {
-  size_t rows = (size_t)t->shape[0], channels = t->rank > 1 ? (size_t)t->shape[1] : 1;
-  *count = t->bytes / dtype_size(t->dtype);
-  size_t taps = *count / rows / channels;
-  float *values = turn(read_base(t, *count), rows, channels, taps);
-  float *scratch = malloc(3 * taps * channels * sizeof *scratch);
-  for (int i = 0; i < adapter->place_count; i++) {
-    struct blend_term term = adapter->places[i].term;
-    if (adapter->places[i].tensor != t)
-      continue;
-    term.weight = weight;
-    const struct blend blend = {&term, 1, rows, (int)taps, (int)channels};
-    assert_true(blend_term_fits(&term, &blend, adapter->factor_count));
-    blend_rows(&blend, 0, rows, values, values, scratch);
-  }
-  free(scratch);
-  return turn(values, rows, taps, channels);
-}
-
-/* Of a sample of the merged weight, against that of the golden. */
-static double sample_error(const struct suite *suite, const char *name, const char *tensor,
-                           const struct adapter *adapter, float weight) {
-  const struct safetensor *t = find_tensor(suite->checkpoint, tensor);
-  assert_non_null(t);
-  struct values expected = golden_values(&suite->golden, "%s:%s", name, tensor);
-  size_t count;
-  float *merged = merge(adapter, t, weight, &count), *sample = malloc(expected.count * sizeof *sample);
-  size_t stride = count / 96 > 1 ? count / 96 : 1;
-  assert_int_equal((count + stride - 1) / stride, expected.count);
-  for (size_t i = 0; i < expected.count; i++)
-    sample[i] = merged[i * stride];
-  double error = relative_error(sample, expected.data, expected.count);
-  free(sample);
-  free(merged);
-  free(expected.data);
-  return error;
-}
-
-static struct adapter *open_adapter(struct suite *suite, const char *file) {
-  struct adapter *adapter;
-  char *path = case_file(suite, file);
-  must(adapter_open(&adapter, path, suite->checkpoint, &(struct adapter_options){0}, &suite->err), &suite->err);
-  free(path);
-  return adapter;
-}
-
-static void check_merged(struct suite *suite, const cJSON *test, const char *file) {
-  const char *name = json_string(test, "name", "");
-  float weight = (float)json_number(test, "weight", 1);
-  struct adapter *adapter = open_adapter(suite, file);
-  const cJSON *tensors = cJSON_GetObjectItem(test, "tensors"), *tensor;
-  assert_int_equal(adapter->place_count, cJSON_GetArraySize(tensors));
-  double worst = 0;
-  cJSON_ArrayForEach(tensor, tensors) {
-    double error = sample_error(suite, name, tensor->valuestring, adapter, weight);
-    if (!(error < 2e-6))
-      fail_msg("%s: %s: %g away", file, tensor->valuestring, error);
-    worst = error > worst ? error : worst;
-  }
-  printf("  %s: %.1e\n", file, worst);
-  adapter_close(&adapter);
-}
-
-static void test_merged(void **state) {
-  (void)state;
-  struct suite suite;
-  suite_open(&suite);
-  for (const cJSON *test = cases_of(&suite); test; test = test->next) {
-    const cJSON *file;
-    cJSON_ArrayForEach(file, cJSON_GetObjectItem(test, "files")) check_merged(&suite, test, file->valuestring);
-  }
-  suite_close(&suite);
-}
-
-/* --- names --- */
-
-struct name_pair {
-  const char *original, *name;
-  bool seen;
-};
-
-static int look_for(void *opaque, const char *original, const char *name) {
-  for (struct name_pair *pair = opaque; pair->original; pair++)
-    if (!strcmp(pair->original, original)) {
-      assert_string_equal(name, pair->name);
-      assert_false(pair->seen);
-      pair->seen = true;
-    }
-  return 0;
-}
-
-/* As sd-scripts has them for SD 1.5 and SDXL. */
-static void test_original_names(void **state) {
-  (void)state;
-  struct name_pair sd[] = {{"input_blocks.0.0.", "conv_in."},
-                           {"time_embed.2.", "time_embedding.linear_2."},
-                           {"input_blocks.1.1.", "down_blocks.0.attentions.0."},
-                           {"input_blocks.3.0.op.", "down_blocks.0.downsamplers.0.conv."},
-                           {"input_blocks.5.0.emb_layers.1.", "down_blocks.1.resnets.1.time_emb_proj."},
-                           {"middle_block.2.out_layers.3.", "mid_block.resnets.1.conv2."},
-                           {"output_blocks.2.1.conv.", "up_blocks.0.upsamplers.0.conv."},
-                           {"output_blocks.5.2.conv.", "up_blocks.1.upsamplers.0.conv."},
-                           {"output_blocks.11.0.skip_connection.", "up_blocks.3.resnets.2.conv_shortcut."},
-                           {"output_blocks.11.1.", "up_blocks.3.attentions.2."},
-                           {"out.2.", "conv_out."},
-                           {0}};
-  struct name_pair xl[] = {{"input_blocks.4.1.", "down_blocks.1.attentions.0."},
-                           {"input_blocks.8.1.", "down_blocks.2.attentions.1."},
-                           {"label_emb.0.2.", "add_embedding.linear_2."},
-                           {"middle_block.1.", "mid_block.attentions.0."},
-                           {"output_blocks.0.1.", "up_blocks.0.attentions.0."},
-                           {"output_blocks.5.2.conv.", "up_blocks.1.upsamplers.0.conv."},
-                           {"output_blocks.8.0.in_layers.2.", "up_blocks.2.resnets.2.conv1."},
-                           {0}};
-  assert_int_equal(original_unet_names(4, (const int[]){2, 2, 2, 2}, look_for, sd), 0);
-  assert_int_equal(original_unet_names(3, (const int[]){2, 2, 2}, look_for, xl), 0);
-  for (struct name_pair *pair = sd; pair->original; pair++)
-    assert_true(pair->seen);
-  for (struct name_pair *pair = xl; pair->original; pair++)
-    assert_true(pair->seen);
-}
 
 /* --- pictures --- */
 
@@ -220,7 +26,7 @@ struct stage {
 
 static void stage_open(struct stage *stage, const char *const files[], int count) {
   *stage = (struct stage){.controls = CONTROLS_DEFAULTS};
-  suite_open(&stage->suite);
+  suite_open(&stage->suite, args[1]);
   const cJSON *run = cJSON_GetObjectItem(stage->suite.golden.json, "run");
   const char *paths[ADAPTERS_MAX];
   for (int i = 0; i < count; i++)
@@ -289,7 +95,7 @@ static double psnr_of(struct stage *stage, uint8_t *pixels, const char *name) {
 static void test_pictures(void **state) {
   (void)state;
   struct suite suite;
-  suite_open(&suite);
+  suite_open(&suite, args[1]);
   for (const cJSON *test = cases_of(&suite); test; test = test->next) {
     struct stage stage;
     const char *name = json_string(test, "name", "");
@@ -396,231 +202,13 @@ static void test_other_handle(void **state) {
   stage_close(&stage);
 }
 
-/* --- what is refused --- */
-
-struct tensor_text {
-  const char *name;
-  int shape[4]; /* 0 ends it */
-};
-
-/* FP32 tensors that are all `value`. metadata: more of the header, with a comma; or "". */
-static void write_adapter(const char *folder, const struct tensor_text *tensors, float value, const char *metadata) {
-  char header[4096];
-  size_t used = (size_t)snprintf(header, sizeof header, "{%s", metadata), at = 0;
-  for (int i = 0; tensors[i].name; i++) {
-    size_t count = 1;
-    used += (size_t)snprintf(header + used, sizeof header - used, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[",
-                             i ? "," : "", tensors[i].name);
-    for (int k = 0; k < 4 && tensors[i].shape[k]; k++) {
-      count *= (size_t)tensors[i].shape[k];
-      used += (size_t)snprintf(header + used, sizeof header - used, "%s%d", k ? "," : "", tensors[i].shape[k]);
-    }
-    used += (size_t)snprintf(header + used, sizeof header - used, "],\"data_offsets\":[%zu,%zu]}", 4 * at,
-                             4 * (at + count));
-    at += count;
-  }
-  snprintf(header + used, sizeof header - used, "}");
-  float *data = malloc(at * sizeof *data);
-  for (size_t i = 0; i < at; i++)
-    data[i] = value;
-  fixture_tensors(folder, "a.safetensors", header, -1, data, at * sizeof *data);
-  free(data);
-}
-
-struct attempt {
-  struct suite suite;
-  struct warnings warnings;
-  struct log log;
-  char *folder;
-};
-
-static void attempt_begin(struct attempt *attempt) {
-  *attempt = (struct attempt){.folder = fixture_make()};
-  attempt->log = (struct log){remember_warning, &attempt->warnings};
-  suite_open(&attempt->suite);
-}
-
-static void attempt_end(struct attempt *attempt) {
-  fixture_remove(attempt->folder);
-  suite_close(&attempt->suite);
-}
-
-static int try_adapter(struct attempt *attempt, struct adapter **adapter, const struct tensor_text *tensors,
-                       float value, bool lenient) {
-  const struct adapter_options options = {.lenient = lenient, .log = &attempt->log};
-  write_adapter(attempt->folder, tensors, value, "");
-  char *path = fixture_path(attempt->folder, "a.safetensors");
-  int status = adapter_open(adapter, path, attempt->suite.checkpoint, &options, &attempt->suite.err);
-  free(path);
-  return status;
-}
-
-static void expect_refused(struct attempt *attempt, const struct tensor_text *tensors, float value, bool lenient,
-                           const char *what) {
-  struct adapter *adapter;
-  if (!try_adapter(attempt, &adapter, tensors, value, lenient))
-    fail_msg("'%s' is not refused", tensors->name);
-  assert_null(adapter);
-  assert_error(&attempt->suite.err, STATUS_MODEL, what);
-}
-
-#define KOHYA "lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn1_to_q"
-#define CONV "lora_unet_down_blocks_0_resnets_0_conv1"
-
-static void test_unmatched(void **state) {
-  (void)state;
-  static const struct tensor_text strange[] = {{KOHYA ".lora_down.weight", {2, 16}},
-                                               {KOHYA ".lora_up.weight", {16, 2}},
-                                               {"lora_unet_down_blocks_9_conv.lora_down.weight", {2, 16}},
-                                               {"lora_unet_down_blocks_9_conv.lora_up.weight", {16, 2}},
-                                               {"something.else", {3}},
-                                               {0}};
-  static const struct tensor_text nothing[] = {
-      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_down.weight", {2, 24}},
-      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_up.weight", {48, 2}},
-      {0}};
-  struct attempt attempt;
-  struct adapter *adapter;
-  attempt_begin(&attempt);
-  expect_refused(&attempt, strange, 1, false, "3 of its tensors");
-  assert_non_null(strstr(attempt.suite.err.message, "something.else"));
-  assert_int_equal(attempt.warnings.count, 0);
-  must(try_adapter(&attempt, &adapter, strange, 1, true), &attempt.suite.err);
-  assert_int_equal(adapter->place_count, 1);
-  assert_int_equal(attempt.warnings.count, 1);
-  assert_non_null(strstr(attempt.warnings.last, "3 of its tensors"));
-  adapter_close(&adapter);
-  expect_refused(&attempt, nothing, 1, false, "2 of its tensors");
-  expect_refused(&attempt, nothing, 1, true, "nothing of it");
-  attempt_end(&attempt);
-}
-
-static void test_hostile(void **state) {
-  (void)state;
-  static const struct {
-    struct tensor_text tensors[6];
-    const char *what;
-  } files[] = {
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 3}}}, "asks for [16, 2]"},
-      {{{KOHYA ".lora_down.weight", {2, 17}}, {KOHYA ".lora_up.weight", {16, 2}}}, "asks for [2, 16]"},
-      {{{KOHYA ".lora_down.weight", {2}}, {KOHYA ".lora_up.weight", {16, 2}}}, "asks for [2, 16]"},
-      {{{KOHYA ".lora_down.weight", {70000, 16}}, {KOHYA ".lora_up.weight", {16, 70000}}}, "a rank of 70000"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}}, "are not complete"},
-      {{{KOHYA ".alpha", {1}}}, "are not complete"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".alpha", {2}}},
-       "is no number"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".hada_w1_a", {16, 2}}},
-       "two kinds"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".lora_A.weight", {2, 16}}},
-       "twice"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".dora_scale", {7, 1}}},
-       "7 magnitudes"},
-      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".diff_b", {16}}},
-       "has no bias"},
-      {{{CONV ".lora_down.weight", {2, 16, 1, 1}}, {CONV ".lora_up.weight", {16, 2, 1, 1}}}, "asks for [2, 144]"},
-      {{{CONV ".lora_down.weight", {2, 16, 1, 1}},
-        {CONV ".lora_up.weight", {16, 2, 1, 1}},
-        {CONV ".lora_mid.weight", {2, 2, 1, 1}}},
-       "asks for [2, 18]"},
-      {{{CONV ".diff", {16, 16, 3, 2}}}, "asks for [16, 144]"},
-      {{{KOHYA ".lokr_w1", {3, 4}}, {KOHYA ".lokr_w2", {4, 4}}}, "does not divide"},
-      {{{KOHYA ".lokr_w1", {4, 4}}, {KOHYA ".lokr_w2", {4, 5}}}, "asks for [4, 4]"},
-      {{{KOHYA ".lokr_w1", {4, 4}},
-        {KOHYA ".lokr_w1_a", {4, 2}},
-        {KOHYA ".lokr_w1_b", {2, 4}},
-        {KOHYA ".lokr_w2", {4, 4}}},
-       "are not complete"},
-      {{{KOHYA ".hada_w1_a", {16, 2}},
-        {KOHYA ".hada_w1_b", {2, 16}},
-        {KOHYA ".hada_w2_a", {16, 3}},
-        {KOHYA ".hada_w2_b", {2, 16}}},
-       "asks for [16, 2]"},
-      {{{KOHYA ".oft_blocks", {4, 4, 4}}}, "is OFT"},
-      {{{KOHYA ".on_input", {1}}}, "is IA3"},
-      {{{"lora_transformer_single_blocks_0.lora_down.weight", {2, 16}}}, "a transformer"},
-      {{{"emb_params", {4, 16}}}, "a textual inversion"},
-  };
-  struct attempt attempt;
-  attempt_begin(&attempt);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-    expect_refused(&attempt, files[i].tensors, 0.5f, true, files[i].what);
-  expect_refused(&attempt, files[0].tensors, NAN, false, "asks for");
-  attempt_end(&attempt);
-}
-
-/* Values that are not finite name their tensor; an alpha of 0 is the rank's. */
-static void test_values(void **state) {
-  (void)state;
-  static const struct tensor_text whole[] = {
-      {KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".alpha", {1}}, {0}};
-  struct attempt attempt;
-  struct adapter *adapter;
-  attempt_begin(&attempt);
-  expect_refused(&attempt, whole, NAN, false, "not a number");
-  expect_refused(&attempt, whole, INFINITY, false, "infinite");
-  must(try_adapter(&attempt, &adapter, whole, 0, false), &attempt.suite.err);
-  assert_true(adapter->places[0].term.scale == 1);
-  adapter_close(&adapter);
-  must(try_adapter(&attempt, &adapter, whole, 3, false), &attempt.suite.err);
-  assert_true(adapter->places[0].term.scale == 1.5f);
-  adapter_close(&adapter);
-  attempt_end(&attempt);
-}
-
-/* SDXL: two text encoders, and names as single files have them; where a file has both, those of diffusers stay. */
-static void test_two_text_encoders(void **state) {
-  (void)state;
-  static const struct tensor_text tensors[] = {
-      {"lora_te1_text_model_encoder_layers_0_mlp_fc1.lora_down.weight", {1, 16}},
-      {"lora_te1_text_model_encoder_layers_0_mlp_fc1.lora_up.weight", {32, 1}},
-      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_down.weight", {1, 24}},
-      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_up.weight", {48, 1}},
-      {"lora_unet_input_blocks_3_1_transformer_blocks_0_attn1_to_q.lora_down.weight", {1, 8}},
-      {"lora_unet_input_blocks_3_1_transformer_blocks_0_attn1_to_q.lora_up.weight", {8, 1}},
-      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.lora_down.weight", {1, 8}},
-      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.lora_up.weight", {8, 1}},
-      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.alpha", {1}},
-      {"lora_unet_output_blocks_1_1_transformer_blocks_1_attn2_to_q.lora_down.weight", {1, 16}},
-      {"lora_unet_output_blocks_1_1_transformer_blocks_1_attn2_to_q.lora_up.weight", {16, 1}},
-      {"lora_unet_label_emb_0_0.lora_down.weight", {1, 64}},
-      {"lora_unet_label_emb_0_0.lora_up.weight", {32, 1}},
-      {0}};
-  static const struct {
-    const char *tensor;
-    float scale;
-  } places[] = {{"text_encoder/text_model.encoder.layers.0.mlp.fc1.weight", 1},
-                {"text_encoder_2/text_model.encoder.layers.0.mlp.fc1.weight", 1},
-                {"unet/down_blocks.1.attentions.0.transformer_blocks.0.attn1.to_q.weight", 3},
-                {"unet/up_blocks.0.attentions.1.transformer_blocks.1.attn2.to_q.weight", 1},
-                {"unet/add_embedding.linear_1.weight", 1}};
-  struct attempt attempt;
-  struct adapter *adapter;
-  attempt_begin(&attempt);
-  checkpoint_close(&attempt.suite.checkpoint);
-  char *model = fixture_path(args[1], "sdxl");
-  const struct checkpoint_sources sources = {.model = model};
-  must(checkpoint_open(&attempt.suite.checkpoint, &sources, NULL, &attempt.suite.err), &attempt.suite.err);
-  must(try_adapter(&attempt, &adapter, tensors, 3, false), &attempt.suite.err);
-  assert_int_equal(adapter->place_count, 5);
-  for (int i = 0; i < 5; i++) {
-    const struct safetensor *t = find_tensor(attempt.suite.checkpoint, places[i].tensor);
-    int found = 0;
-    for (int k = 0; k < adapter->place_count; k++)
-      found += adapter->places[k].tensor == t && adapter->places[k].term.scale == places[i].scale;
-    assert_int_equal(found, 1);
-  }
-  adapter_close(&adapter);
-  free(model);
-  attempt_end(&attempt);
-}
-
 /* What becomes infinite with a weight is refused, and the frame before goes on. */
 static void test_overflow(void **state) {
   (void)state;
   static const struct tensor_text large[] = {
       {KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {0}};
   char *folder = fixture_make(), *path = fixture_path(folder, "a.safetensors");
-  write_adapter(folder, large, 1000, "");
+  write_adapter(folder, large, 1000);
   const char *files[] = {three[0], path};
   struct stage stage;
   stage_open(&stage, files, 2);
@@ -641,12 +229,8 @@ static void test_overflow(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_merged),    cmocka_unit_test(test_original_names),
-      cmocka_unit_test(test_pictures),  cmocka_unit_test(test_live),
-      cmocka_unit_test(test_one_frame), cmocka_unit_test(test_other_handle),
-      cmocka_unit_test(test_unmatched), cmocka_unit_test(test_hostile),
-      cmocka_unit_test(test_values),    cmocka_unit_test(test_two_text_encoders),
-      cmocka_unit_test(test_overflow),
+      cmocka_unit_test(test_pictures),     cmocka_unit_test(test_live),     cmocka_unit_test(test_one_frame),
+      cmocka_unit_test(test_other_handle), cmocka_unit_test(test_overflow),
   };
   if (argc != 3)
     return 2;

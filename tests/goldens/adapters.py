@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the goldens that tests/test_adapters.c compares with: small random adapters of every kind and key style for the
-random checkpoint sd15, and what diffusers, peft or LyCORIS make of the checkpoint's weights with them.
+"""Makes the goldens that tests/test_adapter_files.c and test_adapters.c compare with: small random adapters of every
+kind and key style for the random checkpoint sd15, and what diffusers, peft or LyCORIS make of the checkpoint's weights
+with them.
 
     adapters.py tests/data/goldens
 

@@ -1,0 +1,303 @@
+/* The engine thread, with a fake engine: how prompts and values that change come to frames, also to one that stands. */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/run/loop.h"
+#include "tests/fake_engine.h"
+#include "tests/loop_rig.h"
+#include "unet/base/platform.h"
+
+/* Paused, the last frame stays; a changed control is shown on it, once. */
+static void pause_and_try_controls(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  /* The picture with another strength tells that the loop has seen the pause. */
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_PAUSE, 0, 1, NULL), 0);
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STRENGTH, 0, 0.75, NULL), 0);
+  loop_send(rig.loop, &changes);
+  expect_again(&rig, 1);
+  put_frame(&rig, 2);
+  expect_nothing(&rig, 100);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  set_number(rig.loop, PARAMETER_PAUSE, 0);
+  const struct mail *mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 2);
+  assert_false(mail->again);
+  rig_finish(&rig, 0);
+}
+
+/* A text that the engine makes beside frames: while the picture stands, the loop lets it be made, and then shows it. */
+static void text_comes_to_a_picture_that_stands(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slices = 5}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_prompt_text(rig.loop, 1, "another");
+  const struct mail *mail = expect_picture(&rig);
+  while (!mail->whole) /* as it was, before it comes with the text */
+    mail = expect_picture(&rig);
+  assert_true(mail->again && mail->frame.serial == 1);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->submitted, 3);
+  assert_string_equal(fake_engine_text(1), "another");
+  assert_true(fake_engine_log()->slices >= 4);
+}
+
+static void set_file(struct loop *loop, const char *file) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_STYLE, 1, file, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+static void wait_for_file(struct loop *loop, const char *file) {
+  struct settings settings = {0};
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    assert_true(loop_get_settings(loop, &settings));
+    if (!strcmp(parameters_text(&settings.values, PARAMETER_STYLE, 1), file))
+      return;
+    platform_sleep_ns(1000000);
+  }
+  fail_msg("style[1] is not %s", file);
+}
+
+/* A picture that stands is made again with what was read from a file; where that cannot be read the value goes back. */
+static void files_come_to_a_picture_that_stands(void **state) {
+  (void)state;
+  struct rig rig = {.files = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_file(rig.loop, "one");
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  set_file(rig.loop, "none");
+  wait_for_file(rig.loop, "one");
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+}
+
+/* A text that changes with every frame has its turn when the one before is there: those between are left out, the last
+ * is not. */
+static void texts_do_not_pile_up(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  char text[16];
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slices = 20}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  for (int i = 2; i < 22; i++) {
+    snprintf(text, sizeof text, "text %d", i);
+    set_prompt_text(rig.loop, 1, text);
+    put_frame(&rig, i);
+    expect_picture(&rig);
+  }
+  for (int i = 0; i < PATIENCE_MS && strcmp(fake_engine_text(1), "text 21"); i++)
+    usleep(1000);
+  rig_finish(&rig, 0);
+  assert_string_equal(fake_engine_text(1), "text 21");
+}
+
+/* A prompt is encoded before it is used and only once; the rest are when there is time. */
+static void prompts_are_there_when_needed(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2}, true);
+  set_number(rig.loop, PARAMETER_PRESET, 3);
+  for (int i = 1; i < 8; i++) {
+    put_frame(&rig, i);
+    expect_picture(&rig);
+    usleep(5000);
+  }
+  for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->prompts[2]; i++)
+    usleep(1000); /* idle: slot 2 too */
+  rig_finish(&rig, 0);
+  const struct fake_engine_log *log = fake_engine_log();
+  assert_int_equal(log->prompts[1], 1);
+  assert_int_equal(log->prompts[2], 1);
+  assert_int_equal(log->prompts[3], 1);
+  const struct controls *last = &last_submit()->controls;
+  assert_true(last->blend[2] > 0 || last->prompt == 3);
+}
+
+/* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
+ * anew; a text in use shows on the last frame though nothing new comes. */
+static void prompts_change_while_running(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2, .depth = 2}, true);
+  int serial = 1;
+  for (int change = 0; change < 4; change++) {
+    char text[32];
+    snprintf(text, sizeof text, "text %d", change);
+    set_prompt_text(rig.loop, 1, text);
+    for (int i = 0; i < PATIENCE_MS && fake_engine_log()->prompts[1] < change + 2; i++) {
+      put_frame(&rig, serial++);
+      usleep(1000);
+    }
+    assert_int_equal(fake_engine_log()->prompts[1], change + 2);
+    assert_string_equal(fake_engine_text(1), text);
+  }
+  while ((int)expect_picture(&rig)->frame.serial < serial - 1) /* until all that came before is shown */
+    ;
+  int submitted = fake_engine_log()->submitted;
+  set_prompt_text(rig.loop, 1, "text 3"); /* as it is */
+  expect_nothing(&rig, 150);
+  assert_int_equal(fake_engine_log()->submitted, submitted);
+  set_prompt_text(rig.loop, 1, "on the last frame");
+  expect_again(&rig, (uint64_t)serial - 1);
+  assert_string_equal(fake_engine_text(1), "on the last frame");
+  set_prompt_text(rig.loop, 7, "in no use");
+  for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->prompts[7]; i++)
+    usleep(1000);
+  expect_nothing(&rig, 150);
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[1], 6);
+  assert_int_equal(fake_engine_log()->prompts[7], 1);
+  assert_int_equal(fake_engine_log()->handles_made, 1);
+}
+
+static void set_negative(struct loop *loop, const char *text) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_NEGATIVE, 0, text, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* A negative prompt is encoded before the next frame. Where guidance is off that frame is as it was, and a line says
+ * so. */
+static void negative_changes_while_running(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_negative(rig.loop, "fog");
+  put_frame(&rig, 2);
+  expect_picture(&rig);
+  assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "fog");
+  set_number(rig.loop, PARAMETER_GUIDANCE, 3);
+  for (int i = 0; i < PATIENCE_MS && !last_submit()->guidance; i++) {
+    put_frame(&rig, 3 + i);
+    expect_picture(&rig);
+  }
+  set_negative(rig.loop, "rain");
+  put_frame(&rig, 1000);
+  while (expect_picture(&rig)->frame.serial != 1000)
+    ;
+  assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "rain");
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[SLOT_NEGATIVE], 2);
+  assert_int_equal(rig.warnings, 1);
+  assert_string_equal(rig.warned, "the negative prompt does nothing without --guidance above 1");
+}
+
+/* Pictures of the last frame come by themselves as long as the noise walks. */
+static void a_walk_goes_on_by_itself(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_SEED_WALK, 2);
+  for (int i = 0; i < 5; i++)
+    expect_again(&rig, 1);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  const struct mail *mail = NULL;
+  while (mailbox_take(&rig.out, &mail, 300) == 1) /* while paused it stands */
+    ;
+  set_number(rig.loop, PARAMETER_PAUSE, 0);
+  expect_again(&rig, 1);
+  rig_finish(&rig, 0);
+  const struct fake_engine_log *log = fake_engine_log();
+  for (int i = 2; i < log->submitted && log->submitted <= FAKE_LOG; i++)
+    assert_true(fake_engine_submit(i)->controls.seed_position > fake_engine_submit(i - 1)->controls.seed_position);
+}
+
+/* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
+static void moved_values_stay_as_set(void **state) {
+  (void)state;
+  struct rig rig = {.modulated = true};
+  struct settings settings = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  rig.offset = 0.25;
+  expect_again(&rig, 1);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.5);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.625);
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 200);
+  rig.offset = 0;
+  expect_again(&rig, 1);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.625);
+  rig_finish(&rig, 0);
+  assert_int_equal(rig.moved_for, 1);
+  const float wanted[] = {0.5f, 0.75f, 0.875f, 0.625f};
+  assert_int_equal(fake_engine_log()->submitted, 4);
+  for (int i = 0; i < 4; i++)
+    assert_true(fake_engine_submit(i)->controls.strength == wanted[i]);
+}
+
+/* A text that cannot be encoded is tried once, and frames go on. */
+static void refused_prompt_is_tried_once(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  set_prompt_text(rig.loop, 1, ""); /* which the fake engine refuses */
+  for (int i = 1; i < 6; i++) {
+    put_frame(&rig, i);
+    expect_picture(&rig);
+  }
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[1], 1);
+  assert_int_equal(fake_engine_log()->refused_prompts, 1);
+}
+
+/* What is sent before the engine is open is there from its first frame on. */
+static void changes_wait_for_the_engine(void **state) {
+  (void)state;
+  struct rig rig = {.early = true};
+  struct settings settings = {0};
+  rig_start(&rig, &(struct fake_engine_script){.open_ms = 50}, true);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_int_equal(settings.values.seed, 77);
+  assert_string_equal(parameters_text(&settings.values, PARAMETER_PROMPT, 1), "early");
+  assert_string_equal(parameters_text(&settings.values, PARAMETER_PROMPT, 2), "second");
+  assert_false(parameters_marked(&settings.values, PARAMETER_SEED, 0));
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  assert_string_equal(fake_engine_text(1), "early");
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_submit(0)->controls.seed, 77);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pause_and_try_controls),
+      cmocka_unit_test(text_comes_to_a_picture_that_stands),
+      cmocka_unit_test(files_come_to_a_picture_that_stands),
+      cmocka_unit_test(texts_do_not_pile_up),
+      cmocka_unit_test(prompts_are_there_when_needed),
+      cmocka_unit_test(prompts_change_while_running),
+      cmocka_unit_test(negative_changes_while_running),
+      cmocka_unit_test(a_walk_goes_on_by_itself),
+      cmocka_unit_test(moved_values_stay_as_set),
+      cmocka_unit_test(refused_prompt_is_tried_once),
+      cmocka_unit_test(changes_wait_for_the_engine),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
