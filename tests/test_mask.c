@@ -1,0 +1,121 @@
+/* The mask of inpainting models: in every format, while frames are in flight, and what is refused.
+ *
+ *   test_mask GOLDENS DEVICE       skipped where there is no such device */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "hidden_picture.h"
+#include "rig.h"
+
+static char **args; /* the program's */
+
+enum { MASK_WIDTH = 40, MASK_HEIGHT = 32 };
+
+/* White in a disc, whatever the format; P010's and YUYV's chroma is grey. 1 byte a pixel for planar ones. */
+static void fill_mask(struct frame *mask, uint8_t *pixels) {
+  int bytes = mask->format == PIXEL_RGBA || mask->format == PIXEL_BGRA ? 4 : mask->format == PIXEL_P010 ? 2 : 1;
+  bytes = mask->format == PIXEL_YUYV ? 2 : bytes;
+  *mask = (struct frame){.format = mask->format, .width = MASK_WIDTH, .height = MASK_HEIGHT, .range = RANGE_LIMITED};
+  mask->plane[0] = mask->plane[1] = mask->plane[2] = pixels;
+  mask->pitch[0] = mask->pitch[1] = mask->pitch[2] = bytes * MASK_WIDTH;
+  for (int i = 0; i < MASK_WIDTH * MASK_HEIGHT; i++) {
+    int x = i % MASK_WIDTH - 22, y = i / MASK_WIDTH - 14;
+    bool white = x * x + y * y < 90;
+    uint8_t *p = pixels + bytes * i;
+    memset(p, bytes == 4 && white ? 255 : 0, (size_t)bytes);
+    if (bytes == 4)
+      p[3] = white ? 0 : 255; /* transparent in the disc */
+    else
+      p[mask->format == PIXEL_P010] = white ? 235 : 16;
+  }
+}
+
+static uint8_t *masked(struct rig *rig, enum pixel_format format, enum mask_channel channel) {
+  uint8_t pixels[4 * MASK_WIDTH * MASK_HEIGHT];
+  struct frame mask = {.format = format};
+  fill_mask(&mask, pixels);
+  struct frame hidden = hidden_copy(&mask);
+  must(engine_set_mask(rig->engine, &hidden, channel, &rig->err), &rig->err);
+  frame_release(&hidden); /* it was copied */
+  return generate_default(rig);
+}
+
+static void test_mask(void **state) {
+  (void)state;
+  static const enum pixel_format others[] = {PIXEL_BGRA, PIXEL_NV12, PIXEL_P010, PIXEL_YUV420P, PIXEL_YUYV};
+  struct rig rig;
+  rig_open(&rig, args, "inpaint", false);
+  uint8_t *without = generate_default(&rig), *with = masked(&rig, PIXEL_RGBA, MASK_WHITE);
+  assert_true(memcmp(without, with, picture_bytes(&rig)));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    uint8_t *same = masked(&rig, others[i], MASK_WHITE);
+    assert_memory_equal(same, with, picture_bytes(&rig));
+    free(same);
+  }
+  must(engine_set_mask(rig.engine, NULL, MASK_WHITE, &rig.err), &rig.err);
+  assert_same(&rig, without, generate_default(&rig));
+  assert_same(&rig, with, masked(&rig, PIXEL_BGRA, MASK_TRANSPARENT));
+  rig_close(&rig);
+}
+
+/* Frames in flight keep the mask that they were submitted with; another handle begins with the newest. */
+static void test_mask_in_flight(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "inpaint", false);
+  uint8_t *without = generate_default(&rig), pixels[4 * MASK_WIDTH * MASK_HEIGHT];
+  struct frame mask = {.format = PIXEL_RGBA}, picture;
+  fill_mask(&mask, pixels);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  must(engine_set_mask(rig.engine, &mask, MASK_WHITE, &rig.err), &rig.err);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  collect_expected(&rig, without);
+  must(rig_collect(&rig, &picture), &rig.err);
+  uint8_t *with = picture_copy(&picture);
+  assert_true(memcmp(without, with, picture_bytes(&rig)));
+  free(without);
+  must(rig_reshape(&rig, 48, 48, 0), &rig.err);
+  must(rig_reshape(&rig, rig.golden.frame.width, rig.golden.frame.height, 0), &rig.err);
+  assert_same(&rig, with, generate_default(&rig));
+  rig_close(&rig);
+}
+
+static void test_mask_refusals(void **state) {
+  (void)state;
+  struct rig rig;
+  uint8_t pixels[4 * MASK_WIDTH * MASK_HEIGHT];
+  struct frame mask = {.format = PIXEL_NV12};
+  fill_mask(&mask, pixels);
+  rig_open(&rig, args, "turbo", false);
+  assert_int_equal(engine_set_mask(rig.engine, &mask, MASK_WHITE, &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "inpainting");
+  rig_close(&rig);
+  rig_open(&rig, args, "inpaint", false);
+  assert_int_equal(engine_set_mask(rig.engine, &mask, MASK_TRANSPARENT, &rig.err), -1);
+  assert_error(&rig.err, STATUS_INPUT, "alpha");
+  assert_int_equal(engine_set_mask(rig.engine, &(struct frame){.format = PIXEL_RGBA}, MASK_WHITE, &rig.err), -1);
+  assert_error(&rig.err, STATUS_INPUT, "pixels");
+  rig_close(&rig);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: test_mask GOLDENS DEVICE\n");
+    return 2;
+  }
+  args = argv;
+  if (!golden_has_device(args[1], "inpaint", args[2]))
+    return 77;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_mask),
+      cmocka_unit_test(test_mask_in_flight),
+      cmocka_unit_test(test_mask_refusals),
+  };
+  char *tuning = fixture_make(); /* so that all engines choose the same kernels, and their pictures can be compared */
+  setenv("TUNING_DIR", tuning, 1);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  fixture_remove(tuning);
+  return failed;
+}
