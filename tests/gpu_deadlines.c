@@ -10,39 +10,19 @@
  * --handles: other handles alone.
  *
  * TUNING_DIR: the folder of tuning results, needed so that both engines choose the same kernels. */
-#include <math.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/timing.h"
+#include "tests/gpu_deadlines.h"
 #include "unet/base/platform.h"
-#include "unet/engine.h"
 
-enum { SKIPPED = 77, CHANGES = 200, FULL_CHANGES = 50, APART_MAX = 60, WARM = 20, WORST = 3 };
-enum { TAKES_MAX = FULL_CHANGES * APART_MAX + WARM, VALUES_MAX = WARM + CHANGES };
-static const double period = 1.0 / 60, spare_ms = 0.3, another_handle_s = 1;
+enum { SKIPPED = 77, FULL_CHANGES = 50, APART_MAX = 60, WORST = 3 };
+enum { TAKES_MAX = FULL_CHANGES * APART_MAX + WARM };
+static const double spare_ms = 0.3;
 static const double walk_step = 0.07; /* seeds a frame */
-
-struct run {
-  struct engine *engine;
-  struct prepared *prepared;
-  struct controls controls;
-  struct frame frame;
-  uint8_t *pictures[VALUES_MAX]; /* of the control's values */
-  struct error err;
-};
-
-struct change {
-  const char *name;
-  float guidance;
-  void (*set)(struct run *run, int value); /* 0 or 1 */
-  int apart[2];                            /* frames from one to the next: at 60 a second, at full rate */
-  bool walks;                              /* to another value with each frame */
-};
 
 /* What was missed, one line each. */
 static struct {
@@ -50,7 +30,7 @@ static struct {
   int count;
 } missed;
 
-__attribute__((format(printf, 1, 2))) static void miss(const char *format, ...) {
+void miss(const char *format, ...) {
   va_list args;
   va_start(args, format);
   if (missed.count < 64)
@@ -58,7 +38,7 @@ __attribute__((format(printf, 1, 2))) static void miss(const char *format, ...) 
   va_end(args);
 }
 
-static void must(struct run *run, int status) {
+void must(struct run *run, int status) {
   if (status >= 0)
     return;
   fprintf(stderr, "%s\n", run->err.message);
@@ -130,7 +110,7 @@ static void open_run(struct run *run, const char *model, const char *adapter, bo
   must(run, engine_prepare(run->engine, &shape, &run->prepared, &run->err));
 }
 
-static void begin(struct run *run, const struct change *change) {
+void begin(struct run *run, const struct change *change) {
   run->controls = (struct controls)CONTROLS_DEFAULTS;
   run->controls.strength = 0.5f;
   run->controls.guidance = change->guidance;
@@ -141,7 +121,7 @@ static void begin(struct run *run, const struct change *change) {
   change->set(run, 0);
 }
 
-static void submit(struct run *run) {
+void submit(struct run *run) {
   const struct engine_request request = {.prepared = run->prepared, .controls = &run->controls, .frame = &run->frame};
   must(run, engine_submit(run->engine, &request, &run->err));
 }
@@ -150,7 +130,7 @@ static size_t picture_bytes(const struct run *run) {
   return 4 * (size_t)run->frame.width * (size_t)run->frame.height;
 }
 
-static struct engine_result collect(struct run *run) {
+struct engine_result collect(struct run *run) {
   struct engine_result result;
   must(run, engine_collect(run->engine, &result, &run->err));
   return result;
@@ -365,8 +345,7 @@ static void make_pictures(struct run *exact, struct run *run, const struct chang
   }
 }
 
-/* Everything is there, and the picture is that of the first value. */
-static void settle(struct run *run, const struct change *change) {
+void settle(struct run *run, const struct change *change) {
   begin(run, change);
   for (int i = 0; i < 6; i++) {
     submit(run);
@@ -395,147 +374,6 @@ static void measure(struct run *run, struct run *exact, bool guidance, bool pace
     }
     (paced ? run_paced : run_full)(run, (struct script){.change = change}, &outcome);
     print(change->name, &outcome, &still, paced);
-  }
-}
-
-/* --- other handles --- */
-
-struct another {
-  const char *name;
-  struct engine_shape shape; /* 0: as the handle in use */
-  float guidance;
-};
-
-static const struct another others[] = {
-    {"size 384x640", {.width = 384, .height = 640}, 1},
-    {"again", {.width = 384, .height = 640}, 1},
-    {"size 640x640", {.width = 640, .height = 640}, 1},
-    {"again", {.width = 640, .height = 640}, 1},
-    {"4 steps", {.steps = 4}, 1},
-    {"again", {.steps = 4}, 1},
-    {"guidance full", {.guidance = GUIDANCE_FULL}, 2},
-    {"again", {.guidance = GUIDANCE_FULL}, 2},
-    {"guidance self", {.guidance = GUIDANCE_SELF}, 1.4f},
-    {"one-time", {.guidance = GUIDANCE_ONE_TIME}, 1.4f},
-};
-
-/* A preparation beside frames. */
-struct errand {
-  struct run *run;
-  struct engine_shape shape;
-  struct prepared *prepared;
-  struct error err;
-  int status;
-  atomic_bool done;
-};
-
-static void *prepare_another(void *opaque) {
-  struct errand *e = opaque;
-  e->status = engine_prepare(e->run->engine, &e->shape, &e->prepared, &e->err);
-  e->done = true;
-  return NULL;
-}
-
-static struct engine_shape shape_of(const struct run *run, const struct another *another) {
-  struct prepared_info info;
-  prepared_get_info(run->prepared, &info);
-  struct engine_shape shape = info.shape;
-  shape.guidance = another->shape.guidance;
-  if (another->shape.width) {
-    shape.width = another->shape.width;
-    shape.height = another->shape.height;
-  }
-  shape.steps = another->shape.steps ? another->shape.steps : shape.steps;
-  return shape;
-}
-
-struct switching {
-  double shown, prepared, longest; /* seconds: until it shows, until it is prepared; of a frame meanwhile */
-  int frames, missed;
-};
-
-/* A frame at its time; from when it was due until the picture. */
-static double frame_at(struct run *run, double due, struct engine_result *result) {
-  while (clock_seconds() < due)
-    ;
-  submit(run);
-  *result = collect(run);
-  return clock_seconds() - due;
-}
-
-/* Frames at 60 a second with the old handle until the new one is there, then one with that, whose picture is kept. */
-static void switch_handle(struct run *run, struct errand *e, float guidance, struct switching *s,
-                          struct engine_result *last) {
-  pthread_t thread;
-  struct prepared *old = run->prepared;
-  double asked = clock_seconds();
-  *s = (struct switching){0};
-  if (pthread_create(&thread, NULL, prepare_another, e))
-    exit(1);
-  for (; !e->done; s->frames++) {
-    struct engine_result result;
-    double took = frame_at(run, asked + period * (s->frames + 1), &result);
-    frame_release(&result.picture);
-    s->longest = took > s->longest ? took : s->longest;
-    s->missed += took > period;
-  }
-  s->prepared = clock_seconds() - asked;
-  pthread_join(thread, NULL);
-  run->err = e->err;
-  must(run, e->status);
-  run->prepared = e->prepared;
-  run->controls.guidance = guidance;
-  frame_at(run, 0, last);
-  s->shown = clock_seconds() - asked;
-  run->controls.guidance = 1;
-  run->prepared = old;
-}
-
-/* The mean difference of two pictures in levels. */
-static double difference(const struct frame *a, const struct frame *b) {
-  double sum = 0;
-  for (int y = 0; y < a->height; y++)
-    for (int x = 0; x < 4 * a->width; x++)
-      sum += abs(a->plane[0][(size_t)a->pitch[0] * (size_t)y + (size_t)x] -
-                 b->plane[0][(size_t)b->pitch[0] * (size_t)y + (size_t)x]);
-  return sum / (4.0 * a->width * a->height);
-}
-
-/* The same picture by the other engine. */
-static double check_picture(struct run *exact, const struct errand *e, float guidance, const struct frame *picture) {
-  struct prepared *old = exact->prepared;
-  must(exact, engine_prepare(exact->engine, &e->shape, &exact->prepared, &exact->err));
-  exact->controls.guidance = guidance;
-  submit(exact);
-  struct engine_result result = collect(exact);
-  bool same_size = result.picture.width == picture->width && result.picture.height == picture->height;
-  double off = same_size ? difference(&result.picture, picture) : INFINITY;
-  frame_release(&result.picture);
-  engine_release(exact->engine, &exact->prepared);
-  exact->prepared = old;
-  return off;
-}
-
-static void measure_handles(struct run *run, struct run *exact) {
-  printf("%-14s %9s %9s %7s %7s %9s %9s\n", "another handle", "prepared", "shown", "frames", "missed", "longest",
-         "off");
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    struct errand e = {.run = run, .shape = shape_of(run, &others[i])};
-    struct engine_result last;
-    struct switching s;
-    begin(exact, &changes[0]);
-    settle(run, &changes[0]);
-    switch_handle(run, &e, others[i].guidance, &s, &last);
-    double off = check_picture(exact, &e, others[i].guidance, &last.picture);
-    printf("%-14s %9.3f %9.3f %7d %7d %9.4f %9.3f\n", others[i].name, s.prepared, s.shown, s.frames, s.missed,
-           s.longest, off);
-    fflush(stdout);
-    frame_release(&last.picture);
-    engine_release(run->engine, &e.prepared);
-    if (s.shown > another_handle_s)
-      miss("%s: shown after %.2f s, not within %.0f", others[i].name, s.shown, another_handle_s);
-    if (!(off < 1))
-      miss("%s: its picture is off by %.2f levels", others[i].name, off);
   }
 }
 
@@ -569,7 +407,7 @@ int main(int argc, char **argv) {
     for (int full = 0; full < 2 && !handles_alone; full++)
       measure(&run, &exact, guidance, !full);
     if (!guidance)
-      measure_handles(&run, &exact);
+      measure_handles(&run, &exact, &changes[0]);
     engine_close(&run.engine);
     engine_close(&exact.engine);
   }
