@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes maps.jpg, the README's picture of maps: a portrait, four maps of it, and what mini makes of it (which reads none).
+# Makes maps.jpg, PICTURE.md's picture of maps: a portrait, four maps of it, and what mini makes of it (which reads none).
 # usage: assets/make_maps.sh build/app/reverie astronaut.png
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
