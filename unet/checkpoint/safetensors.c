@@ -176,12 +176,23 @@ static cJSON *parse_header(const struct weight_file *file, const char *text, siz
   return NULL;
 }
 
+enum { PREFIX_BYTES = 8 }; /* the header's length, little-endian; then the header, a JSON object */
+
+static int refuse_header(const struct weight_file *file, uint64_t length, bool is_object, struct error *err) {
+  if (format_is_pickle_name(file->path))
+    return format_refuse_pickle(file->path, err);
+  if (!is_object)
+    return error_set(err, STATUS_MODEL, "%s: is no safetensors file", file->path);
+  return error_set(err, STATUS_MODEL, "%s: is cut short, or no safetensors file (a header of %llu bytes); fetch it again",
+                   file->path, (unsigned long long)length);
+}
+
 static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
-  unsigned char prefix[8];
+  unsigned char prefix[PREFIX_BYTES + 1];
   uint64_t length = 0;
   if (format_check(file, err))
     return NULL;
-  if (file->size < sizeof prefix + 2) {
+  if (file->size < PREFIX_BYTES + 2) {
     error_set(err, STATUS_MODEL, "%s: has %zu bytes, too few for a safetensors file; fetch it again", file->path,
               file->size);
     return NULL;
@@ -190,20 +201,16 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
     return NULL;
   for (int i = 7; i >= 0; i--)
     length = length << 8 | prefix[i];
-  if (length > file->size - sizeof prefix || length > HEADER_LIMIT) {
-    if (format_is_pickle_name(file->path))
-      format_refuse_pickle(file->path, err);
-    else
-      error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
-                file->path, (unsigned long long)length);
+  if (length > file->size - PREFIX_BYTES || length > HEADER_LIMIT) {
+    refuse_header(file, length, prefix[PREFIX_BYTES] == '{', err);
     return NULL;
   }
-  *data_start = sizeof prefix + (size_t)length;
+  *data_start = PREFIX_BYTES + (size_t)length;
   char *text = malloc((size_t)length + 1);
   cJSON *header = NULL;
   if (!text)
     error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
-  else if (!weight_file_read(file, sizeof prefix, text, (size_t)length, err)) {
+  else if (!weight_file_read(file, PREFIX_BYTES, text, (size_t)length, err)) {
     text[length] = 0;
     header = parse_header(file, text, (size_t)length, err);
   }
