@@ -154,6 +154,27 @@ static void recorded_plays_the_same(void **state) {
   free(text);
 }
 
+/* A recorded script begins with what there is: weights of LoRAs and values of controls that are not there say nothing. */
+static void recorded_is_what_there_is(void **state) {
+  (void)state;
+  struct parameters values;
+  struct script_recorder *recorder;
+  struct error err;
+  char *text = NULL;
+  size_t size;
+  parameters_init(&values);
+  assert_int_equal(parameters_set_text(&values, PARAMETER_LORA, 1, "a.safetensors", &err), 0);
+  assert_int_equal(parameters_set_number(&values, PARAMETER_CONTROL, 2, 1, &err), 0);
+  assert_int_equal(script_record(&recorder, open_memstream(&text, &size), &values, &err), 0);
+  assert_int_equal(script_close(&recorder, &err), 0);
+  assert_non_null(strstr(text, "\"lora[1].weight\""));
+  assert_null(strstr(text, "\"lora[2].weight\""));
+  assert_non_null(strstr(text, "\"control[2].low\""));
+  assert_null(strstr(text, "\"control[1].low\""));
+  assert_null(strstr(text, "\"style[1].weight\""));
+  free(text);
+}
+
 static void recording_is_bounded(void **state) {
   (void)state;
   struct parameters values;
@@ -188,8 +209,8 @@ static void a_full_disk_is_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_refused),         cmocka_unit_test(values_come_in_time),
-      cmocka_unit_test(recorded_plays_the_same), cmocka_unit_test(recording_is_bounded),
-      cmocka_unit_test(a_full_disk_is_told),
+      cmocka_unit_test(recorded_plays_the_same), cmocka_unit_test(recorded_is_what_there_is),
+      cmocka_unit_test(recording_is_bounded),    cmocka_unit_test(a_full_disk_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

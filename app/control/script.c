@@ -325,6 +325,17 @@ static bool is_given(const struct parameters *values, enum parameter id, int ind
   return !has_text(id) || *parameters_print(values, id, index, text, sizeof text);
 }
 
+/* Whether there is what a value belongs to: lora[2].weight is of lora[2], control[1].low of control[1]. */
+static bool has_owner(const struct parameters *values, enum parameter id, int index) {
+  const char *name = parameter_row(id)->name, *end = strstr(name, "].");
+  for (enum parameter owner = PARAMETER_NONE + 1; end && owner < PARAMETERS; owner++) {
+    const struct parameter_row *row = parameter_row(owner);
+    if (strlen(row->name) == (size_t)(end + 1 - name) && !strncmp(row->name, name, strlen(row->name)))
+      return row->type == TYPE_TEXT ? is_given(values, owner, index) : parameters_number(values, owner, index) != 0;
+  }
+  return true;
+}
+
 /* Of those with such needs (bits) all that are given, or what has changed since they were written. */
 static int write_values(struct script_recorder *recorder, const struct parameters *values, unsigned needs, bool all,
                         double now, struct error *err) {
@@ -332,7 +343,8 @@ static int write_values(struct script_recorder *recorder, const struct parameter
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);
     for (int i = row->first; i < row->first + parameter_instances(id); i++) {
-      bool due = all ? is_given(values, id, i) : !parameters_same(values, &recorder->values, id, i);
+      bool due = all ? is_given(values, id, i) && has_owner(values, id, i)
+                     : !parameters_same(values, &recorder->values, id, i);
       if (!due || !is_recorded(id) || !(needs >> row->need & 1) || is_walking(values, id))
         continue;
       if (recorder->lines == SCRIPT_ENTRIES_MAX)
