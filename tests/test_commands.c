@@ -92,6 +92,9 @@ static void the_help_is_turned_then_left(void **unused) {
   assert_true(*help && state.help_page == 1);
   press(&state, '?');
   assert_true(!*help && state.help_page == 0);
+  press(&state, '?');
+  press(&state, KEY_TAB); /* the list would lie under it */
+  assert_true(!*help && state.panel_asked == PANEL_LIST);
 }
 
 static void sources_go_round(void **unused) {

@@ -301,8 +301,11 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
+/* The help would lie over the list. */
 static void run_panel(struct live_state *state, const struct command_call *call) {
   state->panel_asked = (enum panel_wish)call->value;
+  if (state->panel_asked == PANEL_LIST)
+    live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }
 
 /* A slip of the finger ends no show. */
