@@ -106,7 +106,7 @@ static void test_dropped_files(void **state) {
   shell(DROP "text/uri-list \"$(printf 'file://%%s\\r\\n' $PWD/b.png $PWD/folder $PWD/still.png)\"", drag);
   wait_said("reverie: source 3 of 5: b.png\n");
   shell(DROP "text/uri-list file://$PWD/folder", drag);
-  wait_said("/folder: cannot be opened: Is a directory\n");
+  wait_said("/folder: cannot be opened: it is a folder; pictures in one are named as in FOLDER/%04d.png\n");
   shell(DROP "text/plain words", drag);
   wait_said("reverie: what was dropped is no file of this machine\n");
   quit_window();

@@ -329,6 +329,7 @@ static void test_what_is_left_out(void **state) {
        "an attachment, another video track, the sound, which is copied from files only\n"},
       {"render time.mov out.mp4", "time.mov: left out: a timecode\n"},
       {"render time.mov out.mkv", "time.mov: left out: a timecode\n"},
+      {"render alpha.mov out.mov", "alpha.mov: left out: transparency\n"},
       {"render plain.mp4 out.mp4", NULL},
       {"render - out.mkv <plain.mp4", "-: left out: the sound, which"},
       {"render - - <plain.mp4", "-: left out: the sound, which"},
@@ -349,6 +350,7 @@ static void test_what_is_left_out(void **state) {
                "-c copy -attach font.ttf -attach cover.jpg -metadata:s:t:0 mimetype=font/ttf "
                "-metadata:s:t:1 mimetype=image/jpeg -metadata:s:t:1 filename=cover.jpg full.mkv");
   shell(FFMPEG "-i plain.mp4 -map 0:v -c copy -timecode 10:00:00:00 time.mov");
+  shell(FFMPEG "-i plain.mp4 -map 0:v -c:v qtrle -pix_fmt argb alpha.mov");
   shell(FFMPEG "-i plain.mp4 -map 0:v -c:v ffv1 -color_trc smpte2084 hdr.mkv");
   shell(FFMPEG "-i plain.mp4 -map 0:v -vf setfield=tff -c:v libx264 -flags +ildct+ilme fields.mkv");
   shell(

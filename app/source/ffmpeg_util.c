@@ -193,6 +193,8 @@ static bool is_screen(const AVInputFormat *format) {
 static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
   if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
     return "this is no video FFmpeg knows, or it is damaged";
+  if (code == AVERROR(EISDIR))
+    return "it is a folder; pictures in one are named as in FOLDER/%04d.png";
   if (code == AVERROR(EIO) && is_screen(format))
     return "no X server answers there";
   if (code == AVERROR(EIO) && is_unknown_host(url))

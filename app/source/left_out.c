@@ -1,11 +1,12 @@
 #include "app/source/left_out.h"
 
 #include <libavutil/bprint.h>
+#include <libavutil/pixdesc.h>
 
 #include "app/source/ffmpeg_util.h"
 
 /* In the order of telling. */
-enum thing { SUBTITLES, CHAPTERS, COVERS, ATTACHMENTS, TIMECODES, VIDEOS, DATA, SOUNDS, THINGS };
+enum thing { SUBTITLES, CHAPTERS, COVERS, ATTACHMENTS, TIMECODES, VIDEOS, DATA, SOUNDS, TRANSPARENCY, THINGS };
 
 static const struct {
   const char *one, *many;
@@ -18,6 +19,7 @@ static const struct {
     [VIDEOS] = {"another video track", "other video tracks"},
     [DATA] = {"a data track", "data tracks"},
     [SOUNDS] = {"the sound, which is copied from files only", "tracks of sound, which are copied from files only"},
+    [TRANSPARENCY] = {"transparency"},
 };
 
 static bool is_timecode(const AVStream *stream) {
@@ -49,9 +51,14 @@ static bool has_timecode_tag(const AVFormatContext *input, const AVStream *video
   return av_dict_get(video->metadata, "timecode", NULL, 0) && !av_dict_get(input->metadata, "timecode", NULL, 0);
 }
 
+static bool has_transparency(const AVStream *video) {
+  const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get((enum AVPixelFormat)video->codecpar->format);
+  return pixels && pixels->flags & AV_PIX_FMT_FLAG_ALPHA;
+}
+
 void left_out_tell(const AVFormatContext *input, const AVStream *video, const char *spec,
                    const struct source_options *options) {
-  int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters};
+  int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters, [TRANSPARENCY] = has_transparency(video)};
   AVBPrint list;
   bool sound_is_copied = ffmpeg_can_reopen(spec, options);
   if (!options->tell_left_out)
