@@ -72,6 +72,18 @@ static void test_script(void **state) {
   program_expect(2, "nosuch.jsonl: No such file", input, "none", "--script nosuch.jsonl");
 }
 
+/* Without a prompt the usual one is there all the time, also beside a script that names none, or one later. */
+static void test_script_without_prompt(void **state) {
+  (void)state;
+  static const char input[] =
+      "render lavfi:color=c=red:s=96x64:r=10 hash:%s.txt -y --frames 4 --size 64x64 --strength 0.5 %s";
+  shell("echo '{\"time\":0,\"parameter\":\"strength\",\"value\":0.5}' >still.jsonl");
+  program_expect(0, "4 frames, 64x64, ", input, "usual", "");
+  program_expect(0, "4 frames", input, "scripted", "--script still.jsonl");
+  program_expect(0, "4 frames", input, "photo", "--prompt photo");
+  shell("cmp usual.txt scripted.txt && ! cmp -s usual.txt photo.txt");
+}
+
 /* A blend of one prompt is that prompt; one of two is neither. */
 static void test_blends(void **state) {
   (void)state;
@@ -197,9 +209,16 @@ static void test_sample_clip(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_script),      cmocka_unit_test(test_blends),
-      cmocka_unit_test(test_seed_walk), cmocka_unit_test(test_interrupted), cmocka_unit_test(test_ignored_signal),
-      cmocka_unit_test(test_killed),    cmocka_unit_test(test_flat_memory), cmocka_unit_test(test_sample_clip),
+      cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_script),
+      cmocka_unit_test(test_script_without_prompt),
+      cmocka_unit_test(test_blends),
+      cmocka_unit_test(test_seed_walk),
+      cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_ignored_signal),
+      cmocka_unit_test(test_killed),
+      cmocka_unit_test(test_flat_memory),
+      cmocka_unit_test(test_sample_clip),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -80,16 +80,16 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
 
 static void close_line(const struct render *render, const struct pipeline_result *result) {
   struct engine_info engine;
+  struct prepared_info prepared;
   struct stats_summary times;
   if (render->options->verbose < 0 || !result->written)
     return;
   engine_get_info(render->engine, &engine);
   stats_summarise(&result->frame_ms, &times);
-  fprintf(stderr, "%ld frame%s, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
-          result->written == 1 ? "" : "s", (double)result->written / result->seconds, times.median_ms, times.p99_ms,
-          engine.device);
-  struct prepared_info prepared;
   prepared_get_info(render->prepared, &prepared);
+  fprintf(stderr, "%ld frame%s, %dx%d, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
+          result->written == 1 ? "" : "s", prepared.shape.width, prepared.shape.height,
+          (double)result->written / result->seconds, times.median_ms, times.p99_ms, engine.device);
   setup_print_behind(stderr, &prepared, (double)result->written / result->seconds);
 }
 
@@ -182,7 +182,8 @@ static int check_batch(const struct render *render, struct error *err) {
   return 0;
 }
 
-/* What the script begins with counts as if it had been an option. */
+/* What the script begins with counts as if it had been an option. Where neither names a prompt, each frame asks for the
+ * usual one. */
 static int open_script(struct render *render, struct options *options, struct error *err) {
   if (!options->script)
     return 0;
@@ -192,7 +193,10 @@ static int open_script(struct render *render, struct options *options, struct er
   while (options->prompt_count < SLOT_PRESETS &&
          parameters_text(&options->values, PARAMETER_PROMPT, options->prompt_count + 1))
     options->prompt_count++;
-  return 0;
+  if (options->prompt_count)
+    return 0;
+  options->prompt_count = 1;
+  return parameters_set_text(&options->values, PARAMETER_PROMPT, 1, PARAMETER_PROMPT_DEFAULT, err);
 }
 
 int command_render(const struct options *options, struct error *err) {
@@ -210,7 +214,7 @@ int command_render(const struct options *options, struct error *err) {
   struct options first = *options;
   render.options = &first;
   if (open_script(&render, &first, err))
-    return -1;
+    goto done;
   if (!options->script && options->prompt_count > 1 && !is_blended(&options->values)) {
     log_line(&render.log, LOG_WARNING,
              "render uses the first --prompt alone; more of them are for --blend and live's "
