@@ -47,7 +47,7 @@ build_in() {
     log=$(meson setup "$dir" "$@" 2>&1) || { printf '%s\n' "$log" | tail -n 20 >&2; return 1; }
   fi
   if ! ninja -C "$dir" -n 2>/dev/null | grep -q 'no work to do'; then
-    echo "Building $dir" >&2
+    echo "Building $dir: this takes minutes where nothing is built yet" >&2
     log=$(ninja -C "$dir" 2>&1) || { printf '%s\n' "$log" | tail -n 40 >&2; return 1; }
   fi
 }
