@@ -1,0 +1,403 @@
+/* plans_frame: pixels to pixels. */
+#include <stdio.h>
+
+#include "unet/model/frame_states.h"
+#include "unet/model/maps.h"
+
+enum { UNROLLED_MAX = 4 };
+
+/* Keys and values of whole prompts, so many chunks of each: their chunks side by side. */
+static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
+  int chunks = shape->chunks ? shape->chunks : 1;
+  struct tensor whole = keys[chunks - 1];
+  whole.n /= chunks;
+  whole.w *= chunks;
+  return whole;
+}
+
+/* What the steps of a frame have in common. */
+struct denoising {
+  const struct model *model;
+  const struct frame_shape *shape;
+  struct plan *plan;
+  const struct frame_noise *noise;
+  struct tensor x, image, kept;
+  struct tensor reference; /* what residual guidance leads away from: the input's latent, or its place until the first
+                              step makes it; none: zeros */
+  struct tensor times;
+  struct tensor earlier; /* predictions that steps look back on; none: they do not */
+  struct control_features features[CONTROLS_MAX];
+};
+
+/* A call of the U-Net. */
+struct call {
+  int step; /* of the first latent; in a loop of its first iteration */
+  bool loop;
+  int rows;                /* of all latents */
+  int first, count;        /* its rows of the tables of time projections */
+  struct op_prompt prompt; /* without slots: those of its rows */
+  struct tensor text;      /* what these are for the U-Net */
+};
+
+/* Where the controls' part of it is. */
+struct controlled {
+  const struct denoising *d;
+  struct control_place place;
+};
+
+static struct tensor input_of(const struct denoising *d, const struct call *call, bool latent_alone) {
+  struct op_unet_input input = {.x = d->x, .y.n = call->rows};
+  input.image_rows = d->shape->rows.first == 3 || d->model->checkpoint->inpainting ? 3 : 1;
+  if (!latent_alone) {
+    input.kept = d->kept;
+    input.image = d->image;
+  }
+  if (frame_is_batched(d->shape))
+    input.rows = d->shape->rows.each, input.first = d->shape->rows.first;
+  else
+    input.rows = call->rows / frame_pictures(d->shape);
+  return plan_unet_input(d->plan, latent_alone ? "latent" : "input", input);
+}
+
+static void add_levels(const void *opaque, const struct unet_layer *layer, struct tensor x) {
+  const struct controlled *c = opaque;
+  for (int i = 0; layer->level && i < CONTROLS_MAX; i++)
+    if (c->d->shape->controls >> i & 1)
+      control_add_level(&c->d->model->controls[i], &c->place, &c->d->features[i], layer, x);
+}
+
+/* What the ControlNets add before the way up. */
+static void inject_all(const struct controlled *c, const struct call *call, const struct skips *skips,
+                       struct tensor mid) {
+  const struct denoising *d = c->d;
+  for (int i = 0; i < CONTROLS_MAX; i++) {
+    if (!frame_has_controlnet(d->model, d->shape, i))
+      continue;
+    const struct control *control = &d->model->controls[i];
+    const struct control_moment moment = {.times = frame_control_times_state(d->model, d->shape, i, d->plan),
+                                          .keys = prompt_keys(control->keys, d->shape),
+                                          .first = call->first,
+                                          .count = call->count,
+                                          .prompt = call->prompt};
+    control_inject(control, &c->place, &d->features[i], &moment, skips, mid);
+  }
+}
+
+static struct tensor call_unet(const struct denoising *d, const struct call *call) {
+  struct tensor time = unet_time_rows(d->plan, d->times, call->first, call->count, call->loop);
+  struct tensor x = input_of(d, call, false);
+  struct unet_call unet = unet_begin(&d->model->unet, d->plan, time, call->text);
+  struct controlled c = {
+      .d = d,
+      .place = {.plan = d->plan,
+                .step = call->step,
+                .loop = call->loop,
+                .latents = frame_is_batched(d->shape) ? d->shape->steps : 1,
+                .rows = frame_is_batched(d->shape) ? d->shape->rows : (struct guidance_rows){call->rows, call->rows},
+                .x = x}};
+  if (d->shape->controls) {
+    if (tensor_exists(d->image) || tensor_exists(d->kept))
+      c.place.x = input_of(d, call, true);
+    c.place.beside = d->plan->op_count;
+    unet.behind = add_levels;
+    unet.opaque = &c;
+  }
+  if (d->shape->styles)
+    unet.style.slots = d->model->style.slots;
+  int each = call->rows / frame_pictures(d->shape);
+  unet.style.rows = frame_is_batched(d->shape) ? d->shape->rows : (struct guidance_rows){each, each};
+  struct skips skips;
+  struct tensor mid = unet_down(&unet, x, (struct tensor){0}, &skips);
+  inject_all(&c, call, &skips, mid);
+  return unet_up(&unet, mid, &skips);
+}
+
+/* What guidance makes of the prediction. */
+static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
+  enum guidance_mode mode = d->shape->guidance;
+  struct op_guide op = {.step = step, .model = prediction};
+  if (frame_is_batched(d->shape))
+    op.rows = d->shape->rows.each, op.first = d->shape->rows.first;
+  else
+    op.rows = prediction.n / d->x.n, op.together = d->x.n;
+  bool residual = mode == GUIDANCE_SELF || mode == GUIDANCE_ONE_TIME;
+  if (residual || d->x.n > 1)
+    op.x = d->x;
+  if (residual && (mode == GUIDANCE_SELF || step || frame_is_batched(d->shape)))
+    op.reference = d->reference;
+  if (mode == GUIDANCE_ONE_TIME && step == 0)
+    op.anew = d->reference;
+  return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
+}
+
+/* A step with its call of the U-Net; in a loop, its first iteration's. */
+static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
+  const struct guidance_rows each = frame_time_rows(d->model, d->shape);
+  int rows = frame_pictures(d->shape) * (step ? d->shape->rows.each : d->shape->rows.first);
+  const struct call call = {.step = step,
+                            .loop = loop,
+                            .rows = rows,
+                            .first = guidance_total(each, step),
+                            .count = step ? each.each : each.first,
+                            .prompt = {.y.n = rows},
+                            .text = text};
+  struct tensor y = guide(d, call_unet(d, &call), step);
+  struct op_step op = {.step = step, .together = d->x.n, .x = d->x, .model = y, .earlier = d->earlier};
+  if (step < d->shape->noise_samples)
+    op.noise = d->noise->steps;
+  plan_step(d->plan, "step", op);
+}
+
+/* One text is for all pictures of a run; of more each has its own. */
+static struct tensor texts_of(const struct denoising *d, int rows) {
+  int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
+  const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
+  return plan_prompt(d->plan, "prompt", op);
+}
+
+/* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
+ * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. A
+ * first step that has other rows than the rest is always written out. */
+static void denoise(const struct denoising *d) {
+  const struct guidance_rows rows = d->shape->rows;
+  bool loop = d->shape->steps > UNROLLED_MAX, apart = rows.first != rows.each;
+  int written = loop ? apart : d->shape->steps;
+  struct tensor text = texts_of(d, rows.first), later = text;
+  if (apart && d->shape->steps > 1)
+    later = texts_of(d, rows.each);
+  for (int step = 0; step < written && !d->plan->failed; step++)
+    append_step(d, step, step ? later : text, false);
+  if (!loop)
+    return;
+  plan_loop_begin(d->plan, d->shape->steps - written);
+  append_step(d, written, later, true);
+  plan_loop_end(d->plan);
+}
+
+/* What each frame in a stream batch has for itself: the newest first. */
+static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
+  if (!tensor_exists(newest))
+    return newest;
+  struct tensor rows = plan_state(d->plan, name, d->shape->steps, newest.h, newest.w, newest.c, demand);
+  plan_shift(d->plan, name, (struct op_shift){.x = newest, .rows = rows});
+  return rows;
+}
+
+/* The frame whose last step this run is. */
+static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
+  if (!tensor_exists(rows))
+    return rows;
+  struct tensor last = tensor_pictures(rows, d->shape->steps - 1, 1);
+  return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
+}
+
+/* So many latents of each frame, which its first step makes. */
+static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
+  int n = d->shape->steps * each;
+  struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
+  plan_shift(d->plan, name, (struct op_shift){.rows = rows, .by = each});
+  return rows;
+}
+
+static struct tensor batch_reference(const struct denoising *d) {
+  switch (d->shape->guidance) {
+  case GUIDANCE_SELF:
+    return queue(d, "batch/references", d->reference, ELEMENT_PRECISE);
+  case GUIDANCE_ONE_TIME:
+    return queue_of(d, "batch/references", 1);
+  default:
+    return (struct tensor){0};
+  }
+}
+
+/* All steps in one call of the U-Net, each for another frame. */
+static void denoise_batch(struct denoising *d) {
+  const struct guidance_rows rows = d->shape->rows;
+  int total = guidance_total(rows, d->shape->steps);
+  bool one_text = rows.first == 1 && rows.each == 1;
+  struct call call = {.rows = total, .count = d->times.n, .prompt = {.y.n = one_text ? 1 : total}};
+  if (!one_text)
+    call.prompt.rows = rows.each, call.prompt.first = rows.first;
+  d->x = queue(d, "batch/latents", d->x, ELEMENT_PRECISE);
+  d->kept = queue(d, "batch/kept", d->kept, ELEMENT_PRECISE);
+  d->image = queue(d, "batch/images", d->image, ELEMENT_DEVICE);
+  d->reference = batch_reference(d);
+  struct op_prompt prompt = call.prompt;
+  prompt.slots = prompt_keys(d->model->keys, d->shape);
+  call.text = plan_prompt(d->plan, "prompt", prompt);
+  struct tensor y = guide(d, call_unet(d, &call), 0);
+  struct op_step op = {.x = d->x, .model = y};
+  if (d->shape->earlier)
+    op.earlier = queue_of(d, "batch/earlier", d->shape->earlier);
+  if (d->shape->noise_samples)
+    op.noise = d->noise->steps;
+  plan_step(d->plan, "step", op);
+  d->x = oldest(d, "latent", d->x, true);
+}
+
+/* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
+static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor pixels,
+                                     struct tensor own, struct tensor kept) {
+  const struct autoencoder *autoencoder = &checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  if (checkpoint->inpainting) {
+    struct op_mask mask = {.x = pixels, .kept = kept, .value = (1 + kind->black) / 2};
+    return autoencoder_scaled(autoencoder, plan, kind->encode(autoencoder, plan, plan_mask(plan, "mask", mask)));
+  }
+  if (!checkpoint->image_condition)
+    return (struct tensor){0};
+  return checkpoint->image_scale == 1
+             ? own
+             : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
+}
+
+/* Of an autoencoder's values or a source's. */
+struct picture {
+  struct tensor pixels;
+  float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
+};
+
+static struct tensor map_state(const struct control *control, struct plan *plan, int h, int w) {
+  char name[32];
+  snprintf(name, sizeof name, "control %d map", 1 + control->index);
+  return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
+}
+
+/* The frame of the controls' own source, read in the region of a map. What is a map already comes into its state. */
+static struct picture second_picture(const struct denoising *d, const struct control *control) {
+  int h = d->shape->height, w = d->shape->width;
+  struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
+  if (control->map == MAP_PICTURE)
+    op.y = map_state(control, d->plan, h, w);
+  return (struct picture){plan_pixels_in(d->plan, "control in", op), 1, 0};
+}
+
+static bool is_map_already(const struct control *control, const struct picture *picture) {
+  return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
+}
+
+/* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
+static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
+                              const struct picture *picture) {
+  struct tensor x = picture->pixels;
+  if (is_map_already(control, picture))
+    return x;
+  struct tensor y = map_state(control, plan, x.h, x.w);
+  if (control->map == MAP_DEPTH)
+    return depth_map(model->depth, plan, x, picture->scale, picture->bias, control->index, y);
+  return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
+}
+
+/* The map that belongs to the picture that a run makes. */
+static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
+  char name[40];
+  if (!frame_is_batched(d->shape))
+    return map;
+  snprintf(name, sizeof name, "batch/control %d maps", 1 + index);
+  return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
+}
+
+/* The control's map, made in a region together with what its network makes of it. */
+static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
+                              struct control_features *features) {
+  if (!control->source && !control->network && is_map_already(control, picture))
+    return picture->pixels; /* nothing would be in the region */
+  plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = control->index});
+  const struct picture seen = control->source ? second_picture(d, control) : *picture;
+  struct tensor map = make_map(d->model, control, d->plan, &seen);
+  if (control->network)
+    *features = control_read_map(control, d->plan, map);
+  plan_region_end(d->plan);
+  return map;
+}
+
+static void read_maps(struct denoising *d, const struct picture *picture, struct tensor maps[CONTROLS_MAX]) {
+  for (int i = 0; i < CONTROLS_MAX; i++) {
+    const struct control *control = &d->model->controls[i];
+    if (!(d->shape->controls >> i & 1))
+      continue;
+    struct tensor map = read_map(d, control, picture, &d->features[i]);
+    if (frame_is_batched(d->shape) && control->network)
+      control_queue(control, d->plan, d->shape->steps, &d->features[i]);
+    maps[i] = shown_map(d, i, map);
+  }
+}
+
+/* What the caller fills. */
+static void add_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                      struct frame_noise *noise) {
+  *noise = (struct frame_noise){.start = frame_noise_state(model, shape, plan, "noise/start", 1)};
+  if (model->checkpoint->inpainting)
+    noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
+  noise->steps = frame_noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
+}
+
+static struct tensor read_pixels(const struct frame_shape *shape, struct plan *plan, float black) {
+  const struct op_pixels_in op = {.scale = 1 - black,
+                                  .bias = black,
+                                  .y = {.n = frame_pictures(shape), .h = shape->height, .w = shape->width}};
+  return plan_pixels_in(plan, "pixels in", op);
+}
+
+/* So many latents of each picture, until a step has made them. */
+static struct tensor latents(const struct model *model, const struct frame_shape *shape, struct plan *plan, int each) {
+  int scale = model->checkpoint->autoencoder.scale;
+  return plan_input(plan, frame_pictures(shape) * each, shape->height / scale, shape->width / scale,
+                    model->unet.config->out_channels, ELEMENT_PRECISE);
+}
+
+static void write_pixels(struct plan *plan, const struct picture *made, struct tensor input,
+                         const struct tensor maps[CONTROLS_MAX]) {
+  const struct op_pixels_out op = {.scale = made->scale,
+                                   .bias = made->bias,
+                                   .x = made->pixels,
+                                   .input = input,
+                                   .input_scale = made->scale,
+                                   .input_bias = made->bias,
+                                   .map0 = maps[0],
+                                   .map1 = maps[1],
+                                   .map2 = maps[2],
+                                   .map3 = maps[3]};
+  plan_pixels_out(plan, "pixels out", op);
+}
+
+int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                struct frame_noise *noise, struct error *err) {
+  const struct autoencoder *autoencoder = &model->checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* from its pictures */
+  struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
+  plan_init(plan, model->resources);
+  add_noise(model, shape, plan, noise);
+  if (model_reads_input(model, shape->text_to_image, shape->controls))
+    seen = read_pixels(shape, plan, kind->black);
+  if (!shape->text_to_image) {
+    pixels = seen;
+    own = kind->encode(autoencoder, plan, pixels);
+    z = autoencoder_scaled(autoencoder, plan, own);
+  }
+  struct tensor image = image_condition(model->checkpoint, plan, pixels, own, noise->kept);
+  struct denoising d = {.model = model,
+                        .shape = shape,
+                        .plan = plan,
+                        .noise = noise,
+                        .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start}),
+                        .image = image,
+                        .kept = noise->kept,
+                        .reference = z,
+                        .times = frame_times_state(model, shape, plan)};
+  if (shape->guidance == GUIDANCE_ONE_TIME && !frame_is_batched(shape))
+    d.reference = latents(model, shape, plan, 1);
+  if (shape->earlier && !frame_is_batched(shape))
+    d.earlier = latents(model, shape, plan, shape->earlier);
+  read_maps(&d, &(struct picture){seen, scale, bias}, maps);
+  if (frame_is_batched(shape)) {
+    denoise_batch(&d);
+    pixels = oldest(&d, "pixels", queue(&d, "batch/pixels", pixels, ELEMENT_DEVICE), false);
+  } else {
+    denoise(&d);
+  }
+  struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
+  write_pixels(plan, &(struct picture){x, scale, bias}, pixels, maps);
+  return plan_finish(plan, err);
+}
