@@ -1,8 +1,11 @@
-/* What parameters.c and parameters_text.c share. */
+/* What parameters.c, parameters_text.c and parameter_table.c share. */
 #ifndef APP_CONTROL_PARAMETERS_IMPL_H
 #define APP_CONTROL_PARAMETERS_IMPL_H
 
 #include "app/control/parameters.h"
+
+/* One row for each, at its id. */
+extern const struct parameter_row parameter_table[PARAMETERS];
 
 int parameter_check_index(enum parameter id, int index, struct error *err);
 bool parameter_is_valid(const struct parameter_row *row, double number);
