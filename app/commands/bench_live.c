@@ -1,0 +1,145 @@
+/* bench --live: what a user sees of frames that a window shows. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/commands/bench.h"
+#include "app/commands/setup.h"
+#include "app/live/probe.h"
+#include "app/window/window.h"
+
+/* Without --frames and --duration; without --warmup; without --input-fps. */
+static const double live_seconds = 10;
+enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
+
+/* The window that shows a source with a marker, in the picture's size, so that both stand in it pixel by pixel. */
+static int show_options(const struct bench *bench, char *source, size_t size, struct options *show, struct error *err) {
+  const struct options *options = bench->options;
+  const struct engine_shape *shape = &bench->report.prepared.shape;
+  int width = options->input_width ? options->input_width : shape->width;
+  int height = options->input_height ? options->input_height : shape->height;
+  snprintf(source, size, "pattern-marked:%dx%d", width, height);
+  *show = *options;
+  show->command = COMMAND_LIVE;
+  show->input = source;
+  show->frames = 0;
+  show->duration = 0;
+  show->input_width = show->input_height = 0;
+  show->input_fps = options->input_fps > 0 ? options->input_fps : LIVE_FPS;
+  struct parameters *values = &show->values;
+  return parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, err) ||
+                 parameters_set_number(values, PARAMETER_HUD, 0, false, err) ||
+                 parameters_set_number(values, PARAMETER_FIT, 0, FIT_STRETCH, err) ||
+                 parameters_set_number(values, PARAMETER_SPLIT, 0, true, err) ||
+                 parameters_set_number(values, PARAMETER_SPLIT_AT, 0,
+                                       fmin(1, marker_width((double)shape->width / shape->height)), err)
+             ? -1
+             : 0;
+}
+
+static void add_probed(struct bench *bench, const struct live_probe *probe) {
+  const struct sightings *seen = &probe->seen;
+  double rate = sightings_rate(seen), seconds = rate > 0 ? (double)seen->presented / rate : 0;
+  bench_add_row(bench, "engine, in the window", "its own time for a frame while the window shows it", &seen->frame,
+                seconds);
+  bench_add_row(bench, "capture to engine", "from the frame's capture until the engine takes it", &seen->taken,
+                seconds);
+  bench_add_row(bench, "engine to picture", "from then until the picture is there", &seen->finished, seconds);
+  bench_add_row(bench, "picture to presented", "from then until it was read back from the window", &seen->shown,
+                seconds);
+  bench_add_row(bench, "capture to presented", "all of that: the latency as a user sees it", &seen->latency, seconds);
+  bench_add_row(bench, "prompt to visible", "from a new prompt until a picture that shows it is presented",
+                &probe->change[CHANGE_PROMPT].ms, 0);
+  bench_add_row(bench, "strength to visible", "likewise, of another strength", &probe->change[CHANGE_STRENGTH].ms, 0);
+}
+
+static void report_live(struct bench *bench, const struct live_probe *probe, double source_fps, double compute_ms) {
+  static const char *const names[PROBE_CHANGES] = {"prompt", "strength"};
+  const struct sightings *seen = &probe->seen;
+  struct report_live *live = &bench->report.live;
+  *live = (struct report_live){
+      .measured = true,
+      .source_fps = source_fps,
+      .shown_fps = sightings_rate(seen),
+      .deadline_ms = seen->deadline_ms,
+      .presented = seen->presented,
+      .missed = seen->missed,
+      .missed_by = {seen->missed_by[MISS_WAITING], seen->missed_by[MISS_ENGINE], seen->missed_by[MISS_WINDOW]},
+      .dropped = seen->dropped,
+      .repeated = seen->repeated,
+      .unread = seen->unread,
+      .is_front = !probe->reads_back,
+      .engine_cpu_us = probe->engine_cpu_us,
+      .window_cpu_us = probe->window_cpu_us,
+      .engine_bytes = probe->engine_bytes,
+      .window_bytes = probe->window_bytes,
+      .shared = probe->shared,
+      .uploaded = probe->uploaded,
+      .engine_ms = stats_quantile(&seen->frame, 0.5),
+      .compute_ms = compute_ms,
+      .paced_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
+  for (int i = 0; i < PROBE_CHANGES; i++) {
+    const struct stats *frames = &probe->change[i].frames;
+    live->change[i] =
+        (struct report_change){names[i], frames->count, round(stats_quantile(frames, 0.5)), frames->max_ms};
+  }
+}
+
+int bench_live(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  struct options show;
+  char source[64];
+  if (bench_compute(bench, err))
+    return -1;
+  double compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms;
+  engine_get_info(bench->engine, &bench->report.engine);
+  prepared_get_info(bench->prepared, &bench->report.prepared);
+  if (show_options(bench, source, sizeof source, &show, err) || bench_paced(bench, show.input_fps, err))
+    return -1;
+  engine_close(&bench->engine);
+  struct live_probe probe = {.warmup = options->warmup >= 0 ? options->warmup : LIVE_WARMUP,
+                             .frames = options->frames,
+                             .seconds = options->duration > 0 ? options->duration
+                                        : options->frames     ? 0
+                                                              : live_seconds,
+                             .seen = {.engine_ms = compute_ms, .deadline_ms = 1e3 / show.input_fps + compute_ms + 1}};
+  if (live_perform(&show, &probe, err))
+    return -1;
+  if (!probe.ended)
+    return error_set(err, STATUS_FAILED, "--live: the window was closed before all was measured");
+  if (!probe.seen.latency.count)
+    return error_set(err, STATUS_OUTPUT, "--live: the window shows no frame's number (the marker is not to be read)");
+  report_live(bench, &probe, show.input_fps, compute_ms);
+  add_probed(bench, &probe);
+  snprintf(bench->source, sizeof bench->source, "test pattern with a marker, %s, %g fps", strchr(source, ':') + 1,
+           show.input_fps);
+  return 0;
+}
+
+/* Whether there can be one is known before anything is measured. */
+static int try_window(struct error *err) {
+  struct window *window;
+  int status = window_create(&window, NULL, false, err);
+  window_close(&window);
+  return status;
+}
+
+int bench_check_live(const struct options *options, struct error *err) {
+  const struct {
+    bool given;
+    const char *name;
+  } alone[] = {{options->input_fps > 0, "input-fps"},
+               {options->duration > 0, "duration"},
+               {options->window_width > 0, "window"}};
+  for (size_t i = 0; !options->live && i < sizeof alone / sizeof *alone; i++)
+    if (alone[i].given)
+      return error_set(err, STATUS_USAGE, "--%s is for bench --live, which shows the pattern in a window",
+                       alone[i].name);
+  if (options->live && (options->profile || options->sweep || options->trace))
+    return error_set(err, STATUS_USAGE, "--live measures the window: --profile, --sweep and --trace go without it");
+  if (options->live && options->batch > 1)
+    return error_set(err, STATUS_USAGE, "--live shows each frame as it comes: --batch goes without it");
+  if (options->live && !setup_needs_input(options))
+    return error_set(err, STATUS_USAGE, "--live follows frames through the window: --text-to-image has none");
+  return options->live ? try_window(err) : 0;
+}
