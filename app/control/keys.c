@@ -1,7 +1,6 @@
 #include "app/control/keys_impl.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,69 +9,19 @@
 /* How long after the first time the second one counts. */
 static const int64_t quit_ns = 1000000000;
 
-void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(state->notice, sizeof state->notice, format, args);
-  va_end(args);
-  state->notice_until_ns = now_ns + (int64_t)NOTICE_MS * 1000000;
-}
-
 static double get(const struct live_state *state, enum parameter id) {
   return parameters_number(&state->settings.values, id, 0);
-}
-
-int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
-  struct error err;
-  int status = parameters_set_number(&state->settings.values, id, index, number, &err);
-  if (status)
-    live_notice(state, now_ns, "%s", err.message);
-  return status;
-}
-
-void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns) {
-  live_set_at(state, id, 0, number, now_ns);
-}
-
-static double weight_of(const struct live_state *state, int prompt) {
-  return parameters_number(&state->settings.values, PARAMETER_BLEND, prompt);
 }
 
 static int count_blended(const struct live_state *state) {
   int count = 0;
   for (int i = 1; i <= SLOT_PRESETS; i++)
-    count += weight_of(state, i) > 0;
+    count += live_blend_weight(state, i) > 0;
   return count;
 }
 
-static void end_blend(struct live_state *state, int64_t now_ns) {
-  for (int i = 1; i <= SLOT_PRESETS; i++)
-    if (weight_of(state, i) > 0)
-      live_set_at(state, PARAMETER_BLEND, i, 0, now_ns);
-}
-
-/* Whether there is a prompt of that number; else it says so. */
-static bool has_prompt(struct live_state *state, double number, int64_t now_ns) {
-  bool in_range = number >= 1 && number <= SLOT_PRESETS;
-  if (!in_range || parameters_text(&state->settings.values, PARAMETER_PROMPT, (int)number))
-    return true;
-  live_notice(state, now_ns, "no prompt %d", (int)number);
-  return false;
-}
-
-/* That prompt alone. */
-static void choose_prompt(struct live_state *state, double number, int64_t now_ns) {
-  int before = (int)state->settings.values.preset;
-  if (!has_prompt(state, number, now_ns) || live_set_at(state, PARAMETER_PRESET, 0, number, now_ns))
-    return;
-  end_blend(state, now_ns);
-  settings_turn(&state->settings, now_ns);
-  if (state->settings.values.preset != before)
-    state->slot_before = before;
-}
-
 static void run_prompt(struct live_state *state, const struct command_call *call) {
-  choose_prompt(state, call->value, call->now_ns);
+  live_choose_prompt(state, call->value, call->now_ns);
 }
 
 static void run_next_prompt(struct live_state *state, const struct command_call *call) {
@@ -82,11 +31,11 @@ static void run_next_prompt(struct live_state *state, const struct command_call 
     if (parameters_text(&state->settings.values, PARAMETER_PROMPT, slot))
       break;
   }
-  choose_prompt(state, slot, call->now_ns);
+  live_choose_prompt(state, slot, call->now_ns);
 }
 
 static void run_prompt_before(struct live_state *state, const struct command_call *call) {
-  choose_prompt(state, state->slot_before, call->now_ns);
+  live_choose_prompt(state, state->slot_before, call->now_ns);
 }
 
 /* "blend 1 70%, 3 30%" */
@@ -105,16 +54,16 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
 /* A prompt comes into the blend, whose first one was the one alone, or goes out; the last one left is alone again. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
   int alone = (int)state->settings.values.preset;
-  bool comes = weight_of(state, prompt) <= 0;
+  bool comes = live_blend_weight(state, prompt) <= 0;
   if (comes && !count_blended(state) && prompt != alone)
     live_set_at(state, PARAMETER_BLEND, alone, 1, now_ns);
   live_set_at(state, PARAMETER_BLEND, prompt, comes, now_ns);
   if (count_blended(state) > 1)
     return;
   for (int i = 1; i <= SLOT_PRESETS; i++)
-    if (weight_of(state, i) > 0)
+    if (live_blend_weight(state, i) > 0)
       live_set_at(state, PARAMETER_PRESET, 0, i, now_ns);
-  end_blend(state, now_ns);
+  live_end_blend(state, now_ns);
 }
 
 static void run_blend(struct live_state *state, const struct command_call *call) {
@@ -123,7 +72,7 @@ static void run_blend(struct live_state *state, const struct command_call *call)
     live_notice(state, call->now_ns, "there are prompts 1 to %d", SLOT_PRESETS);
     return;
   }
-  if (!has_prompt(state, index, call->now_ns))
+  if (!live_has_prompt(state, index, call->now_ns))
     return;
   toggle_blended(state, index, call->now_ns);
   state->share = index;
@@ -133,16 +82,16 @@ static void run_blend(struct live_state *state, const struct command_call *call)
 
 /* Of the prompt that came in last, as long as it is there. */
 static void run_blend_weight(struct live_state *state, const struct command_call *call) {
-  int prompt = state->share && weight_of(state, state->share) > 0 ? state->share : 0;
+  int prompt = state->share && live_blend_weight(state, state->share) > 0 ? state->share : 0;
   for (int i = 1; !prompt && i <= SLOT_PRESETS; i++)
-    prompt = weight_of(state, i) > 0 ? i : 0;
+    prompt = live_blend_weight(state, i) > 0 ? i : 0;
   if (!prompt) {
     live_notice(state, call->now_ns, "no blend: Ctrl and a digit adds a prompt");
     return;
   }
-  double before = weight_of(state, prompt);
+  double before = live_blend_weight(state, prompt);
   parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
-  if (weight_of(state, prompt) <= 0) /* Ctrl and the digit takes it out */
+  if (live_blend_weight(state, prompt) <= 0) /* Ctrl and the digit takes it out */
     live_set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
   settings_turn(&state->settings, call->now_ns);
   tell_blend(state, call->now_ns);
@@ -198,25 +147,6 @@ static void run_seed_position(struct live_state *state, const struct command_cal
   live_notice(state, call->now_ns, "seed %.2f", get(state, PARAMETER_SEED) + get(state, PARAMETER_SEED_POSITION));
 }
 
-/* That of the pictures is rounded: it has to tell of another one before it counts. */
-static double shape_of_size(const struct live_state *state, const struct parameter_size *size) {
-  double now = (double)size->width / size->height;
-  return state->shape > 0 && fabs(log(now / state->shape)) < 0.25 ? state->shape : now;
-}
-
-/* The engine takes the nearest size that it has. */
-static int set_longest(struct live_state *state, double longest, int64_t now_ns) {
-  double shape = shape_of_size(state, &state->settings.values.size);
-  int width = (int)lrint(longest * fmin(1, shape)), height = (int)lrint(longest / fmax(1, shape));
-  struct error err;
-  int status = parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err);
-  if (status)
-    live_notice(state, now_ns, "%s", err.message);
-  else
-    live_notice(state, now_ns, "size %dx%d", width, height);
-  return status;
-}
-
 /* The longest side comes to the next multiple of the command's value. */
 static void run_size(struct live_state *state, const struct command_call *call) {
   const struct parameter_size *size = &state->settings.values.size;
@@ -225,40 +155,7 @@ static void run_size(struct live_state *state, const struct command_call *call) 
     return;
   double grid = fabs(call->value), longest = fmax(size->width, size->height) / grid;
   longest = grid * (call->value > 0 ? floor(longest) + 1 : ceil(longest) - 1);
-  set_longest(state, fmin(row->max, fmax(fmin(grid, row->max), longest)), call->now_ns);
-}
-
-int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
-  if (id == PARAMETER_SIZE)
-    return state->settings.values.size.width ? set_longest(state, number, now_ns) : -1;
-  if (id == PARAMETER_PRESET) {
-    choose_prompt(state, number, now_ns);
-    return get(state, id) == number ? 0 : -1;
-  }
-  int status = live_set_at(state, id, index, number, now_ns);
-  if (id == PARAMETER_BLEND)
-    settings_turn(&state->settings, now_ns);
-  return status;
-}
-
-/* A prompt can be empty; of a file, nothing typed is none. */
-static int parse_words(struct parameters *values, enum parameter id, int index, const char *words, struct error *err) {
-  bool none = !*words && parameter_row(id)->type == TYPE_TEXT && parameter_row(id)->need != NEED_ENCODING;
-  return none ? parameters_set_text(values, id, index, NULL, err) : parameters_parse(values, id, index, words, err);
-}
-
-int live_set_words(struct live_state *state, enum parameter id, int index, const char *words, int64_t now_ns) {
-  struct parameters values = state->settings.values;
-  struct error err;
-  if (parse_words(&values, id, index, words, &err)) {
-    live_notice(state, now_ns, "%s", err.message);
-    return -1;
-  }
-  if (parameter_row(id)->type == TYPE_TEXT || parameter_row(id)->type == TYPE_SIZE) {
-    state->settings.values = values;
-    return 0;
-  }
-  return live_set_number(state, id, index, parameters_number(&values, id, index), now_ns);
+  live_set_longest(state, fmin(row->max, fmax(fmin(grid, row->max), longest)), call->now_ns);
 }
 
 static bool has_presets(struct live_state *state, int64_t now_ns) {

@@ -4,10 +4,6 @@
 
 #include "app/control/keys.h"
 
-/* What a command sets is in range, or it says why not. */
-int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
-void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns);
-
 void run_next_lora(struct live_state *state, const struct command_call *call);
 void run_lora_weight(struct live_state *state, const struct command_call *call);
 void run_next_control(struct live_state *state, const struct command_call *call);
