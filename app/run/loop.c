@@ -315,25 +315,6 @@ static int run(struct loop *loop) {
   return 0;
 }
 
-int loop_open_first(struct loop *loop, struct error *err) {
-  struct opened opened = {0};
-  struct settings settings;
-  const struct parameters *values = &opened.beginning.values;
-  parameters_init(&opened.beginning.values);
-  if (loop->params.open(loop->params.opaque, NULL, &opened, err))
-    return -1;
-  follow_begin(loop, &opened);
-  settings_begin(&settings, values);
-  memcpy(settings.values.marks, values->marks, sizeof values->marks);
-  pthread_mutex_lock(&loop->lock);
-  settings_apply(&settings, &loop->settings.values, platform_now_ns());
-  loop->settings = settings;
-  pthread_mutex_unlock(&loop->lock);
-  loop->engines = 1;
-  follow_publish(loop);
-  return 0;
-}
-
 /* Only what the device did is mended by another engine. */
 static int run_on(struct loop *loop) {
   while (run(loop))

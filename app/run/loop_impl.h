@@ -2,7 +2,7 @@
  *
  * collect.c  pictures: from the engine to whoever shows them
  * follow.c   another handle, another engine
- * recover.c  an engine that failed is opened again
+ * recover.c  the engine is opened, and again once it failed
  * loop.c     the thread: frames and texts to the engine */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
@@ -76,11 +76,6 @@ struct loop {
   struct loop_status status;
   long sent; /* changes */
 };
-
-/* --- loop.c --- */
-
-/* Once. */
-int loop_open_first(struct loop *loop, struct error *err);
 
 /* --- recover.c --- */
 

@@ -1,5 +1,5 @@
-/* An engine that failed is opened again, with everything as it was; one whose device is lost for this process is left
- * for another process. */
+/* The engine is opened, and once it failed opened again, with everything as it was; one whose device is lost for this
+ * process is left for another process. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +40,27 @@ static int64_t next_pause(int64_t pause_ns) {
   return pause_ns < pause_least_ns ? pause_least_ns : pause_ns * 2 < pause_most_ns ? pause_ns * 2 : pause_most_ns;
 }
 
-/* What the engine was opened with, and what has been set since that needs no other engine. */
+/* With what was set before it was open. */
+static int open_first(struct loop *loop, struct error *err) {
+  struct opened opened = {0};
+  struct settings settings;
+  const struct parameters *values = &opened.beginning.values;
+  parameters_init(&opened.beginning.values);
+  if (loop->params.open(loop->params.opaque, NULL, &opened, err))
+    return -1;
+  follow_begin(loop, &opened);
+  settings_begin(&settings, values);
+  memcpy(settings.values.marks, values->marks, sizeof values->marks);
+  pthread_mutex_lock(&loop->lock);
+  settings_apply(&settings, &loop->settings.values, platform_now_ns());
+  loop->settings = settings;
+  pthread_mutex_unlock(&loop->lock);
+  loop->engines = 1;
+  follow_publish(loop);
+  return 0;
+}
+
+/* Again: with what the one before was opened with, and what has been set since that needs no other engine. */
 static int open_once(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct engine_info used;
@@ -108,7 +128,7 @@ int loop_recover(struct loop *loop) {
 
 int loop_begin(struct loop *loop) {
   struct error err;
-  while (loop_open_first(loop, &err)) {
+  while (open_first(loop, &err)) {
     if (!loop->params.insists || loop->stop) {
       loop->err = err;
       return -1;
