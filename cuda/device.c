@@ -127,8 +127,8 @@ static int create(struct device **out, const struct device_options *options, str
     goto fail;
   }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
-      pictures_open(device, options->shares_pictures, err) < 0 || open_workspaces(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
-      (options->two_sets && merge_open(device, err) < 0) ||
+      pictures_open(device, options->shares_pictures, err) < 0 || open_workspaces(device, err) < 0 ||
+      cuda_arena_open(device, err) < 0 || (options->two_sets && merge_open(device, err) < 0) ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);

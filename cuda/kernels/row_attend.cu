@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   constexpr int P = PITCH<C>;
   int column = threadIdx.x / 32 * 16;
   size_t first = (size_t)blockIdx.x * TILE, picture = first / p.rows;
-  share<C> mine;
+  portion<C> mine;
   uint4 weights[2][C / 32], next[2][C / 32];
   float2 bias[2], bias2[2], bias3[2];
   vectors<C> layer;

@@ -17,7 +17,7 @@ template <int C, int CLUSTER> struct enter_memory {
 /* Sums of distances to each channel's first value, and of their squares, over rows of the picture. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
-  share<C> mine;
+  portion<C> mine;
   float sum[8] = {}, square[8] = {}, pivot[8];
   load8(picture + mine.column, pivot);
 #pragma unroll 8
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   int size = p.groups ? C / p.groups : 1, group = channel / size * size;
   size_t first = (size_t)blockIdx.x * TILE;
   const __half *picture = p.x + first / p.rows * p.rows * C;
-  share<C> mine;
+  portion<C> mine;
   uint4 weights[2][C / 32], next[2][C / 32];
   float2 bias[2], bias2[2];
   vectors<C> affine, layer;
@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   uint4 own = mine.read(p.x + first * C, C);
   if (p.groups) {
     float v[8], pivot = __half2float(picture[channel]);
-    int each = p.rows / CLUSTER, begin = blockIdx.x % CLUSTER * each;
-    add_up(picture, begin, begin + each, m);
+    int each = p.rows / CLUSTER, top = blockIdx.x % CLUSTER * each;
+    add_up(picture, top, top + each, m);
     __syncthreads();
     find_factors(p, pivot, group, size, affine, m);
     unpack8(own, v);

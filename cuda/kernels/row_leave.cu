@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   size_t first = (size_t)(blockIdx.x / CLUSTER) * S::ROWS;
   bool works = warp / M < S::OWN / 8; /* on the last product: 8 columns of 16 rows */
   int last_column = works ? own + warp / M * 8 : own, last_row = warp % M * 16;
-  share<C> mine;
+  portion<C> mine;
   uint4 values[N][C / 32], gates[N][C / 32], narrow[2][S::WIDE / 32], last[1][C / 32];
   float2 value_bias[N], gate_bias[N], last_bias[1];
   vectors<C> layer;

@@ -6,7 +6,7 @@
  * first products are asked for before the wait for the kernel ahead, straight into the registers that the tensor cores
  * read them from: a weight is used by one warp alone.
  *
- * A lane's share of 16-byte loads fits tensor cores as it is: the order of a product's sum is free, so lane l takes
+ * A lane's part of 16-byte loads fits tensor cores as it is: the order of a product's sum is free, so lane l takes
  * channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of the weights from memory and of the rows from shared memory.
  *
  *     lane l % 4 holds        0          1          2            3
@@ -166,7 +166,7 @@ __device__ __forceinline__ halves<M, N> share_rounded(__half *to, int column, in
 
 /* --- rows as they lie in memory: each thread has 16 bytes of each 16 rows --- */
 
-template <int C> struct share {
+template <int C> struct portion {
   static constexpr int OCTETS = C / 8;
   int row = threadIdx.x / OCTETS, column = threadIdx.x % OCTETS * 8;
   __device__ __forceinline__ uint4 read(const __half *from, int pitch) const {

@@ -1,6 +1,6 @@
 /* Parts of a transformer's block in one launch each, for few channels: row_enter.cu, row_attend.cu, row_leave.cu. Up to
- * 256 channels a thread block keeps whole rows, so that norms need nobody else, and weights come from the cache while the
- * kernel ahead still runs. */
+ * 256 channels a thread block keeps whole rows, so that norms need nobody else, and weights come from the cache while
+ * the kernel ahead still runs. */
 #ifndef CUDA_KERNELS_ROWS_H
 #define CUDA_KERNELS_ROWS_H
 
