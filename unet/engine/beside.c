@@ -7,9 +7,9 @@
 /* The run's slots become places of keys and values, and the frame's are those from now on. */
 static int place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
   struct run_params slots = *run;
-  if (prompts_place(engine, shape, run, err) < 0)
+  if (keys_place(engine, shape, run, err) < 0)
     return -1;
-  prompts_show(engine, shape, &slots, run);
+  keys_show(engine, shape, &slots, run);
   return 0;
 }
 
@@ -42,7 +42,7 @@ static int start_prompts(struct engine *engine, struct error *err) {
   struct run_params run = {0};
   int rows = b->wanted_shape.rows.first;
   guidance_fill(engine, &b->wanted_shape, &b->wanted, &run);
-  return prompts_refresh(engine, rows, &run, err) < 0 ? -1 : prompts_place(engine, &b->wanted_shape, &run, err);
+  return prompts_refresh(engine, rows, &run, err) < 0 ? -1 : keys_place(engine, &b->wanted_shape, &run, err);
 }
 
 /* It begins behind the frame: what changes is listed on the host. */
@@ -61,11 +61,11 @@ static int fill_prompts(struct engine *engine, struct prepared *prepared, const 
   if (prompts_refresh(engine, prepared->shape.rows.first, run, err) < 0)
     return -1;
   struct run_params slots = *run;
-  if (prompts_place(engine, &prepared->shape, run, err) < 0)
+  if (keys_place(engine, &prepared->shape, run, err) < 0)
     return -1;
-  if (prompts_await(engine, &prepared->shape, &slots, run))
+  if (keys_await(engine, &prepared->shape, &slots, run))
     return 0;
-  prompts_show(engine, &prepared->shape, &slots, run);
+  keys_show(engine, &prepared->shape, &slots, run);
   return sampling_times(engine, prepared, &slots, err) < 0 ? -1 : 1;
 }
 

@@ -13,21 +13,11 @@ static int open_adapters(struct engine *engine, const struct engine_params *para
                        &engine->resources, err);
 }
 
-static int prepare_text(struct engine *engine, int encoder, struct error *err) {
-  struct plan *plan = &engine->text_plan[encoder];
-  return plans_text(&engine->model, encoder, plan, err) < 0 ||
-                 slices_prepare(engine, &engine->text_program[encoder], plan, err) < 0
+static int prepare_prompts(struct engine *engine, struct error *err) {
+  return prompts_prepare(engine, err) < 0 || keys_prepare(engine, &(struct frame_shape){.chunks = 1}, err) < 0 ||
+                 prompts_restore(engine, err) < 0
              ? -1
              : 0;
-}
-
-static int prepare_prompts(struct engine *engine, struct error *err) {
-  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
-    if (prepare_text(engine, i, err) < 0)
-      return -1;
-  if (prompts_prepare_keys(engine, &(struct frame_shape){.chunks = 1}, err) < 0)
-    return -1;
-  return prompts_restore(engine, err) < 0 ? -1 : style_pictures_begin(engine, err);
 }
 
 /* That the weights alone would not fit is said before any is loaded, which may take long. */
@@ -49,7 +39,7 @@ static int check_room(const struct engine *engine, struct error *err) {
 /* Opens the device and brings onto it what all handles share. */
 static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
-      prepare_prompts(engine, err) < 0)
+      prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)
     return -1;
   return engine->beside.smooth ? adapters_load(&engine->adapters, engine->device, err) : 0;
 }
@@ -57,25 +47,10 @@ static int open_device(struct engine *engine, struct error *err) {
 static void leave_device(struct engine *engine) {
   slices_free(engine);
   prepared_release_all(engine);
-  if (engine->device) {
-    for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
-      device_release(engine->device, &engine->text_program[i]);
-    for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
-      device_release(engine->device, &engine->keys[i].program);
-    style_pictures_leave(engine);
-    for (int i = 0; i < CONTROLS_MAX * PROMPT_CHUNKS_MAX; i++)
-      device_release(engine->device, &engine->control_keys[i / PROMPT_CHUNKS_MAX][i % PROMPT_CHUNKS_MAX].program);
-  }
+  style_pictures_leave(engine);
+  keys_leave(engine);
+  prompts_leave(engine);
   device_close(&engine->device);
-  for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
-    plan_free(&engine->text_plan[i]);
-  for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
-    plan_free(&engine->keys[i].plan);
-  for (int i = 0; i < CONTROLS_MAX * PROMPT_CHUNKS_MAX; i++) {
-    struct control_keys *keys = &engine->control_keys[i / PROMPT_CHUNKS_MAX][i % PROMPT_CHUNKS_MAX];
-    plan_free(&keys->plan);
-    *keys = (struct control_keys){.program = NULL};
-  }
 }
 
 /* Whether the CPU may take over: the user left the choice of a device open, and the GPU could be opened and then

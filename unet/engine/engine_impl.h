@@ -2,7 +2,8 @@
  *
  * engine.c     opening, closing, information, weights that change
  * prepared.c   handles: a frame plan prepared for a size and a step count
- * prompts.c    slots: text to tokens to the device, keys and values of those in use
+ * prompts.c    slots: text to tokens to the device
+ * keys.c       keys and values of the slots in use
  * sampling.c   what is sampled: schedule, time projections
  * noise.c      noise of seeds and between them
  * adapters.c   adapters: what they change, and when
@@ -264,27 +265,39 @@ void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
 
-/* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
-int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
-/* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
- * they are missing. shape: of the handle that runs. */
-int prompts_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Makes ready what such handles need. */
-int prompts_prepare_keys(struct engine *engine, const struct frame_shape *shape, struct error *err);
-/* Notes what a frame of such a handle shows: its slots, and their places. */
-void prompts_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                  const struct run_params *placed);
-/* Whether a job writes what a run of such a handle, of these slots in these places, reads. */
-bool prompts_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                   struct run_params *places);
+/* The text encoders' programs, on a device that was just opened; and their end. */
+int prompts_prepare(struct engine *engine, struct error *err);
+void prompts_leave(struct engine *engine);
 /* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes every slot that is filled, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
+/* The slots that the run's rows read, in place; the number of them. */
+enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
+int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
+/* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
+int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* The slot, or the empty prompt's where it was never set. */
 int prompts_slot(const struct engine *engine, int slot);
+/* Of the one of these slots that has most; at least 1. */
+int prompts_most_chunks(const struct engine *engine, const int *slots, int count);
 /* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
 bool prompts_zero_negative(const struct engine *engine);
+
+/* --- keys.c --- */
+
+/* Makes ready what such handles need. */
+int keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
+void keys_leave(struct engine *engine);
+/* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
+ * they are missing. shape: of the handle that runs. */
+int keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
+/* Notes what a frame of such a handle shows: its slots, and their places. */
+void keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+               const struct run_params *placed);
+/* Whether a job writes what a run of such a handle, of these slots in these places, reads. */
+bool keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                struct run_params *places);
 
 /* --- guidance.c --- */
 

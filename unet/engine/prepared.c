@@ -149,7 +149,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       choose_shape(engine, wish, &prepared->sampling, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
-  if (prompts_prepare_keys(engine, &prepared->shape, err) < 0)
+  if (keys_prepare(engine, &prepared->shape, err) < 0)
     return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0 ||
