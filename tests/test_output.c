@@ -139,6 +139,7 @@ static void test_numbers_follow(void **state) {
   program_expect(0, "2 frames", "render s/f%%04d.png o/b%%d.png --size 64x64 --frames 2 --start 0.08");
   program_expect(0, "3 frames", "render s/f%%04d.png o/c%%d.png --size 64x64 --input-options start_number=1003");
   program_expect(0, "2 frames", "render pattern:64x64 o/d%%d.png --size 64x64 --frames 2");
+  program_expect(6, "none/e%d.png: there is no folder none; make it first", "render s/f%%04d.png none/e%%d.png");
   shell("ls o | tr '\\n' ' ' >names && grep -qx 'a1001.png a1002.png a1003.png a1004.png a1005.png b1003.png b1004.png "
         "c1003.png c1004.png c1005.png d1.png d2.png ' names || { cat names; false; }");
 }

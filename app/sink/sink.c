@@ -105,6 +105,16 @@ static int add_neighbours(struct files *files, const char *path, const char *con
   return 0;
 }
 
+/* FFmpeg calls a sequence's missing folder an input/output error, when the first picture is made. */
+static int check_folder(const char *pattern, struct error *err) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(pattern, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - pattern) : 0, pattern);
+  if (!*folder || strchr(folder, '%') || platform_is_folder(folder))
+    return 0;
+  return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s; make it first", pattern, folder);
+}
+
 /* What is there already of the files that wish names. first: the number that its pictures begin with. */
 static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl, long first,
                        struct error *err) {
@@ -116,6 +126,8 @@ static int find_output(struct files *files, const struct sink_wish *wish, const 
     return -1;
   if (strcmp(target.container->name, "image2") || !av_filename_number_test(path))
     return add_output(files, path, err) || add_neighbours(files, path, target.container->name, err) ? -1 : 0;
+  if (check_folder(path, err))
+    return -1;
   long end = wish->frames && wish->source->start <= 0 ? first + wish->frames : LONG_MAX;
   return files_add_sequence(files, path, first, end, NULL, err);
 }
