@@ -318,8 +318,8 @@ void live_hand_over(struct live *live, struct error *err) {
   int kept[2] = {platform_hold_text(live->handed, strlen(live->handed)), live->curtain};
   snprintf(value, sizeof value, "%d,%d", kept[0], kept[1]);
   fflush(NULL);
-  if (kept[0] >= 0 && !platform_set_variable(HANDOVER_VARIABLE, value))
-    platform_begin_anew(&setup_stop, kept, 1 + (kept[1] >= 0));
+  if (kept[0] >= 0)
+    platform_begin_anew(&setup_stop, HANDOVER_VARIABLE, value, kept, 1 + (kept[1] >= 0));
   error_set(err, STATUS_DEVICE, "the program cannot be started anew: %s", strerror(errno));
   curtain_drop(&live->curtain);
 }

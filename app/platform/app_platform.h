@@ -81,7 +81,8 @@ void platform_catch_signals(atomic_bool *stop, const char *line, int status);
 
 /* The program's own file. Returns whether it is known and fits. */
 bool platform_program_path(char *path, size_t size);
-/* Sets a variable of the environment. Returns 0 or -1. */
+/* Sets a variable of the environment, while this process has no other thread: they may be reading it. Returns 0 or
+ * -1. */
 int platform_set_variable(const char *name, const char *value);
 void platform_unset_variable(const char *name);
 /* Becomes the program of this path; comes back only when that fails. */
@@ -89,11 +90,11 @@ void platform_become(const char *path, char **argv);
 
 /* Whether this program may be started once more, as far as can be known. */
 bool platform_can_begin_anew(void);
-/* Becomes this program anew, with the same command line, in the same process. Of what is open it keeps the standard
- * ones, files, pipes and these descriptors: devices and other connections are closed with the old program. A request to
- * end that comes meanwhile is for the new one. Comes back when that fails, with errno, or when *stop is set, with
- * EINTR. */
-void platform_begin_anew(const atomic_bool *stop, const int *kept, int count);
+/* Becomes this program anew, with the same command line and that variable in its environment, in the same process. Of
+ * what is open it keeps the standard ones, files, pipes and these descriptors: devices and other connections are closed
+ * with the old program. A request to end that comes meanwhile, whichever thread the system gives it to, is for the new
+ * one. Comes back when that fails, with errno, or when *stop, of platform_catch_signals, is set, with EINTR. */
+void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count);
 /* Starts this program beside this one, with no arguments, that variable in its environment and these descriptors.
  * Nobody waits for it, and Ctrl-C is not for it. Returns 0 or -1. */
 int platform_begin_beside(const char *variable, const char *value, const int *kept, int count);

@@ -220,11 +220,15 @@ static struct {
   atomic_bool *stop;
   const char *line;
   int status;
+  atomic_bool held; /* by this thread, which becomes the program anew */
+  pthread_t holder;
 } caught;
 
+/* The system gives it to any thread that lets it through; a library's does. */
 static void on_signal(int number) {
-  (void)number;
   atomic_store(caught.stop, true);
+  if (atomic_load(&caught.held))
+    pthread_kill(caught.holder, number);
 }
 
 static void on_abort(int number) {
@@ -338,60 +342,104 @@ static void keep(const int *kept, int count) {
     fcntl(kept[i], F_SETFD, 0);
 }
 
-/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals). */
-static void hold_signals(sigset_t *before) {
-  sigset_t held;
-  sigemptyset(&held);
+/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals): those that come to this
+ * thread, and those that another one passes on to it. */
+static void hold_signals(sigset_t *held, sigset_t *before) {
+  sigemptyset(held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
-    sigaddset(&held, ending_signals[i]);
-  pthread_sigmask(SIG_BLOCK, &held, before);
+    sigaddset(held, ending_signals[i]);
+  pthread_sigmask(SIG_BLOCK, held, before);
+  caught.holder = pthread_self();
+  atomic_store(&caught.held, true);
 }
 
-void platform_begin_anew(const atomic_bool *stop, const int *kept, int count) {
-  char path[PATH_MAX];
-  sigset_t before;
-  char **argv = command_line();
-  if (!argv)
-    return;
-  platform_list("/proc/self/fd", close_behind, NULL);
-  keep(kept, count);
-  hold_signals(&before);
-  errno = EINTR;
-  if (!atomic_load(stop)) {
-    if (platform_program_path(path, sizeof path))
-      execv(path, argv);
-    execv("/proc/self/exe", argv); /* of a program that has been replaced meanwhile */
+/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. */
+static void let_signals_go(const sigset_t *held, const sigset_t *before) {
+  atomic_store(&caught.held, false);
+  while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
+    atomic_store(caught.stop, true);
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* This process's with that variable, which is not set in it: other threads may be reading it. free() the list and its
+ * first text. NULL: no memory. */
+static char **environment_with(const char *variable, const char *value) {
+  size_t length = strlen(variable), size = length + strlen(value) + 2, count = 0, used = 1;
+  while (environ[count])
+    count++;
+  char **list = calloc(count + 2, sizeof *list);
+  char *own = list ? malloc(size) : NULL;
+  if (!own) {
+    free(list);
+    return NULL;
   }
-  int reason = errno;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  free(argv[0]);
-  free(argv);
+  snprintf(own, size, "%s=%s", variable, value);
+  list[0] = own;
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(environ[i], own, length + 1) != 0)
+      list[used++] = environ[i];
+  return list;
+}
+
+static void free_texts(char **list) {
+  if (list)
+    free(list[0]);
+  free(list);
+}
+
+/* Comes back when that fails, with errno. */
+static void become_anew(char **argv, char **environment) {
+  char path[PATH_MAX];
+  if (platform_program_path(path, sizeof path))
+    execve(path, argv, environment);
+  execve("/proc/self/exe", argv, environment); /* of a program that has been replaced meanwhile */
+}
+
+void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count) {
+  sigset_t held, before;
+  char **argv = command_line(), **environment = environment_with(variable, value);
+  int reason = ENOMEM;
+  if (argv && environment) {
+    platform_list("/proc/self/fd", close_behind, NULL);
+    keep(kept, count);
+    hold_signals(&held, &before);
+    errno = EINTR;
+    if (!atomic_load(stop))
+      become_anew(argv, environment);
+    reason = errno;
+    let_signals_go(&held, &before);
+  }
+  free_texts(argv);
+  free_texts(environment);
   errno = reason;
 }
 
 /* In a process that has one thread, of a program that had many: only what signal handlers may call. */
-static void become_beside(const char *path, const int *kept, int count) {
+static void become_beside(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     signal(ending_signals[i], SIG_IGN);
   close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   keep(kept, count);
-  execv(path, argv);
+  execve(path, argv, environment);
 }
 
 int platform_begin_beside(const char *variable, const char *value, const int *kept, int count) {
   char path[PATH_MAX];
-  int status;
-  if (!platform_program_path(path, sizeof path) || platform_set_variable(variable, value))
+  int status = -1;
+  char **environment = environment_with(variable, value);
+  if (!environment || !platform_program_path(path, sizeof path)) {
+    free_texts(environment);
     return -1;
+  }
   pid_t child = fork();
   if (!child) { /* its own child is nobody's */
     pid_t beside = fork();
     if (!beside)
-      become_beside(path, kept, count);
+      become_beside(path, environment, kept, count);
     _exit(beside < 0 || !beside);
   }
-  unsetenv(variable);
+  free_texts(environment);
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
   return child > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;

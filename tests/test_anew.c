@@ -1,0 +1,97 @@
+/* A program that becomes itself anew: what it is given, and that no request to end is lost on the way.
+ *
+ * With ROUND in its environment the program is what is tested: 0 becomes 1, which waits for the request. */
+#include "tests/cmocka_all.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/platform/app_platform.h"
+
+#define ROUND "REVERIE_TEST_ROUND"
+
+enum { ASKED = 130, NEVER_ASKED = 1, FAILED = 2, THREADS = 2, PATIENCE_MS = 60000, TRIES = 200 };
+
+static atomic_bool stop;
+
+/* As a library's do, these let every signal through. */
+static void *idle(void *opaque) {
+  for (;;)
+    usleep(100);
+  return opaque;
+}
+
+static int play(int round) {
+  pthread_t thread;
+  platform_catch_signals(&stop, "", FAILED);
+  for (int i = 0; i < THREADS; i++)
+    pthread_create(&thread, NULL, idle, NULL);
+  if (!round) {
+    if (write(STDOUT_FILENO, "", 1) != 1)
+      return FAILED;
+    platform_begin_anew(&stop, ROUND, "1", NULL, 0);
+    return atomic_load(&stop) && errno == EINTR && !strcmp(getenv(ROUND), "0") ? ASKED : FAILED;
+  }
+  for (int waited = 0; waited < PATIENCE_MS && !atomic_load(&stop); waited++)
+    usleep(1000);
+  return atomic_load(&stop) ? ASKED : NEVER_ASKED;
+}
+
+static int run(useconds_t pause_us) {
+  int ready[2], status;
+  char byte;
+  assert_int_equal(pipe(ready), 0);
+  pid_t pid = fork();
+  if (!pid) {
+    dup2(ready[1], STDOUT_FILENO);
+    close(ready[0]);
+    setenv(ROUND, "0", 1);
+    execl("/proc/self/exe", "test_anew", (char *)NULL);
+    _exit(FAILED);
+  }
+  close(ready[1]);
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  close(ready[0]);
+  usleep(pause_us);
+  kill(pid, SIGTERM);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Before, while and after the program is replaced: the moments differ from one try to the next. */
+static void no_request_is_lost(void **state) {
+  (void)state;
+  for (int i = 0; i < TRIES; i++)
+    assert_int_equal(run((useconds_t)i * 8), ASKED);
+}
+
+/* It comes back where it was asked to end, with nothing set for others to find, and takes a second request as one. */
+static void stays_where_it_is_to_end(void **state) {
+  (void)state;
+  atomic_bool asked = true;
+  sigset_t held;
+  platform_catch_signals(&stop, "", FAILED);
+  platform_begin_anew(&asked, ROUND, "1", NULL, 0);
+  assert_int_equal(errno, EINTR);
+  assert_null(getenv(ROUND));
+  pthread_sigmask(SIG_SETMASK, NULL, &held);
+  assert_false(sigismember(&held, SIGTERM));
+  assert_false(atomic_load(&stop));
+  raise(SIGTERM);
+  assert_true(atomic_load(&stop));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_request_is_lost),
+      cmocka_unit_test(stays_where_it_is_to_end),
+  };
+  const char *round = getenv(ROUND);
+  return round ? play(atoi(round)) : cmocka_run_group_tests(tests, NULL, NULL);
+}
