@@ -158,6 +158,7 @@ struct live {
   int64_t covered_ns, unveiled_ns;  /* since it is; since the window is again; 0: it is not */
   enum handing handing;
   bool handing_told;
+  char fate[120];           /* what becomes of an engine that this process cannot open again; "": there is none */
   char *handed;             /* text for the program anew */
   bool frozen;              /* what is held was shown last when that began */
   uint64_t source_serial;   /* of the frame that would be seen past the engine; 0: none yet */

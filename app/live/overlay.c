@@ -39,11 +39,13 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
     return false;
   }
   if (live->stalled) {
-    snprintf(words, size, "the engine has not answered for %.0f s", live->engine.busy_ms / 1000);
+    snprintf(words, size, "%s%sthe engine has not answered for %.0f s", live->fate, *live->fate ? ": " : "",
+             live->engine.busy_ms / 1000);
     return true;
   }
   if (live->engine.away) {
-    snprintf(words, size, "the engine failed and is opened again: %s", live->engine.why_away);
+    snprintf(words, size, "%s: %s", *live->fate ? live->fate : "the engine failed and is opened again",
+             live->engine.why_away);
     return true;
   }
   if (control_source_state(live->control, words, size))

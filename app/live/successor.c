@@ -258,19 +258,25 @@ static const char *why_not(const struct live *live) {
   return NULL;
 }
 
-static void tell_once(struct live *live, const char *why_not, int64_t due_ns, int64_t now_ns) {
-  const char *what = is_stuck(live) ? "the engine has not answered for 10 s" : live->engine.why_away;
-  char then[120] = "the program is started anew, with everything as it is";
+static void describe_fate(struct live *live, const char *why_not, int64_t due_ns, int64_t now_ns) {
+  char *fate = live->fate;
+  size_t size = sizeof live->fate;
   if (why_not)
-    snprintf(then, sizeof then, "the show goes on without the engine, for %s", why_not);
+    snprintf(fate, size, "the show goes on without the engine, for %s", why_not);
   else if (live->state.settings.values.freeze)
-    snprintf(then, sizeof then, "the program is started anew when the picture is not frozen any more");
+    snprintf(fate, size, "the program is started anew when the picture is not frozen any more");
   else if (due_ns > now_ns)
-    snprintf(then, sizeof then, "the program is started anew in %.0f s", ceil((double)(due_ns - now_ns) * 1e-9));
+    snprintf(fate, size, "the program is started anew in %.0f s", ceil((double)(due_ns - now_ns) * 1e-9));
+  else
+    snprintf(fate, size, "the program is started anew, with everything as it is");
+}
+
+static void tell_once(struct live *live, int64_t now_ns) {
+  const char *what = is_stuck(live) ? "the engine has not answered for 10 s" : live->engine.why_away;
   if (live->handing_told)
     return;
-  log_line(&live->log, LOG_WARNING, "%s: %s", what, then);
-  live_notice(&live->state, now_ns, "%.100s: %s", what, then);
+  log_line(&live->log, LOG_WARNING, "%s: %s", what, live->fate);
+  live_notice(&live->state, now_ns, "%.100s: %s", what, live->fate);
   live_was_told(live, LOG_WARNING);
   live->handing_told = true;
 }
@@ -308,11 +314,14 @@ void live_follow_handover(struct live *live, int64_t now_ns) {
   const char *refused = why_not(live);
   struct handover_record record = next_record(live);
   int64_t due_ns = handover_due_ns(&record);
-  tell_once(live, refused, due_ns, now_ns);
+  describe_fate(live, refused, due_ns, now_ns);
+  tell_once(live, now_ns);
   if (!refused && now_ns >= due_ns && !live->state.settings.values.freeze)
     begin(live, now_ns);
 }
 
+  if (!needed)
+    live->fate[0] = 0;
 void live_hand_over(struct live *live, struct error *err) {
   char value[32];
   int kept[2] = {platform_hold_text(live->handed, strlen(live->handed)), live->curtain};
