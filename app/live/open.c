@@ -223,9 +223,11 @@ static void add_given(struct parameter_choices *files, const struct options *opt
 }
 
 static int start_reader(struct live *live, struct source **source, struct error *err) {
+  struct source_options options = live->source_options;
+  options.begun = live->came != NULL;
   if (live->list.count > 1)
-    return reader_start_list(&live->reader, source, live->spec, &live->source_options, &live->frames, err);
-  return reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err);
+    return reader_start_list(&live->reader, source, live->spec, &options, &live->frames, err);
+  return reader_start(&live->reader, source, live->spec, &options, &live->frames, err);
 }
 
 int live_start_threads(struct live *live, struct source **source, struct error *err) {

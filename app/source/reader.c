@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unet/base/platform.h"
 #include "app/flow/wait.h"
+#include "app/source/pipe_input.h"
+#include "unet/base/platform.h"
 
 enum {
   SECOND = 1000000000,
@@ -243,10 +244,18 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
+/* What is left of it is too little to be seen. */
+static bool had_ended(const struct reader *reader, const struct error *err) {
+  bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
+  if (ended)
+    log_line(reader->now.options.log, LOG_INFO, "%s; it has ended", err->message);
+  return ended;
+}
+
 /* Reads and delivers frames of one source. 0: it has ended, or is to be left; -1. */
 static int read_source(struct reader *reader, struct error *err) {
   if (!reader->now.source && open_source(reader, false, err))
-    return -1;
+    return had_ended(reader, err) ? 0 : -1;
   while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
     int got = source_read(reader->now.source, &frame, err);

@@ -33,6 +33,7 @@ struct source_options {
   double resume;              /* seconds that the first frame is further than that; a loop begins at start */
   double duration;            /* seconds of input; 0: all */
   bool patient;               /* live: whatever keeps it from being opened, it is tried again */
+  bool begun;                 /* live: another program has read of it; a pipe that cannot be opened then has ended */
   double read_timeout;        /* live: seconds of silence after which a stream or camera is lost; 0: none */
   const atomic_bool *stop;    /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   struct mirror *mirror;      /* whether frames come mirrored, from the next on; NULL: never */
