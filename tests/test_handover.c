@@ -72,6 +72,7 @@ static void state_comes_along(void **state) {
   handover->started_ns = 123456789012345;
   handover->shown = 4711;
   handover->walk = 0.1;
+  handover->blackout = 0.3;
   handover->web = (struct web_key){8080, "0123456789abcdef0123456789abcdef"};
   strcpy(handover->why, "cuda: an illegal memory access was encountered");
   handover_note(&handover->record, 5);
@@ -81,6 +82,7 @@ static void state_comes_along(void **state) {
   assert_string_equal(read->sources.entries[1].name, "dropped.mkv");
   assert_true(read->sources.entries[1].plain && !read->sources.entries[0].plain);
   assert_true(read->position == handover->position && read->walk == handover->walk);
+  assert_true(read->blackout == handover->blackout);
   assert_memory_equal(&read->place.left, &handover->place.left, 4 * sizeof(int));
   assert_true(read->place.fullscreen);
   assert_true(read->loop && read->source == 1 && read->shown == 4711);

@@ -51,6 +51,7 @@ static const struct field {
     FIELD(FIELD_LARGE, started_ns),
     FIELD(FIELD_LARGE, script_ns),
     FIELD(FIELD_LARGE, shown),
+    FIELD(FIELD_REAL, blackout),
     FIELD(FIELD_INT, preset_taken),
     FIELD(FIELD_INT, slot_before),
     FIELD(FIELD_INT, share),

@@ -110,7 +110,6 @@ void live_free_succession(struct succession **succession) {
 
 void live_succeed(struct live *live, const struct succession *succession) {
   const struct handover *came = live->came = &succession->came;
-  const struct parameters *values = &came->values;
   live->curtain = succession->curtain;
   live->figures.before = (long)came->shown;
   live->started_ns = came->started_ns;
@@ -122,7 +121,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
   live->cover.bypass = (struct cover_slide){1, 1, 0}; /* until there is a picture */
-  live->cover.blackout = (struct cover_slide){values->blackout, values->blackout, 0};
+  live->cover.blackout = (struct cover_slide){came->blackout, came->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
   live_was_told(live, LOG_WARNING);
 }
@@ -205,6 +204,7 @@ static void gather_state(const struct live *live, struct handover *handover) {
   handover->control = state->control;
   handover->control_value = state->control_value;
   handover->walk = state->walk;
+  handover->blackout = (double)live->cover_levels.blackout;
   if (live->web)
     web_get_key(live->web, &handover->web);
   window_get_place(live->window, &handover->place);

@@ -317,10 +317,21 @@ static bool take_source(struct live *live) {
   return fresh;
 }
 
+/* Whether the curtain's picture is what is seen, or is to be. */
+static bool is_behind_curtain(const struct live *live) {
+  return live->came && (!live->unveiled_ns || live->curtain >= 0);
+}
+
+/* A fade goes on only where it is seen: what moved on while the curtain comes would be seen twice, and what moved
+ * behind it not at all. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
-  cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
+  live->covered_anew = false;
+  if (live->handing != HANDING_NOT)
+    return false;
+  if (!is_behind_curtain(live))
+    cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
