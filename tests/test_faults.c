@@ -100,7 +100,7 @@ static void get_first(const char *name, char first[64]) {
 
 #define LOST                                                                                                           \
   "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                         \
-  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --fade 0 --codec ffv1 --device %s "
+  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --codec ffv1 --device %s "
 
 static int count_said(const char *words) {
   char *said = (char *)shell_output(NULL, "cat err.txt");
@@ -118,13 +118,14 @@ static void test_lost(void **state) {
   struct outcome outcome;
   char unset[64], second[64], third[64];
   program_set(faulty);
-  shell("rm -f lost*.mkv; for pair in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' '\"prompt[1]\", "
-        "\"value\": \"oil\"'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $pair}\"; done >lost.json");
-  program_run(&outcome, LOST "--frames 1 --record unset.mkv", 0, device);
+  shell("rm -f lost*.mkv set*.jsonl; for pair in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' "
+        "'\"prompt[1]\", \"value\": \"oil\"'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $pair}\"; done >lost.json");
+  program_run(&outcome, LOST "--fade 0 --frames 1 --record unset.mkv", 0, device);
   if (outcome.status == NO_WINDOW)
     skip();
   shell(": >err.txt"); /* so that what the program before said is not taken for its words */
-  pid_t pid = program_start(LOST "-v --script lost.json --record lost.mkv", 20, device);
+  pid_t pid =
+      program_start(LOST "--fade 0 -v --script lost.json --record lost.mkv --record-script set.jsonl", 20, device);
   for (int i = 0; i < 1800 && count_said("first picture") < 3; i++)
     usleep(100000);
   kill(pid, SIGTERM);
@@ -139,6 +140,83 @@ static void test_lost(void **state) {
   if (!strstr(all, second) || !strcmp(unset, second) || strcmp(second, third))
     fail_msg("unset %sfirst\n%ssecond %sthird %s", unset, all, second, third);
   free(all);
+  /* Each piece begins at its own time 0. */
+  shell("for part in set.jsonl set-2.jsonl; do head -n 1 $part | grep -q '\"time\": *0[,.}]' || exit 1; done");
+}
+
+static double brightness(const char *name, const char *which) {
+  char *value = (char *)shell_output(NULL,
+                                     "ffmpeg -nostdin -i %s -vf signalstats,metadata=print:file=- -f null - 2>err2.txt "
+                                     "| sed -n 's/.*YAVG=//p' | %s",
+                                     name, which);
+  double mean = *value ? atof(value) : -1;
+  free(value);
+  return mean;
+}
+
+/* A fade to black of a minute that has just begun is neither begun again nor at its end. */
+static void test_lost_in_a_fade(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  shell("rm -f fade*.mkv; : >err.txt; "
+        "echo '{\"time\": 0, \"parameter\": \"blackout\", \"value\": true}' >fade.json");
+  pid_t pid = program_start(LOST "--fade 60 -v --script fade.json --record fade.mkv", 20, device);
+  for (int i = 0; i < 1800 && count_said("first picture") < 2; i++)
+    usleep(100000);
+  for (int i = 0; i < 1800 && count_said("is started anew, with everything as it is") < 2; i++)
+    usleep(100000);
+  kill(pid, SIGTERM);
+  program_wait(&outcome, pid);
+  double first = brightness("fade.mkv", "head -n 1"), last = brightness("fade.mkv", "tail -n 1"),
+         anew = brightness("fade-2.mkv", "head -n 1");
+  print_message("  %g, %g, %g\n", first, last, anew);
+  if (last > first || anew > last + 1 || anew < 16 + (last - 16) / 2)
+    fail_msg("the first program's pictures have %g to %g, the second one's %g:\n%s", first, last, anew, outcome.said);
+}
+
+#define THROUGH_A_PIPE                                                                                                 \
+  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=1 REVERIE_FAULT_LOST=1; "                          \
+  "{ %s; } | @ live %s --size 64x64 --device %s"
+
+/* A sender that ends before the program anew can join it has ended, as it may at any other time. */
+static void test_pipe_ends(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  shell("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=s=96x64:r=30 -t 1 -c:v mpeg2video -g 15 -f mpegts pipe.ts; "
+        ": >err.txt");
+  program_run(&outcome, THROUGH_A_PIPE, "cat pipe.ts; until grep -q 'started anew' err.txt; do sleep 0.1; done", "-",
+              device);
+  if (outcome.status || !strstr(outcome.said, "is started anew"))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+}
+
+/* What has come through a pipe and cannot be joined in its middle is known to this program alone. */
+static void test_pipe_is_kept(void **state) {
+  (void)state;
+  static const struct {
+    const char *sender, *arguments, *why;
+  } cases[] = {
+      {"cat pipe.mkv; until grep -q 'the show goes on' err.txt; do sleep 0.1; done", "-",
+       "for its input could not be read on"},
+      {"cat pipe.json", "'lavfi:smptebars=s=96x64:r=30,realtime' --script /dev/stdin",
+       "for --script could not be read again"},
+  };
+  struct outcome outcome;
+  program_set(faulty);
+  shell("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=s=96x64:r=30 -t 1 -c:v mpeg2video pipe.mkv; "
+        "echo '{\"time\": 0, \"parameter\": \"seed\", \"value\": 7}' >pipe.json");
+  for (int i = 0; i < 2; i++) {
+    shell(": >err.txt");
+    pid_t pid = program_start(THROUGH_A_PIPE, cases[i].sender, cases[i].arguments, device);
+    for (int waited = 0; waited < 1800 && !count_said(cases[i].why); waited++)
+      usleep(100000);
+    kill(pid, SIGTERM);
+    program_wait(&outcome, pid);
+    if (!strstr(outcome.said, cases[i].why))
+      fail_msg("%s: %s", cases[i].why, outcome.said);
+  }
 }
 
 static void test_memory_limit(void **state) {
@@ -213,10 +291,12 @@ static void test_links_no_gpu_library(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_render),       cmocka_unit_test(test_bench),
-      cmocka_unit_test(test_live),         cmocka_unit_test(test_lost),
-      cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_full_gpu),
-      cmocka_unit_test(test_drivers),      cmocka_unit_test(test_links_no_gpu_library),
+      cmocka_unit_test(test_render),         cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_live),           cmocka_unit_test(test_lost),
+      cmocka_unit_test(test_lost_in_a_fade), cmocka_unit_test(test_pipe_ends),
+      cmocka_unit_test(test_pipe_is_kept),   cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_full_gpu),       cmocka_unit_test(test_drivers),
+      cmocka_unit_test(test_links_no_gpu_library),
   };
   if (argc < 4 || argc > 5 || !clips_open())
     return SKIPPED;

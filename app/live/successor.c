@@ -249,12 +249,24 @@ static void cover(struct live *live) {
   free(rgba);
 }
 
+/* What comes through one is gone when it has been read. */
+static bool is_pipe(const char *path) {
+  struct platform_entry entry;
+  return path && !platform_look(&entry, path) && entry.kind == ENTRY_PIPE;
+}
+
 /* What this program could not hand over it keeps. */
 static const char *why_not(const struct live *live) {
   if (live->probe || !platform_can_begin_anew())
     return "it cannot be started anew";
   if (live->info.passes)
     return "its input could not be read on by another program";
+  if (control_source_passes(live->control))
+    return "--control-source could not be read on by another program";
+  if (masking_passes(live->masking))
+    return "--mask could not be read on by another program";
+  if (is_pipe(live->options->script))
+    return "--script could not be read again by another program";
   return NULL;
 }
 
@@ -307,6 +319,8 @@ void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
   if (live->handing == HANDING_COVERED)
     go_on(live, now_ns);
+  if (!needed)
+    live->fate[0] = 0;
   if (!needed || live->handing != HANDING_NOT) {
     live->handing_told &= needed;
     return;
@@ -320,8 +334,6 @@ void live_follow_handover(struct live *live, int64_t now_ns) {
     begin(live, now_ns);
 }
 
-  if (!needed)
-    live->fate[0] = 0;
 void live_hand_over(struct live *live, struct error *err) {
   char value[32];
   int kept[2] = {platform_hold_text(live->handed, strlen(live->handed)), live->curtain};

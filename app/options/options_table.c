@@ -206,7 +206,8 @@ const struct option option_table[] = {
          "render that of the frame in OUT, and what needs another size, step count or file stays as it begins"},
     {"script-loop", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(script_loop), .help = "plays the script again at its end"},
     {"record-script", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(record_script),
-     .help = "writes all that is set while the window runs, so that --script plays it again"},
+     .help = "writes all that is set while the window runs, so that --script plays it again; where the program has to "
+             "start itself anew, what follows goes into another file, which begins at time 0 with all values"},
     {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE | BENCH, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},

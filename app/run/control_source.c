@@ -181,6 +181,11 @@ const struct frame *control_source_at(struct control_source *control, const stru
   return control->reader ? take_newest(control) : follow(control, frame);
 }
 
+bool control_source_passes(const struct control_source *control) {
+  struct source_info info;
+  return control && control->reader && reader_get_info(control->reader, &info) && info.passes;
+}
+
 bool control_source_state(struct control_source *control, char *line, size_t size) {
   struct reader_status status = {0};
   if (!control)

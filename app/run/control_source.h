@@ -23,5 +23,7 @@ void control_source_close(struct control_source **control); /* stores NULL */
 const struct frame *control_source_at(struct control_source *control, const struct frame *frame);
 /* Any thread: whether something is wrong with it, and what, for people. */
 bool control_source_state(struct control_source *control, char *line, size_t size);
+/* Any thread: as struct source_info has it. */
+bool control_source_passes(const struct control_source *control);
 
 #endif

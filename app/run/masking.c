@@ -9,6 +9,7 @@
 struct masking {
   struct follower *follower; /* NULL: the frames' own alpha */
   bool still;                /* one mask for all frames */
+  bool passes;               /* what has been read of it is gone */
   double begun;              /* time of the first frame */
   bool running;
   uint64_t serial;             /* of the frame whose mask the engine has */
@@ -24,6 +25,7 @@ static int open_file(struct masking *masking, const char *spec, const struct log
     return error_prefix(err, "--mask: ");
   source_get_info(source, &info);
   masking->still = info.frames == 1;
+  masking->passes = info.passes;
   if (!info.realtime)
     return follower_start(&masking->follower, &source, &(struct follower_options){.patience_ms = INT_MAX}, err);
   source_close(&source);
@@ -80,6 +82,10 @@ static int give(struct masking *masking, struct engine *engine, const struct fra
 
 bool masking_is_still(const struct masking *masking) {
   return !masking || masking->still;
+}
+
+bool masking_passes(const struct masking *masking) {
+  return masking && masking->passes;
 }
 
 void masking_leave(struct masking *masking) {

@@ -25,6 +25,8 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
                   struct error *err);
 /* Whether all frames have one mask, or none. */
 bool masking_is_still(const struct masking *masking);
+/* Any thread: as struct source_info has it. */
+bool masking_passes(const struct masking *masking);
 /* The engine was closed before there was another one. Takes NULL. */
 void masking_leave(struct masking *masking);
 
