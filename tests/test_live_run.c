@@ -138,6 +138,27 @@ static void test_lost_context(void **state) {
   shell("ffprobe -v error kept.mkv");
 }
 
+/* Input methods have the keys while a line is typed, and else commands have; keys that come faster than the window
+ * looks for them belong to what is open when they were pressed. */
+static void test_text_is_taken_for_a_line_alone(void **state) {
+  (void)state;
+  shell("rm -f set.json");
+  program_set(faulty);
+  setenv("REVERIE_TOLD_TEXT", "told", 1);
+  start_window("still.png --presets set.json --device cpu" PICTURE);
+  wait_for("test $(cat told) = off");
+  shell("xdotool key --delay 0 2 Return o i l Return S");
+  wait_said("saved preset 1");
+  shell("tr -d ' \t\n' <set.json | grep -q '\"prompt\\[\\]\":\\[\"[^\"]*\",\"oil\"'");
+  wait_for("test $(cat told) = off");
+  press("Return S");
+  wait_for("test $(cat told) = on");
+  press("Escape S");
+  wait_said("saved preset 2");
+  wait_for("test $(cat told) = off");
+  quit_window();
+}
+
 static void test_display_that_is_not_there(void **state) {
   (void)state;
   program_expect(2, "--display 3: there is one display here, number 0", "live still.mkv --display 3 --frames 1");
@@ -392,6 +413,7 @@ static void test_server_gone(void **state) {
 static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_HOLD");
   unsetenv("REVERIE_FAULT_GL");
+  unsetenv("REVERIE_TOLD_TEXT");
   program_set(program);
   return screen_end_program(state);
 }
@@ -404,6 +426,7 @@ int main(int argc, char **argv) {
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_dropped_files),
       CASE(test_lost_context),
+      CASE(test_text_is_taken_for_a_line_alone),
       CASE(test_display_that_is_not_there),
       CASE(test_run_shows_then_renders),
       CASE(test_run_without_a_window),

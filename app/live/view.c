@@ -231,14 +231,21 @@ static void handle_event(struct live *live, const struct window_event *event, in
   }
 }
 
+/* What is typed before a line is open is no text. */
+static void follow_panel(struct live *live) {
+  panel_follow(&live->panel, &live->state);
+  window_take_text(live->window, live->panel.types);
+}
+
 bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
     draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY; /* the operator's is drawn anew anyway */
     handle_event(live, &event, now_ns);
-    panel_follow(&live->panel, &live->state);
+    follow_panel(live);
   }
+  follow_panel(live); /* clients open lines, too */
   return draw;
 }
 

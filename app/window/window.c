@@ -153,7 +153,8 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->border_waits = params->place && params->place->fullscreen && !params->borderless;
   if (params->place && params->fullscreen)
     window_resize(window, params->width, params->height);
-  SDL_StartTextInput();
+  window->takes_text = true; /* as SDL begins */
+  window_take_text(window, false);
   return 0;
 }
 
@@ -337,6 +338,33 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
   window->border_waits &= fullscreen;
   if (!fullscreen && window->width)
     window_resize(window, window->width, window->height);
+}
+
+/* Text that has come already and not been read goes; keys tell what they type. Other systems than X11 are asked for
+ * text all the same: they need not ask an input method for it. */
+static void leave_text(struct window *window) {
+  SDL_StopTextInput();
+  window->text_comes = !window->connection;
+  if (window->text_comes)
+    SDL_EventState(SDL_TEXTINPUT, SDL_ENABLE);
+}
+
+/* Events that wait by now have no text of SDL's. */
+static void ask_for_text(struct window *window) {
+  SDL_Event from_here = {.user = {.type = SDL_USEREVENT, .code = window->text_turns}};
+  SDL_StartTextInput();
+  SDL_PushEvent(&from_here);
+}
+
+void window_take_text(struct window *window, bool taken) {
+  if (window->lost || taken == window->takes_text)
+    return;
+  window->takes_text = taken;
+  window->text_turns++;
+  if (taken)
+    ask_for_text(window);
+  else
+    leave_text(window);
 }
 
 static int from_pixels(SDL_Window *sdl, int x) {

@@ -107,6 +107,8 @@ void window_get_size(const struct window *window, int *width, int *height); /* d
 /* The output's, in full screen: after it. */
 void window_resize(struct window *window, int width, int height);
 void window_set_fullscreen(struct window *window, bool fullscreen);
+/* Whether a line of text is typed: then input methods have the keys first. At the beginning keys are commands. */
+void window_take_text(struct window *window, bool taken);
 /* Where what is typed is to be seen, for what an input method shows beside it: pixels of the drawable. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
 /* What was copied elsewhere, allocated; NULL: no text. */

@@ -1,6 +1,7 @@
 /* What SDL says, in words of keys, texts, places and files. */
 #include "app/control/keys.h"
 #include "app/window/window_impl.h"
+#include "app/window/x11.h"
 
 static int special_key(SDL_Keycode code) {
   switch (code) {
@@ -64,13 +65,19 @@ static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, s
   window->key_repeats = sdl->repeat;
   window->key_controls = holds_control(&sdl->keysym);
   *event = (struct window_event){.type = WINDOW_KEY, .key = special_key(sdl->keysym.sym), .repeat = sdl->repeat != 0};
-  if (window->key_controls && event->key == KEY_NONE)
+  char typed = window->typed;
+  window->typed = 0;
+  if (event->key != KEY_NONE)
+    return true;
+  if (window->key_controls)
     event->key = control_key(&sdl->keysym);
+  else if (!window->text_comes && typed)
+    event->key = event->text[0] = typed;
   return event->key != KEY_NONE;
 }
 
 static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
-  if (window->key_controls) /* some systems have Ctrl and a digit type the digit */
+  if (window->key_controls || !window->text_comes) /* some systems have Ctrl and a digit type the digit */
     return false;
   *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
   SDL_utf8strlcpy(event->text, text, sizeof event->text);
@@ -136,6 +143,12 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     return true;
   case SDL_KEYDOWN:
     return translate_key(window, &sdl->key, event);
+  case SDL_SYSWMEVENT:
+    x11_get_typed(sdl, &window->typed);
+    return false;
+  case SDL_USEREVENT: /* of window_take_text */
+    window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
+    return false;
   case SDL_KEYUP: /* what an input method composes is said after it, without another key */
     window->key_repeats = false;
     window->key_controls = holds_control(&sdl->key.keysym);

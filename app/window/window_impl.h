@@ -14,6 +14,10 @@ struct window {
   enum window_which used;
   struct context context;
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
+  bool takes_text;                /* a line is typed */
+  int text_turns;                 /* so often that has changed */
+  bool text_comes;                /* with the events that are read now: SDL says what keys type in events of its own */
+  char typed;                     /* else what the key whose event comes next types, as X11 says; 0: nothing */
   bool pointer_hidden;
   bool borderless, fullscreen; /* asked for, of the output */
   bool filled, by_hand;        /* it fills its display; with no window manager's help */

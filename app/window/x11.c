@@ -109,6 +109,16 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
 }
 
+void x11_get_typed(const SDL_Event *event, char *typed) {
+  const XEvent *own = get_event(event);
+  char text[8] = "";
+  if (!own || own->type != KeyPress)
+    return;
+  XKeyEvent key = own->xkey;
+  int length = XLookupString(&key, text, sizeof text, NULL, NULL);
+  *typed = length == 1 && text[0] >= ' ' && text[0] <= '~' ? text[0] : 0;
+}
+
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds) {
   SDL_SysWMinfo info;
   int count = 0, at = 0;

@@ -20,6 +20,10 @@ bool x11_lacks_manager(SDL_Window *window);
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
+/* Stores the character of ASCII that a pressed key types by itself, whatever an input method would make of it; 0: it
+ * types none. Leaves *typed as it is where the event is no key's. SDL's own event of that key comes next. */
+void x11_get_typed(const SDL_Event *event, char *typed);
+
 /* Where the display of that name is, which is never 0; of name 0: the display there, whose name is stored. SDL does not
  * follow one that is switched off or moved. */
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds);

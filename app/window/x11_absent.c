@@ -27,6 +27,11 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
   return false;
 }
 
+void x11_get_typed(const SDL_Event *event, char *typed) {
+  (void)event;
+  (void)typed;
+}
+
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds) {
   (void)window;
   (void)name;
