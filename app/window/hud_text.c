@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/window/cells.h"
 #include "unet/base/text.h"
 
 /* Text that grows in a buffer of HUD_TEXT_MAX bytes. */
@@ -169,13 +170,6 @@ void hud_help_text(char *text, const struct hud_content *content) {
   }
 }
 
-static int count_columns(const char *text) {
-  int columns = 0;
-  for (; *text && *text != '\n'; text++)
-    columns += (unsigned char)*text >= TONES && ((unsigned char)*text & 0xc0) != 0x80;
-  return columns;
-}
-
 const char *hud_text_next_line(const char *text) {
   text += strcspn(text, "\n");
   return *text ? text + 1 : text;
@@ -184,7 +178,7 @@ const char *hud_text_next_line(const char *text) {
 void hud_text_measure(const char *text, int *lines, int *columns) {
   *lines = *columns = 0;
   for (; *text; text = hud_text_next_line(text), ++*lines) {
-    int own = count_columns(text);
+    int own = cells_count(text, strcspn(text, "\n"));
     *columns = own > *columns ? own : *columns;
   }
 }

@@ -1,11 +1,12 @@
 #include "app/window/sheet.h"
 
-#include <SDL_ttf.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "app/window/cells.h"
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
+#include "app/window/glyphs.h"
 
 /* Lengths in pixels of the drawable follow from the size of the type. */
 enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
@@ -18,21 +19,13 @@ static const SDL_Color tones[TONES] = {
 };
 
 struct typeface {
-  TTF_Font *font;
-  int size, advance;
+  struct glyphs *glyphs;
+  int size;
   GLuint program, vertices;
   struct {
     GLint rect, window, size, radius, shade;
   } at; /* uniforms of text.vert and text.frag */
 };
-
-static int open_font(struct typeface *face, struct error *err) {
-  if (TTF_Init())
-    return error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
-  SDL_RWops *file = SDL_RWFromConstMem(embed_font, (int)(embed_font_end - embed_font));
-  face->font = TTF_OpenFontRW(file, 1, TYPE_MIN);
-  return face->font ? 0 : error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
-}
 
 static int open_program(struct typeface *face, struct error *err) {
   face->program = gl_program("text", embed_text_vert, embed_text_frag, err);
@@ -52,7 +45,7 @@ int typeface_open(struct typeface **out, struct error *err) {
   struct typeface *face = calloc(1, sizeof *face);
   if (!face)
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
-  if (open_font(face, err) || open_program(face, err)) {
+  if (glyphs_open(&face->glyphs, err) || open_program(face, err)) {
     typeface_close(&face);
     return -1;
   }
@@ -68,10 +61,7 @@ void typeface_close(struct typeface **pointer) {
     glDeleteVertexArrays(1, &face->vertices);
     glDeleteProgram(face->program);
   }
-  if (face->font)
-    TTF_CloseFont(face->font);
-  if (TTF_WasInit())
-    TTF_Quit();
+  glyphs_close(&face->glyphs);
   free(face);
   *pointer = NULL;
 }
@@ -82,8 +72,7 @@ bool typeface_fit(struct typeface *face, int height) {
   if (size == face->size)
     return false;
   face->size = size;
-  TTF_SetFontSize(face->font, size);
-  TTF_SizeUTF8(face->font, "0", &face->advance, NULL);
+  glyphs_set_size(face->glyphs, size);
   return true;
 }
 
@@ -92,7 +81,7 @@ int typeface_size(const struct typeface *face) {
 }
 
 int typeface_advance(const struct typeface *face) {
-  return face->advance;
+  return glyphs_advance(face->glyphs);
 }
 
 int typeface_line(const struct typeface *face) {
@@ -100,11 +89,7 @@ int typeface_line(const struct typeface *face) {
 }
 
 int typeface_width(const struct typeface *face, const char *text, size_t length) {
-  char whole[HUD_TEXT_MAX];
-  int width = 0;
-  snprintf(whole, sizeof whole, "%.*s", (int)length, text);
-  TTF_SizeUTF8(face->font, whole, &width, NULL);
-  return width;
+  return cells_count(text, length) * typeface_advance(face);
 }
 
 void sheet_close(struct sheet *sheet) {
@@ -132,39 +117,20 @@ void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct
                SDL_MapRGBA(sheet->surface->format, color.red, color.green, color.blue, color.alpha));
 }
 
-/* Bytes of UTF-8 that make up at most count characters. */
-static size_t utf8_prefix(const char *text, size_t length, int count) {
-  size_t at = 0;
-  while (at < length && count-- > 0)
-    for (at++; at < length && ((unsigned char)text[at] & 0xc0) == 0x80;)
-      at++;
-  return at;
-}
-
-static int utf8_count(const char *text, size_t length) {
-  int count = 0;
-  for (size_t i = 0; i < length; i++)
-    count += ((unsigned char)text[i] & 0xc0) != 0x80;
-  return count;
-}
-
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
                const char *text, size_t length) {
-  char run[HUD_TEXT_MAX];
-  int count = utf8_count(text, length);
+  static const char ellipsis[] = "\u2026";
+  int count = cells_count(text, length);
   bool cut = count > columns;
   if (columns <= 0 || count == 0)
     return 0;
-  size_t bytes = cut ? utf8_prefix(text, length, columns - 1) : length;
-  snprintf(run, sizeof run, "%.*s%s", (int)bytes, text, cut ? "\u2026" : "");
-  SDL_Surface *glyphs = TTF_RenderUTF8_Blended(face->font, run, tones[tone]);
-  if (glyphs) {
-    SDL_Rect to = {x, y, 0, 0};
-    SDL_SetSurfaceBlendMode(glyphs, sheet->filled ? SDL_BLENDMODE_BLEND : SDL_BLENDMODE_NONE);
-    SDL_BlitSurface(glyphs, NULL, sheet->surface, &to);
-    SDL_FreeSurface(glyphs);
-  }
-  return cut ? columns : count;
+  size_t bytes = cut ? cells_fit(text, length, columns - 1) : length;
+  glyphs_draw(face->glyphs, sheet->surface, sheet->filled, x, y, tones[tone], text, bytes);
+  if (!cut)
+    return count;
+  x += cells_count(text, bytes) * typeface_advance(face);
+  glyphs_draw(face->glyphs, sheet->surface, sheet->filled, x, y, tones[tone], ellipsis, sizeof ellipsis - 1);
+  return columns;
 }
 
 void sheet_end(struct sheet *sheet) {

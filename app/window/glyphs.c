@@ -1,0 +1,168 @@
+#include "app/window/glyphs.h"
+
+#include <SDL_ttf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/window/cells.h"
+#include "app/window/embed.h"
+#include "app/window/fonts.h"
+#include "app/window/hud_text.h"
+
+/* Characters that no font has are looked for once each, and no more of them than this. */
+enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
+
+struct glyphs {
+  TTF_Font *own;
+  int size, advance;
+  bool asked; /* for fonts of the system */
+  struct fonts *fonts;
+  TTF_Font *others[OTHERS_MAX];
+  int other_count;
+  uint32_t missing[MISSING_MAX];
+  int missing_count;
+};
+
+int glyphs_open(struct glyphs **out, struct error *err) {
+  *out = NULL;
+  struct glyphs *glyphs = calloc(1, sizeof *glyphs);
+  if (!glyphs)
+    return error_set(err, STATUS_FAILED, "no memory for the overlay");
+  if (!TTF_Init()) {
+    SDL_RWops *file = SDL_RWFromConstMem(embed_font, (int)(embed_font_end - embed_font));
+    glyphs->own = TTF_OpenFontRW(file, 1, SIZE_FIRST);
+  }
+  if (!glyphs->own) {
+    error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
+    glyphs_close(&glyphs);
+    return -1;
+  }
+  *out = glyphs;
+  return 0;
+}
+
+void glyphs_close(struct glyphs **pointer) {
+  struct glyphs *glyphs = *pointer;
+  if (!glyphs)
+    return;
+  for (int i = 0; i < glyphs->other_count; i++)
+    TTF_CloseFont(glyphs->others[i]);
+  if (glyphs->own)
+    TTF_CloseFont(glyphs->own);
+  fonts_close(&glyphs->fonts);
+  if (TTF_WasInit())
+    TTF_Quit();
+  free(glyphs);
+  *pointer = NULL;
+}
+
+void glyphs_set_size(struct glyphs *glyphs, int size) {
+  glyphs->size = size;
+  TTF_SetFontSize(glyphs->own, size);
+  for (int i = 0; i < glyphs->other_count; i++)
+    TTF_SetFontSize(glyphs->others[i], size);
+  TTF_SizeUTF8(glyphs->own, "0", &glyphs->advance, NULL);
+}
+
+int glyphs_advance(const struct glyphs *glyphs) {
+  return glyphs->advance;
+}
+
+/* --- which font --- */
+
+static bool has(TTF_Font *font, uint32_t character) {
+  return TTF_GlyphIsProvided32(font, character) != 0;
+}
+
+static bool is_missing(const struct glyphs *glyphs, uint32_t character) {
+  for (int i = 0; i < glyphs->missing_count; i++)
+    if (glyphs->missing[i] == character)
+      return true;
+  return glyphs->missing_count == MISSING_MAX || glyphs->other_count == OTHERS_MAX;
+}
+
+/* NULL: none of the system's has it. */
+static TTF_Font *open_other(struct glyphs *glyphs, uint32_t character) {
+  struct font_file file;
+  if (!glyphs->asked)
+    glyphs->fonts = fonts_open();
+  glyphs->asked = true;
+  for (int i = 0; fonts_find(glyphs->fonts, character, i, &file); i++) {
+    TTF_Font *font = TTF_OpenFontIndex(file.path, glyphs->size, file.index);
+    if (font && has(font, character))
+      return glyphs->others[glyphs->other_count++] = font;
+    if (font)
+      TTF_CloseFont(font);
+  }
+  glyphs->missing[glyphs->missing_count++] = character;
+  return NULL;
+}
+
+static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
+  if (character < 128 || has(glyphs->own, character))
+    return glyphs->own;
+  for (int i = 0; i < glyphs->other_count; i++)
+    if (has(glyphs->others[i], character))
+      return glyphs->others[i];
+  TTF_Font *found = is_missing(glyphs, character) ? NULL : open_other(glyphs, character);
+  return found ? found : glyphs->own;
+}
+
+/* --- drawing --- */
+
+/* What is drawn at once: characters of one column each in the own font, or one character, with the marks on it. */
+struct piece {
+  TTF_Font *font;
+  size_t bytes;
+  int columns;
+  bool placed; /* in the middle of its columns */
+};
+
+static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t length) {
+  uint32_t character;
+  struct piece piece = {0};
+  piece.bytes = cells_read(text, length, &character, &piece.columns);
+  piece.font = font_of(glyphs, character);
+  piece.placed = piece.font != glyphs->own || piece.columns > 1;
+  while (piece.bytes < length) {
+    int columns;
+    size_t bytes = cells_read(text + piece.bytes, length - piece.bytes, &character, &columns);
+    bool goes_on = !columns || (!piece.placed && columns == 1 && font_of(glyphs, character) == glyphs->own);
+    if (!goes_on)
+      break;
+    piece.bytes += bytes;
+    piece.columns += columns;
+  }
+  return piece;
+}
+
+/* The line is the own font's; of a glyph that is wider than its columns the middle is seen. */
+static void put(struct glyphs *glyphs, SDL_Surface *surface, SDL_Surface *drawn, const struct piece *piece, int x,
+                int y) {
+  int room = piece->columns * glyphs->advance;
+  SDL_Rect from = {0, 0, drawn->w, drawn->h}, to = {x, y, 0, 0};
+  if (piece->placed && drawn->w > room)
+    from = (SDL_Rect){(drawn->w - room) / 2, 0, room, drawn->h};
+  if (piece->placed)
+    to.x += (room - from.w) / 2;
+  to.y += TTF_FontAscent(glyphs->own) - TTF_FontAscent(piece->font);
+  SDL_BlitSurface(drawn, &from, surface, &to);
+}
+
+void glyphs_draw(struct glyphs *glyphs, SDL_Surface *surface, bool blend, int x, int y, SDL_Color color,
+                 const char *text, size_t length) {
+  char run[HUD_TEXT_MAX];
+  while (length) {
+    struct piece piece = take_piece(glyphs, text, length);
+    snprintf(run, sizeof run, "%.*s", (int)piece.bytes, text);
+    SDL_Surface *drawn = TTF_RenderUTF8_Blended(piece.font, run, color);
+    if (drawn) {
+      SDL_SetSurfaceBlendMode(drawn, blend ? SDL_BLENDMODE_BLEND : SDL_BLENDMODE_NONE);
+      put(glyphs, surface, drawn, &piece, x, y);
+    }
+    SDL_FreeSurface(drawn);
+    x += piece.columns * glyphs->advance;
+    text += piece.bytes;
+    length -= piece.bytes;
+  }
+}

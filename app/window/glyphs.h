@@ -1,0 +1,23 @@
+/* Glyphs on a surface: the built-in monospaced font, and of the system's fonts those that have what it lacks, which are
+ * opened when they are first needed. What no font has is a box. The main thread's. */
+#ifndef APP_WINDOW_GLYPHS_H
+#define APP_WINDOW_GLYPHS_H
+
+#include <SDL.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "unet/base/error.h"
+
+struct glyphs;
+
+int glyphs_open(struct glyphs **glyphs, struct error *err);
+void glyphs_close(struct glyphs **glyphs); /* stores NULL; takes NULL */
+/* The size of type in pixels, before anything is drawn. */
+void glyphs_set_size(struct glyphs *glyphs, int size);
+int glyphs_advance(const struct glyphs *glyphs); /* pixels from column to column (cells.h) */
+/* Text from x on, with its line's top at y. blend: over what is there; else in its place. */
+void glyphs_draw(struct glyphs *glyphs, SDL_Surface *surface, bool blend, int x, int y, SDL_Color color,
+                 const char *text, size_t length);
+
+#endif

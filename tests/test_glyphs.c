@@ -1,0 +1,166 @@
+/* Text in the columns of a monospaced type, in the built-in font and in one of the system's. */
+#include "tests/cmocka_all.h"
+
+#include <SDL.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/window/cells.h"
+#include "app/window/fonts.h"
+#include "app/window/glyphs.h"
+#include "tests/scratch.h"
+
+/* U+6F22 and U+6CB9: the font of the test has the first of them, and no other character. */
+#define KNOWN "\u6f22"
+#define UNKNOWN "\u6cb9"
+
+enum { SIZE = 20, WIDTH = 200, HEIGHT = 40, GLYPH_OF_A = 36, FONT_MAX = 1 << 20 };
+
+static const char *own_font;
+static struct glyphs *glyphs;
+
+/* --- a font --- */
+
+static void put16(unsigned char *at, unsigned value) {
+  at[0] = (unsigned char)(value >> 8);
+  at[1] = (unsigned char)value;
+}
+
+static void put32(unsigned char *at, unsigned value) {
+  put16(at, value >> 16);
+  put16(at + 2, value & 0xffff);
+}
+
+/* The built-in one, whose table of characters knows one alone, which looks like an A. */
+static void write_font(const char *from, const char *path) {
+  static unsigned char font[FONT_MAX];
+  FILE *file = fopen(from, "rb");
+  assert_non_null(file);
+  size_t size = fread(font, 1, FONT_MAX - 64, file);
+  fclose(file);
+  unsigned char *table = font + size, *record = font + 12;
+  while (memcmp(record, "cmap", 4) != 0)
+    record += 16;
+  put32(record + 8, (unsigned)size);
+  put32(record + 12, 40);
+  put16(table + 2, 1);   /* one subtable: */
+  put16(table + 4, 3);   /* of Windows', */
+  put16(table + 6, 10);  /* all of Unicode, */
+  put32(table + 8, 12);  /* here: */
+  put16(table + 12, 12); /* in groups, */
+  put32(table + 16, 28);
+  put32(table + 24, 1); /* of which there is one */
+  put32(table + 28, 0x6f22);
+  put32(table + 32, 0x6f22);
+  put32(table + 36, GLYPH_OF_A);
+  file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(font, 1, size + 40, file), size + 40);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* --- what is drawn --- */
+
+static SDL_Surface *begin(void) {
+  SDL_Surface *surface = SDL_CreateRGBSurfaceWithFormat(0, WIDTH, HEIGHT, 32, SDL_PIXELFORMAT_RGBA32);
+  assert_non_null(surface);
+  SDL_FillRect(surface, NULL, 0xff000000u);
+  return surface;
+}
+
+static void draw(SDL_Surface *surface, int x, const char *text) {
+  glyphs_draw(glyphs, surface, true, x, 5, (SDL_Color){255, 255, 255, 255}, text, strlen(text));
+}
+
+static SDL_Surface *drawn(const char *text) {
+  SDL_Surface *surface = begin();
+  draw(surface, 0, text);
+  return surface;
+}
+
+static bool same(SDL_Surface *a, SDL_Surface *b) {
+  bool equal = true;
+  for (int y = 0; y < HEIGHT; y++)
+    equal = equal && !memcmp((char *)a->pixels + y * a->pitch, (char *)b->pixels + y * b->pitch, WIDTH * 4);
+  SDL_FreeSurface(a);
+  SDL_FreeSurface(b);
+  return equal;
+}
+
+static void characters_have_columns(void **state) {
+  (void)state;
+  assert_int_equal(cells_count("a" KNOWN "e\u0301.", strlen("a" KNOWN "e\u0301.")), 5);
+  assert_int_equal(cells_count("\xff\xfe", 2), 2);
+  assert_int_equal(cells_fit("a" KNOWN "b", 5, 2), 1);
+  assert_int_equal(cells_fit("a" KNOWN "b", 5, 3), 4);
+  assert_int_equal(cells_fit("e\u0301x", 4, 1), 3); /* a mark goes with its letter */
+}
+
+/* In the middle of its two columns, on the line of the others. */
+static void what_the_own_font_lacks_is_another_ones(void **state) {
+  (void)state;
+  if (!HAVE_FONTCONFIG)
+    skip();
+  SDL_Surface *wanted = begin();
+  int advance = glyphs_advance(glyphs);
+  draw(wanted, 0, "x");
+  draw(wanted, advance + advance / 2, "A");
+  draw(wanted, 3 * advance, "y");
+  assert_true(same(wanted, drawn("x" KNOWN "y")));
+}
+
+static void what_no_font_has_is_a_box(void **state) {
+  (void)state;
+  if (!HAVE_FONTCONFIG)
+    skip();
+  assert_true(same(drawn(UNKNOWN), drawn("\u5b57")));
+  assert_false(same(drawn(UNKNOWN), drawn("")));
+  assert_false(same(drawn(UNKNOWN), drawn(KNOWN)));
+}
+
+static void whatever_is_drawn_many_times(void **state) {
+  (void)state;
+  SDL_Surface *surface = begin();
+  for (unsigned c = 0x4e00; c < 0x4e00 + 200; c++) {
+    const char text[] = {(char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63)), 0};
+    glyphs_set_size(glyphs, 13 + (int)(c % 20));
+    draw(surface, 0, text);
+  }
+  draw(surface, WIDTH - 3, "\xff" KNOWN "\xe6");
+  SDL_FreeSurface(surface);
+}
+
+static int open_all(void **state) {
+  struct error err;
+  char path[1200], configuration[1200];
+  scratch_make(state);
+  snprintf(path, sizeof path, "%s/one.ttf", scratch);
+  write_font(own_font, path);
+  snprintf(configuration, sizeof configuration, "%s/fonts.conf", scratch);
+  FILE *file = fopen(configuration, "w");
+  assert_non_null(file);
+  fprintf(file, "<fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n", scratch, scratch);
+  assert_int_equal(fclose(file), 0);
+  setenv("FONTCONFIG_FILE", configuration, 1);
+  if (glyphs_open(&glyphs, &err))
+    fail_msg("%s", err.message);
+  glyphs_set_size(glyphs, SIZE);
+  return 0;
+}
+
+static int close_all(void **state) {
+  glyphs_close(&glyphs);
+  return scratch_remove(state);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(characters_have_columns),
+      cmocka_unit_test(what_the_own_font_lacks_is_another_ones),
+      cmocka_unit_test(what_no_font_has_is_a_box),
+      cmocka_unit_test(whatever_is_drawn_many_times),
+  };
+  own_font = argc > 1 ? argv[1] : "";
+  return cmocka_run_group_tests(tests, open_all, close_all);
+}
