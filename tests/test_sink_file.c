@@ -2,6 +2,7 @@
  * memory or the file itself fails. */
 #include "tests/cmocka_all.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -418,6 +420,51 @@ static void test_hardware_that_is_not_there(void **state) {
   }
 }
 
+/* The system makes the connections; nobody reads what comes. */
+static int listen_and_be_silent(int *port) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof at;
+  int line = socket(AF_INET, SOCK_STREAM, 0);
+  if (line < 0 || bind(line, (struct sockaddr *)&at, size) || listen(line, 8) ||
+      getsockname(line, (struct sockaddr *)&at, &size))
+    skip();
+  *port = ntohs(at.sin_port);
+  return line;
+}
+
+/* They do not wait for ever, and say why; nor does one that is told to stop meanwhile. */
+static void test_receivers_that_never_answer(void **state) {
+  (void)state;
+  static const char *const addresses[] = {"rtmp://127.0.0.1:%d/live/show", "rtsp://127.0.0.1:%d/show"};
+  int port, line = listen_and_be_silent(&port);
+  for (int i = 0; i < 4; i++) {
+    struct sink *sink = NULL;
+    struct error err = {0};
+    char spec[80];
+    bool by_stop = i & 1;
+    atomic_bool stop = by_stop;
+    const struct sink_options options = {.format = PIXEL_YUV420P,
+                                         .width = SIDE,
+                                         .height = SIDE,
+                                         .time_base_num = 1,
+                                         .time_base_den = 1000,
+                                         .fps = FPS,
+                                         .quality = -1,
+                                         .first_number = -1,
+                                         .realtime = true,
+                                         .patience = by_stop ? 0 : 0.3,
+                                         .stop = &stop,
+                                         .sound_options = &plainly,
+                                         .log = &quiet};
+    snprintf(spec, sizeof spec, addresses[i / 2], port);
+    assert_int_equal(sink_open(&sink, spec, &options, &err), -1);
+    assert_int_equal(err.status, STATUS_OUTPUT);
+    if (!by_stop && !strstr(err.message, "nobody answers"))
+      fail_msg("%s", err.message);
+  }
+  close(line);
+}
+
 static int forget(void **state) {
   (void)state;
   *said = 0;
@@ -436,6 +483,7 @@ int main(void) {
       cmocka_unit_test_setup(test_other_sizes_are_fitted, forget),
       cmocka_unit_test_setup(test_full_disk, forget),
       cmocka_unit_test_setup(test_hardware_that_is_not_there, forget),
+      cmocka_unit_test_setup(test_receivers_that_never_answer, forget),
   };
   if (!clips_open())
     return 77;

@@ -13,6 +13,8 @@
 
 enum { RETRY_MOST = 32 };
 
+/* A receiver that has not answered by then is told of, and tried again. */
+static const double patience_s = 10;
 /* Of recordings: fine enough for any clock, and a time scale that MP4 can hold. */
 static const int microseconds = 1000000;
 /* A picture that stood so long at the end of a recording is written again there, so that its time is kept. */
@@ -114,6 +116,7 @@ static int open_sink(struct output *output, struct error *err) {
       .sound_options = &no_source,
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
+      .patience = patience_s,
       .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
       .log = output->tries++ ? NULL : output->log,
   };

@@ -27,6 +27,7 @@ struct sink_options {
   const struct source_options *sound_options; /* how it was opened */
   struct sound_tap *tap;                      /* sound that goes along with live pictures; NULL: none */
   bool tap_by_clock;                          /* its positions, and sink_place_sound's, are those of platform_now_ns */
+  double patience;                            /* seconds until a network's receiver answers; 0: no limit */
   const atomic_bool *stop;                    /* set from anywhere, it ends waiting for a network; NULL: none */
   const struct log *log;
 };

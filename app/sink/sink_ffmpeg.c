@@ -27,6 +27,8 @@ struct ffmpeg_sink {
   AVRational time_base; /* of the frames that come */
   const atomic_bool *stop;
   int64_t stopped_ns; /* when it was first seen to be set; 0: not yet */
+  int64_t answer_ns;  /* until then the receiver is waited for; 0: without a limit */
+  bool unanswered;    /* it was, in vain */
   int64_t started_ns; /* moment of time 0, where frames are sent no faster than they are to be seen */
   const struct log *log;
   AVFormatContext *output;
@@ -58,6 +60,9 @@ static bool accepts(const char *spec) {
  * however slow the disk: its last pages are what makes it play. */
 static int wants_out(void *opaque) {
   struct ffmpeg_sink *to = opaque;
+  to->unanswered |= to->answer_ns && !to->header && platform_now_ns() > to->answer_ns;
+  if (to->unanswered)
+    return 1;
   if (to->seekable || !to->stop || !atomic_load(to->stop))
     return 0;
   int64_t now = platform_now_ns();
@@ -70,7 +75,7 @@ static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
-                   ffmpeg_reason_of(to->target.url, code, reason));
+                   to->unanswered ? "nobody answers" : ffmpeg_reason_of(to->target.url, code, reason));
 }
 
 static void ffmpeg_close(struct sink *sink) {
@@ -186,6 +191,11 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   return write_header(to, options, err);
 }
 
+/* A server may wait for its receivers as long as it likes. */
+static bool has_to_answer(const struct ffmpeg_sink *to) {
+  return protocols_is_network(to->target.url) && !strstr(to->target.url, "listen");
+}
+
 static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
   struct ffmpeg_sink *to = calloc(1, sizeof *to);
   if (!to)
@@ -197,6 +207,8 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   int status = target_choose(&to->target, spec, options->container, err);
   if (options->name)
     to->target.name = options->name;
+  if (!status && options->patience > 0 && has_to_answer(to))
+    to->answer_ns = platform_now_ns() + (int64_t)(options->patience * 1e9);
   if (status || prepare(to, options, err)) {
     ffmpeg_close(&to->sink);
     return -1;
