@@ -203,7 +203,7 @@ static void plug_in(struct microphone *microphone, int rate, double now) {
   microphone->rate = rate;
   microphone->next = now;
   sound_tap_leave(microphone->tap, microphone);
-  sound_tap_begin(microphone->tap, microphone, true, codec, (AVRational){1, rate}, 1e-9);
+  sound_tap_begin(microphone->tap, &(struct sound_origin){microphone, "microphone", codec, {1, rate}, 1e-9}, true);
   avcodec_parameters_free(&codec);
 }
 

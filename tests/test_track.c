@@ -156,22 +156,24 @@ static void sources_change(void **state) {
   struct log log;
   struct frame frame;
   bool present;
+  char name[SOUND_NAME_MAX];
   begin(&rig, &log, clip("deep.mkv"), false);
   frame = go_to(&rig, 1.5);
   expect(&rig, &frame, is_deep);
-  unsigned number = sound_tap_number(rig.tap, &present);
+  unsigned number = sound_tap_number(rig.tap, &present, NULL);
   assert_true(present);
   change(&rig, clip("high.mkv"));
   frame = go_to(&rig, 0.5);
   expect(&rig, &frame, is_high);
-  assert_int_equal(sound_tap_number(rig.tap, &present), number + 1);
+  assert_int_equal(sound_tap_number(rig.tap, &present, NULL), number + 1);
   static const char *const silent[] = {"silent.mkv", "pattern:64x64"};
   for (int i = 0; i < 2; i++) {
     change(&rig, i ? silent[i] : clip(silent[i]));
     frame = (next(&rig), next(&rig));
     expect(&rig, &frame, is_silent);
-    assert_int_equal(sound_tap_number(rig.tap, &present), number + 2 + (unsigned)i);
+    assert_int_equal(sound_tap_number(rig.tap, &present, name), number + 2 + (unsigned)i);
     assert_false(present);
+    assert_string_equal(name, i ? "pattern" : "silent.mkv"); /* the one before is shown yet */
   }
   end(&rig);
 }

@@ -88,7 +88,7 @@ struct live {
   struct sound_tap *heard;        /* its sound, or the listener's, for recordings; NULL: none */
   struct track *track;            /* the source's own sound in its place; NULL: none */
   unsigned track_told;            /* the tap's number of which it was told whether it can be heard */
-  int silent_told;                /* the number of the source that it was told of that it has none; 0: none */
+  char silent_told[SOUND_NAME_MAX]; /* the source that it was told of that it has none; "": none */
   struct modulations modulations; /* after the start the engine thread's alone */
   struct loop *loop;
   struct hub *hub;

@@ -1,5 +1,6 @@
 /* Sound that is listened to, and what it moves. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app/commands/setup.h"
@@ -7,7 +8,6 @@
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/source/protocols.h"
-#include "unet/base/text.h"
 
 static int read_modulations(struct live *live, struct error *err) {
   const struct options *options = live->options;
@@ -99,19 +99,19 @@ bool live_modulate(struct live *live, struct settings *settings, const struct fr
   return true;
 }
 
-/* A stream that comes back is not told of again. */
+/* A stream that comes back is not told of again. Whose sound it is the tap says: what is shown may be another source
+ * by now, or yet. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
-  int source = live->changer ? changer_now(live->changer) + 1 : 1;
-  unsigned number = live->track ? sound_tap_number(live->tap, &present) : 0;
+  char name[SOUND_NAME_MAX];
+  unsigned number = live->track ? sound_tap_number(live->tap, &present, name) : 0;
   if (number == live->track_told)
     return;
   live->track_told = number;
-  if (!present && source != live->silent_told) {
-    const char *name = live->changer ? changer_name(live->changer, source - 1) : live->spec;
-    live_notice(&live->state, now_ns, "--sound source: %s has no sound; nothing is moved", text_last_part(name));
+  if (!present && strcmp(name, live->silent_told) != 0) {
+    live_notice(&live->state, now_ns, "--sound source: %.120s has no sound; nothing is moved", name);
     log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
     live_was_told(live, LOG_WARNING);
   }
-  live->silent_told = present ? 0 : source;
+  snprintf(live->silent_told, sizeof live->silent_told, "%s", present ? "" : name);
 }

@@ -134,8 +134,9 @@ static int open_input(struct listener *listener, struct error *err) {
   if (find_sound(listener, err))
     return -1;
   const AVStream *sound = listener->input->streams[listener->stream];
+  const struct sound_origin origin = {listener->input, params->input, sound->codecpar, sound->time_base, 1e-9};
   if (params->tap)
-    sound_tap_begin(params->tap, listener->input, true, sound->codecpar, sound->time_base, 1e-9);
+    sound_tap_begin(params->tap, &origin, true);
   return 0;
 }
 

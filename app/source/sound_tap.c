@@ -1,7 +1,9 @@
 #include "app/source/sound_tap.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/flow/wait.h"
 #include "unet/base/platform.h"
@@ -22,6 +24,7 @@ struct sound_tap {
   unsigned long put;           /* so far */
   unsigned long begun;         /* put when this sound began */
   const void *owner;
+  char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;
   AVRational time_base;
   double tick;
@@ -58,16 +61,16 @@ void sound_tap_close(struct sound_tap **pointer) {
   *pointer = NULL;
 }
 
-void sound_tap_begin(struct sound_tap *tap, const void *owner, bool takes_over, const AVCodecParameters *codec,
-                     AVRational time_base, double tick) {
+void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, bool takes_over) {
   pthread_mutex_lock(&tap->lock);
-  if (tap->owner != owner && (takes_over || !tap->owner)) {
-    tap->owner = owner;
-    tap->present = codec && avcodec_parameters_copy(tap->codec, codec) >= 0;
+  if (tap->owner != origin->owner && (takes_over || !tap->owner)) {
+    tap->owner = origin->owner;
+    snprintf(tap->name, sizeof tap->name, "%s", origin->name);
+    tap->present = origin->codec && avcodec_parameters_copy(tap->codec, origin->codec) >= 0;
     tap->sounds++;
     tap->begun = tap->put;
-    tap->time_base = time_base;
-    tap->tick = tick;
+    tap->time_base = origin->time_base;
+    tap->tick = origin->tick;
   }
   pthread_mutex_unlock(&tap->lock);
 }
@@ -119,10 +122,12 @@ void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, in
   pthread_mutex_unlock(&tap->lock);
 }
 
-unsigned sound_tap_number(struct sound_tap *tap, bool *present) {
+unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]) {
   pthread_mutex_lock(&tap->lock);
   unsigned number = tap->sounds;
   *present = tap->present;
+  if (name)
+    memcpy(name, tap->name, sizeof tap->name);
   pthread_mutex_unlock(&tap->lock);
   return number;
 }

@@ -16,10 +16,20 @@ struct sound_tap;
 int sound_tap_open(struct sound_tap **tap, struct error *err);
 void sound_tap_close(struct sound_tap **tap); /* stores NULL; takes NULL */
 
+/* Whose packets come. */
+struct sound_origin {
+  const void *owner;
+  const char *name;               /* as people call it */
+  const AVCodecParameters *codec; /* NULL: it has no sound */
+  AVRational time_base;
+  double tick; /* of the pictures' times, in seconds */
+};
+
+enum { SOUND_NAME_MAX = 256 };
+
 /* A source: from now on packets of this owner are what is kept, in the place of another sound where it takes over, else
- * only where there is no owner. tick: of the pictures' times, in seconds; codec NULL: it has no sound. */
-void sound_tap_begin(struct sound_tap *tap, const void *owner, bool takes_over, const AVCodecParameters *codec,
-                     AVRational time_base, double tick);
+ * only where there is no owner. What origin points to is copied. */
+void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, bool takes_over);
 /* shift: what positions are beyond the packet's own times. Nothing where another one is the owner. */
 void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift);
 /* There is no owner, if it was this one. */
@@ -40,8 +50,9 @@ void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, in
 /* What packets taken now are, and which sound since the first; 0: none. codec gets a copy. */
 unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base);
 bool sound_tap_has_sound(struct sound_tap *tap);
-/* Counts the sounds so far, those of sources without any as well. *present: this is one that can be heard. */
-unsigned sound_tap_number(struct sound_tap *tap, bool *present);
+/* Counts the sounds so far, those of sources without any as well. *present: this is one that can be heard; name: its
+ * source's, NULL: nobody asks. */
+unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]);
 double sound_tap_position(struct sound_tap *tap, int64_t pts);
 
 #endif

@@ -93,8 +93,10 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
 
 /* It has none, which is told as in source_ffmpeg.c. */
 static void begin_sound(struct pattern_source *pattern, bool takes_over) {
+  const struct sound_origin origin = {
+      .owner = pattern, .name = "pattern", .time_base = {0, 1}, .tick = 1 / pattern->fps};
   if (pattern->options.tap)
-    sound_tap_begin(pattern->options.tap, pattern, takes_over, NULL, (AVRational){0, 1}, 1 / pattern->fps);
+    sound_tap_begin(pattern->options.tap, &origin, takes_over);
 }
 
 static void pattern_close(struct source *source) {

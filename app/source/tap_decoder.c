@@ -31,7 +31,7 @@ static void open_codec(struct tap_decoder *decoder, const AVCodecParameters *abo
 /* To the sound that there is now. false: there is none that can be decoded. */
 static bool follow_source(struct tap_decoder *decoder) {
   bool present;
-  if (sound_tap_number(decoder->tap, &present) == decoder->of && present)
+  if (sound_tap_number(decoder->tap, &present, NULL) == decoder->of && present)
     return decoder->codec;
   AVCodecParameters *about = avcodec_parameters_alloc();
   unsigned of = about ? sound_tap_describe(decoder->tap, about, &decoder->time_base) : 0;

@@ -168,7 +168,7 @@ void track_get(struct track *track, const struct frame *frame, int64_t now_ns, d
   memset(values, 0, SOUND_VALUES * sizeof *values);
   if (!frame || stands(track, frame, now_ns))
     return;
-  unsigned of = sound_tap_number(track->tap, &present);
+  unsigned of = sound_tap_number(track->tap, &present, NULL);
   double position = sound_tap_position(track->tap, frame->pts);
   pthread_mutex_lock(&track->lock);
   const struct entry *entry = present && of == track->of ? find(track, position) : NULL;
