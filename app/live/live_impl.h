@@ -114,6 +114,7 @@ struct live {
   long refusals_told;
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
   int64_t overlay_ns;               /* when it was looked after */
+  int64_t stirred_ns;               /* when a picture came last, or somebody did something */
   struct recent_summary late;       /* of the pictures of late, as of published_ns */
   float input_part;                 /* of shown's input, that the window has: from the left */
   struct snapshot snapshot;         /* on its way to its file */

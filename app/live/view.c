@@ -17,6 +17,9 @@ enum {
   /* How long to wait for a picture before looking for keys again, and before all else is looked after. */
   WAIT_MS = 8,
   REST_NS = 50000000,
+  /* The same where nothing has come for so long: each look costs, and a key is still answered within 20 ms. */
+  CALM_WAIT_MS = 16,
+  CALM_NS = 1000000000,
   /* Pictures after which what is copied is counted. */
   SETTLED = 30,
   /* New figures come on screen with the next picture, unless there was none for so long. */
@@ -282,12 +285,24 @@ static bool is_deaf(const struct live *live) {
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
 }
 
+/* How long to wait for a picture at a time. */
+static int look_again_ms(struct live *live, int64_t now_ns) {
+  if (is_deaf(live))
+    return REST_NS / 1000000;
+  return now_ns - live->stirred_ns > CALM_NS ? CALM_WAIT_MS : WAIT_MS;
+}
+
 static int wait_for_picture(struct live *live, const struct mail **mail) {
-  int64_t until_ns = platform_now_ns() + REST_NS;
-  int got, wait_ms = is_deaf(live) ? REST_NS / 1000000 : WAIT_MS;
-  do
+  int64_t now_ns = platform_now_ns(), until_ns = now_ns + REST_NS;
+  int got, wait_ms = look_again_ms(live, now_ns);
+  bool rests;
+  do {
     got = mailbox_take(&live->pictures, mail, wait_ms);
-  while (!got && platform_now_ns() < until_ns && is_at_rest(live));
+    rests = !got && is_at_rest(live);
+    now_ns = platform_now_ns();
+  } while (rests && now_ns < until_ns);
+  if (!rests)
+    live->stirred_ns = now_ns;
   return got;
 }
 
