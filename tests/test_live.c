@@ -110,6 +110,9 @@ static void test_script(void **state) {
   quit_window();
   shell("grep -q '\"parameter\":\"seed\",\"value\":41' taken.jsonl");
   program_expect(6, "exists already", "live still.mkv --record-script taken.jsonl");
+  program_run(&outcome, "live still.mkv --record-script /dev/full -y --size 64x64 --loop --frames 3 -q");
+  if (outcome.status != 6 || !strstr(outcome.said, "--record-script /dev/full: the script is not complete"))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
   program_run(&outcome, "@ live still.mkv --script taken.jsonl --record-script taken.jsonl");
   assert_int_equal(outcome.status, 2);
   shell("grep -q blackout taken.jsonl && echo '{}' >>show.jsonl");

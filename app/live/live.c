@@ -191,7 +191,8 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   if (live_close_outputs(&live, status ? &ignored : err))
     status = -1;
   live_close_presets(&live);
-  live_close_scripts(&live);
+  if (live_close_scripts(&live, status ? &ignored : err))
+    status = -1;
   if (anew) {
     status = go_anew(&live, err);
   } else {

@@ -149,6 +149,7 @@ struct live {
   struct script *script;            /* that is played; NULL: none */
   struct script_recorder *recorder; /* NULL: none, or not yet */
   FILE *script_file;                /* for it */
+  bool script_broken;               /* it could not be written on */
   int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
   double script_s;                  /* as far as it has been played; < 0: not at all */
   bool stalled;                     /* the engine, which has made pictures before */
@@ -218,7 +219,8 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
 int live_open_scripts(struct live *live, struct error *err);
 /* What the script says for this moment is set, and what has been set is written down. */
 void live_follow_scripts(struct live *live, int64_t now_ns);
-void live_close_scripts(struct live *live);
+/* Returns -1 and err where what was to be recorded is not complete. */
+int live_close_scripts(struct live *live, struct error *err);
 
 /* --- exchange.c --- */
 

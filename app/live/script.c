@@ -69,6 +69,7 @@ static void record(struct live *live, int64_t now_ns) {
     return;
   tell(live, &err, now_ns);
   script_close(&live->recorder, &ignored);
+  live->script_broken = true;
 }
 
 void live_follow_scripts(struct live *live, int64_t now_ns) {
@@ -89,12 +90,17 @@ void live_follow_scripts(struct live *live, int64_t now_ns) {
     play(live, now_ns);
 }
 
-void live_close_scripts(struct live *live) {
-  struct error err;
+int live_close_scripts(struct live *live, struct error *err) {
+  struct error why;
   if (live->script_file)
     fclose(live->script_file);
   live->script_file = NULL;
-  if (script_close(&live->recorder, &err))
-    log_line(&live->log, LOG_WARNING, "--record-script: %s", err.message);
+  if (script_close(&live->recorder, &why)) {
+    log_line(&live->log, LOG_WARNING, "--record-script: %s", why.message);
+    live->script_broken = true;
+  }
   script_free(&live->script);
+  return live->script_broken ? error_set(err, STATUS_OUTPUT, "--record-script %.400s: the script is not complete",
+                                         live->options->record_script)
+                             : 0;
 }

@@ -7,8 +7,16 @@
 #include "app/options/stamped.h"
 #include "app/platform/app_platform.h"
 #include "app/sink/encoder.h"
+#include "app/sink/target.h"
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
+
+static int check_codec(const char *codec, const char *spec, struct error *err) {
+  struct target target;
+  if (!codec || target_is_camera(spec))
+    return 0;
+  return target_choose(&target, spec, NULL, err) ? -1 : encoder_check_in(codec, target.container, target.name, err);
+}
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
   const struct options *options = live->options;
@@ -25,7 +33,7 @@ static int check_output(const struct live *live, const char *spec, struct error 
     wish.beside[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   if (platform_is_folder(spec))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
-  return sink_check(&wish, &first, err);
+  return sink_check(&wish, &first, err) ? -1 : check_codec(options->codec, spec, err);
 }
 
 /* Found before the show begins, and not when the first picture is to be written. */

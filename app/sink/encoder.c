@@ -229,6 +229,15 @@ int encoder_check(const char *name, struct error *err) {
   return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", name);
 }
 
+int encoder_check_in(const char *name, const AVOutputFormat *container, const char *path, struct error *err) {
+  if (encoder_check(name, err))
+    return -1;
+  const AVCodec *codec = find_named(name);
+  if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
+    return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
+  return 0;
+}
+
 /* FFmpeg's reasons say little of hardware. */
 static int say_closed(const AVCodec *codec, const char *path, int code, struct error *err) {
   char reason[128];
@@ -244,10 +253,8 @@ static int say_closed(const AVCodec *codec, const char *path, int code, struct e
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                       const struct sink_options *options, struct error *err) {
   const AVCodec *codec = find_named(options->codec);
-  if (encoder_check(options->codec, err))
+  if (encoder_check_in(options->codec, container, path, err))
     return -1;
-  if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
-    return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
   if (!known_rate(codec, container, options).num)
     return rate_unknown(path, codec, options, err);
   int code = try_codec(encoder, codec, container, options);

@@ -35,6 +35,8 @@ enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *pa
 
 /* Whether there is such a video encoder. */
 int encoder_check(const char *codec, struct error *err);
+/* Likewise, and the container takes what it gives. path: of the file, for messages. */
+int encoder_check_in(const char *codec, const AVOutputFormat *container, const char *path, struct error *err);
 
 /* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
  * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
