@@ -236,11 +236,17 @@ static void shown_as_text(void **unused) {
   press(KEY_ENTER);
   hud_list_text(text, &content);
   assert_non_null(strstr(text, "> 500strength"));
+  assert_non_null(strstr(text, "only \"strength\": / and Esc show all"));
   press('.');
   press('2');
   hud_list_text(text, &content);
   assert_non_null(strstr(text, ".2_"));
   press(KEY_ESCAPE);
+  press('/');
+  press(KEY_ESCAPE);
+  parameter_list_update(&panel.list, &state.settings.values, 10);
+  hud_list_text(text, &content);
+  assert_null(strstr(text, "only "));
   press(KEY_TAB);
   press(KEY_ENTER);
   hud_line_text(text, &content);

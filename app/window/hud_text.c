@@ -224,16 +224,27 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
   end_line(writer);
 }
 
+/* Who comes back to a short list is to see why it is short. */
+static void put_head(struct writer *writer, const struct panel *panel) {
+  const char *filter = panel->list.filter;
+  enum tone tone = panel->lists ? TONE_TITLE : TONE_DIM;
+  if (*filter && panel->lists)
+    put(writer, tone, "only \"%s\": / and Esc show all; Tab leaves", filter);
+  else if (*filter)
+    put(writer, tone, "only \"%s\"; Tab: keys here", filter);
+  else
+    put(writer, tone, "%s", panel->lists ? "arrows, a number, Enter; / filters, Tab leaves"
+                                         : "Tab: keys here; drag bars, click texts");
+  end_line(writer);
+}
+
 void hud_list_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
   if (!hud_shows_list(content))
     return;
   const struct parameter_list *list = &content->panel->list;
-  put(&writer, content->panel->lists ? TONE_TITLE : TONE_DIM,
-      content->panel->lists ? "arrows, a number, Enter; / filters, Tab leaves"
-                            : "Tab: keys here; drag bars, click texts");
-  end_line(&writer);
+  put_head(&writer, content->panel);
   for (int i = list->first; i < list->first + list->seen && i < list->count; i++)
     put_row(&writer, content, i);
 }
