@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libavutil/hwcontext.h>
+
 #include "tests/cmocka_all.h"
 #include "unet/base/picture.h"
 
@@ -87,8 +89,14 @@ static const AVCodec *fake_find(const AVCodecParameters *video) {
   return readable ? avcodec_find_decoder(video->codec_id) : NULL;
 }
 
+/* As FFmpeg asks for hardware. */
+static enum AVPixelFormat count_asking(AVCodecContext *context, const enum AVPixelFormat *formats) {
+  hardware_state.asked++;
+  return avcodec_default_get_format(context, formats);
+}
+
 static int fake_prepare(AVCodecContext *context, const struct gpu *gpu) {
-  (void)context;
+  context->get_format = count_asking;
   assert_ptr_equal(gpu->impl, &fake_impl);
   hardware_state.opened++;
   hardware_state.sent = 0;
@@ -158,3 +166,20 @@ static int fake_receive(AVCodecContext *context, AVFrame *frame) {
 }
 
 const struct hardware fake_hardware = {"fake", "a fake", fake_find, fake_prepare, fake_send, fake_receive};
+
+bool fake_hardware_open(void) {
+  AVBufferRef *device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
+  for (int i = 0; device && i < 2; i++) {
+    hardware_state.frames[i] = av_hwframe_ctx_alloc(device);
+    AVHWFramesContext *frames = (AVHWFramesContext *)hardware_state.frames[i]->data;
+    frames->format = AV_PIX_FMT_CUDA;
+    frames->sw_format = i ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NV12;
+  }
+  av_buffer_unref(&device);
+  return hardware_state.frames[1];
+}
+
+void fake_hardware_close(void) {
+  for (int i = 0; i < 2; i++)
+    av_buffer_unref(&hardware_state.frames[i]);
+}

@@ -21,9 +21,13 @@ struct hardware_state {
   int refuses_from; /* packets until it does not take what comes; 0: it takes all */
   int fails_from;   /* packets until nothing works; 0: it goes on */
   int sent, opened;
+  int asked; /* times that a decoder asked for it */
   AVBufferRef *frames[2]; /* contexts of 8 and 10 bits */
 };
 extern struct hardware_state hardware_state;
 extern const struct hardware fake_hardware;
+/* Before it is used, and after. */
+bool fake_hardware_open(void);
+void fake_hardware_close(void);
 
 #endif

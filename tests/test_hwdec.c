@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <libavutil/hwcontext.h>
 #include <libavutil/log.h>
 
 #include "app/source/source.h"
@@ -467,28 +466,15 @@ static void make_clips(void) {
   shell(FFMPEG "-i h264.mp4 -c copy -bsf:v noise=200 damaged.mkv");
 }
 
-static void make_hardware(void) {
-  AVBufferRef *device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
-  for (int i = 0; device && i < 2; i++) {
-    hardware_state.frames[i] = av_hwframe_ctx_alloc(device);
-    AVHWFramesContext *frames = (AVHWFramesContext *)hardware_state.frames[i]->data;
-    frames->format = AV_PIX_FMT_CUDA;
-    frames->sw_format = i ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NV12;
-  }
-  av_buffer_unref(&device);
-}
-
 static int open_all(void **state) {
   (void)state;
   make_clips();
-  make_hardware();
-  return hardware_state.frames[1] ? 0 : -1;
+  return fake_hardware_open() ? 0 : -1;
 }
 
 static int close_all(void **state) {
   (void)state;
-  for (int i = 0; i < 2; i++)
-    av_buffer_unref(&hardware_state.frames[i]);
+  fake_hardware_close();
   clips_close();
   return 0;
 }

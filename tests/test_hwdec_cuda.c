@@ -1,8 +1,9 @@
 /* NVDEC against software: the same pictures to the bit, in mid-stream, after seeking and across loops.
  *
- *   test_hwdec_cuda [FOLDER [time]]      FOLDER has the clips already; skipped where there is no NVDEC
+ *   test_hwdec_cuda [FOLDER [time | loops]]      FOLDER has the clips already; skipped where there is no NVDEC
  *
- * With time: what a picture costs, for people. */
+ * With time: what a picture costs, for people. With loops: what those cost with which loop.mp4 starts again, asked for
+ * at its rate. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "app/source/hardware.h"
 #include "app/source/source.h"
 #include "tests/clips.h"
+#include "tests/loop_times.h"
 #include "tests/next_frame.h"
 #include "unet/devices.h"
 
@@ -204,6 +206,23 @@ static int time_all(void) {
   return 0;
 }
 
+static void time_loop(const char *name, double rate, const char *what, struct source_options options) {
+  struct loop_times times;
+  struct error err;
+  options.log = &lines;
+  if (loop_times_measure(path_of(name), &options, 1000 / rate, &times, &err))
+    fail_msg("%s", err.message);
+  loop_times_print(name, what, &times);
+}
+
+static int time_loops(void) {
+  const struct hardware *nvdec = &hardware_nvdec;
+  time_loop("loop.mp4", 60, "software, live", (struct source_options){.gpu = gpu, .live = true});
+  time_loop("loop.mp4", 60, "nvdec, live", (struct source_options){.gpu = gpu, .live = true, .hardware = nvdec});
+  time_loop("loop.mp4", 60, "nvdec, render", (struct source_options){.gpu = gpu, .hardware = nvdec});
+  return 0;
+}
+
 /* --- */
 
 static bool decodes(void) {
@@ -245,7 +264,10 @@ int main(int count, char **args) {
   if (!folder)
     make_clips();
   bool here = decodes();
-  int status = !here ? SKIPPED : count > 2 ? time_all() : cmocka_run_group_tests(tests, NULL, NULL);
+  int status = !here                                     ? SKIPPED
+               : count > 2 && !strcmp(args[2], "loops") ? time_loops()
+               : count > 2                              ? time_all()
+                                                        : cmocka_run_group_tests(tests, NULL, NULL);
   if (!folder)
     clips_close();
   return status;

@@ -28,7 +28,7 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
 static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
   if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
     sound_tap_put(from->options.tap, from, packet,
-                  (double)(from->loop_shift - from->origin) * av_q2d(from->stream->time_base));
+                  (double)(loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
 /* That of a stream waits until a frame has told where positions begin. */
@@ -122,6 +122,23 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
+/* Hands the decoder from->packet, one of video. 0; -1. */
+static int send_packet(struct ffmpeg_source *from, struct error *err) {
+  if (!loop_take_packet(from, from->packet)) {
+    drain(from);
+    return 0;
+  }
+  if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
+    atomic_fetch_add(&from->damaged, 1);
+  int code = decoder_send(from->decoder, from->packet);
+  av_packet_unref(from->packet);
+  if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err))
+    return -1;
+  if (from->gave_up)
+    drain(from);
+  return 0;
+}
+
 /* Hands the decoder one packet, or the end. 1: done, or nothing came yet; 0: interrupted; -1. */
 static int feed(struct ffmpeg_source *from, struct error *err) {
   int failure = 0, code = take_packet(from, &failure);
@@ -131,33 +148,50 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   }
   if (failure)
     from->read_error = failure;
+  if (code == AVERROR_EOF && !failure && loop_go_on(from))
+    return 1;
   if (code < 0)
     return from->silent_ms || (code == AVERROR(EAGAIN) && input_is_silent(from))
                ? input_say_silent(from, err)
                : feed_nothing(from, code, failure, err);
   if (!from->arrivals)
     coverage_add(&from->coverage, from->packet);
-  if (from->packet->stream_index == from->stream->index) {
-    if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
-      atomic_fetch_add(&from->damaged, 1);
-    code = decoder_send(from->decoder, from->packet);
-    if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err)) {
-      av_packet_unref(from->packet);
-      return -1;
-    }
-    if (from->gave_up)
-      drain(from);
-  }
+  if (from->packet->stream_index == from->stream->index)
+    return send_packet(from, err) ? -1 : 1;
   put_sound(from, from->packet);
   av_packet_unref(from->packet);
   return 1;
+}
+
+/* The packet that was held, to the decoder that is empty now. 0; -1. */
+static int send_held(struct ffmpeg_source *from, struct error *err) {
+  loop_flush(from);
+  return send_packet(from, err);
+}
+
+/* A frame has come: whether it is wanted. */
+static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
+  from->damage_in_a_row = 0;
+  if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
+    atomic_fetch_add(&from->damaged, 1);
+  if (!loop_take_frame(from, frame))
+    return false;
+  /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
+  if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
+    from->origin = frame->best_effort_timestamp;
+  from->has_origin = true;
+  coverage_give(&from->coverage, frame);
+  return !seek_landed_late(from, frame);
 }
 
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
     put_arrived_sound(from);
     int code = decoder_receive(from->decoder, frame);
-    if (code == AVERROR(EAGAIN)) {
+    if (from->rounds.held && (code == AVERROR_EOF || code == AVERROR(EAGAIN))) {
+      if (send_held(from, err))
+        return -1;
+    } else if (code == AVERROR(EAGAIN)) {
       int fed = feed(from, err);
       if (fed <= 0)
         return fed;
@@ -169,17 +203,8 @@ int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
         return -1;
       if (from->gave_up)
         return 0;
-    } else {
-      from->damage_in_a_row = 0;
-      if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
-        atomic_fetch_add(&from->damaged, 1);
-      /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
-      if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
-        from->origin = frame->best_effort_timestamp;
-      from->has_origin = true;
-      coverage_give(&from->coverage, frame);
-      if (!seek_landed_late(from, frame))
-        return 1;
+    } else if (take_frame(from, frame)) {
+      return 1;
     }
   }
 }

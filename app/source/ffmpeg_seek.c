@@ -6,37 +6,51 @@
  * earlier there is one, most likely. */
 static const double key_frame_search_seconds = 12;
 
-/* After going elsewhere in the input, with this outcome. */
-static int land(struct ffmpeg_source *from, int code, bool unsure) {
-  if (code >= 0) {
-    decoder_flush(from->decoder);
-    coverage_restart(&from->coverage);
-    from->draining = false;
-    from->unsure = unsure;
-  }
-  return code;
+void seek_landed(struct ffmpeg_source *from, bool unsure) {
+  decoder_flush(from->decoder);
+  coverage_restart(&from->coverage);
+  loop_reset(from);
+  from->draining = false;
+  from->unsure = unsure;
+}
+
+static int go_to_beginning(struct ffmpeg_source *from) {
+  return av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE);
 }
 
 int seek_beginning(struct ffmpeg_source *from) {
-  return land(from, av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE), false);
+  int code = go_to_beginning(from);
+  if (code >= 0)
+    seek_landed(from, false);
+  return code;
 }
 
-/* To a time in the input, in seconds from the start. */
-static int seek_to(struct ffmpeg_source *from, double seconds) {
+/* To a time in the input, in seconds from the start. unsure: as in struct ffmpeg_source. */
+static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   int flags = from->input->iformat->flags;
   bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start + seconds <= 0;
   int64_t place = from->origin + llrint(seconds / av_q2d(from->stream->time_base));
+  *unsure = false;
   if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
     return AVERROR(ESPIPE);
-  if (blind && from->options.start + seconds < key_frame_search_seconds && seek_beginning(from) >= 0)
+  if (blind && from->options.start + seconds < key_frame_search_seconds && go_to_beginning(from) >= 0)
     return 0;
   int64_t early = blind && !whole ? llrint(key_frame_search_seconds / av_q2d(from->stream->time_base)) : 0;
   int code = av_seek_frame(from->input, from->stream->index, place - early, AVSEEK_FLAG_BACKWARD);
-  return code < 0 && whole ? seek_beginning(from) : land(from, code, blind && !whole);
+  *unsure = code >= 0 && blind && !whole;
+  return code < 0 && whole ? go_to_beginning(from) : code;
 }
 
-int seek_start(struct ffmpeg_source *from) {
-  return seek_to(from, 0);
+int seek_to_start(struct ffmpeg_source *from, bool *unsure) {
+  return go_to(from, 0, unsure);
+}
+
+static int seek_to(struct ffmpeg_source *from, double seconds) {
+  bool unsure;
+  int code = go_to(from, seconds, &unsure);
+  if (code >= 0)
+    seek_landed(from, unsure);
+  return code;
 }
 
 int seek_resume(struct ffmpeg_source *from) {
@@ -44,16 +58,13 @@ int seek_resume(struct ffmpeg_source *from) {
 }
 
 bool seek_again(struct ffmpeg_source *from) {
-  if (!from->options.loop || from->arrivals || from->serial == from->rewound_at || source_interrupted(&from->source))
+  if (!loop_may_begin(from))
     return false;
-  if (from->gave_up || from->read_error)
-    return false;
-  if (seek_start(from) < 0) {
+  if (seek_to(from, 0) < 0) {
     log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
     return false;
   }
-  from->rewound_at = from->serial;
-  from->loop_shift = from->clock.last + from->clock.step;
+  loop_begin(from);
   return true;
 }
 

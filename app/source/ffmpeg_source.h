@@ -1,6 +1,6 @@
 /* What the files of the FFmpeg source share: ffmpeg_input.c opens the input, ffmpeg_about.c knows what is in it,
- * ffmpeg_decode.c reads and decodes packets, ffmpeg_seek.c goes elsewhere in it, and source_ffmpeg.c chooses among the
- * decoded frames and gives them out. */
+ * ffmpeg_decode.c reads and decodes packets, ffmpeg_seek.c goes elsewhere in it, ffmpeg_loop.c from its end to its
+ * start, and source_ffmpeg.c chooses among the decoded frames and gives them out. */
 #ifndef APP_SOURCE_FFMPEG_SOURCE_H
 #define APP_SOURCE_FFMPEG_SOURCE_H
 
@@ -17,6 +17,20 @@
 #include "app/source/source_impl.h"
 
 enum { STAMPS = 64 };
+
+/* Of a looping input. Times are in the stream's time base. */
+struct rounds {
+  bool sought;   /* reading is at the start again, and no packet of video has come from there */
+  bool unsure;   /* it may be behind the start, as below */
+  bool held;     /* from->packet begins the next round, and waits until the decoder has given out all */
+  bool ahead;    /* the decoder has packets of the next round, and has given no frame of it */
+  bool cut;      /* frames of the round before that are still to come are not wanted */
+  bool timeless; /* a packet had no time, or an absurd one */
+  int64_t sent_shift, given_shift; /* added to the file's times in the decoder: of packets, of frames */
+  int64_t begin, end;              /* in the decoder: of the newest round's times, and behind all of them */
+  int64_t lowest, last;            /* of the file's times so far, and of those that are shown */
+  int64_t next_shift;              /* loop_shift of the next round, as far as its packets can know */
+};
 
 struct ffmpeg_source {
   struct source source;
@@ -49,6 +63,7 @@ struct ffmpeg_source {
   int64_t origin;   /* of frame.pts, in the stream's time base */
   bool has_origin;
   int64_t loop_shift; /* added to timestamps, so that they go on rising when the file starts again */
+  struct rounds rounds;
   struct frame_clock clock;
   /* The frame after `frame`, decoded before its turn for the sake of its time */
   AVFrame *ahead;
@@ -94,14 +109,37 @@ int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame);
 
 /* --- ffmpeg_seek.c --- */
 
-/* To the first frame asked for or before it. FFmpeg's codes. */
-int seek_start(struct ffmpeg_source *from);
-int seek_resume(struct ffmpeg_source *from); /* so much further (source_options) */
+/* To so much further than the first frame asked for (source_options), or before it. FFmpeg's codes. */
+int seek_resume(struct ffmpeg_source *from);
 int seek_beginning(struct ffmpeg_source *from);
-/* At the end of a looping input: back to its start. */
+/* The same to the first frame asked for, of the input alone: the decoder is not flushed. */
+int seek_to_start(struct ffmpeg_source *from, bool *unsure);
+/* What comes from the input begins anew: the decoder forgets what it has. */
+void seek_landed(struct ffmpeg_source *from, bool unsure);
+/* At the end of a looping input: back to its start, with a decoder that is flushed. */
 bool seek_again(struct ffmpeg_source *from);
 /* Whether a seek landed behind the frame asked for, which the first frame's time shows; then all is read from the
  * beginning. */
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
+
+/* --- ffmpeg_loop.c --- */
+
+/* What is known of rounds is about times in the decoder that it has forgotten. */
+void loop_reset(struct ffmpeg_source *from);
+bool loop_may_begin(const struct ffmpeg_source *from);
+/* The next frame begins a round. */
+void loop_begin(struct ffmpeg_source *from);
+/* Where the input has ended: whether it is read from its start now, while the decoder goes on. */
+bool loop_go_on(struct ffmpeg_source *from);
+/* Where the part asked for has ended: the same, and what the decoder still has of this round is not wanted. */
+bool loop_cut_off(struct ffmpeg_source *from);
+/* Before the decoder gets a packet of video: gives it the times that it has there. False: it is from->rounds.held. */
+bool loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
+/* The decoder is empty: the packet that is held begins a round in it. */
+void loop_flush(struct ffmpeg_source *from);
+/* A frame out of the decoder: gives it the file's times. False: it is not wanted. */
+bool loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
+/* loop_shift for what is read now. */
+int64_t loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif

@@ -1,0 +1,140 @@
+/* From one round of a looping input to the next. Where its first packet allows, the decoder gets it right behind the
+ * last one, as if the file went on: it keeps its threads, its hardware and the pictures that are still to come. Times
+ * in the decoder go on rising, which tells rounds apart; outside of it they are the file's own. Where the packet does
+ * not allow it, the decoder gives out all it holds and is flushed before. */
+#include "app/source/ffmpeg_source.h"
+
+#include <math.h>
+
+#include "app/source/closed_start.h"
+
+/* Sums of times stay far from where numbers end. */
+static const int64_t time_most = INT64_MAX / 4;
+
+void loop_reset(struct ffmpeg_source *from) {
+  from->rounds = (struct rounds){.lowest = INT64_MAX, .last = INT64_MIN, .end = INT64_MIN};
+}
+
+bool loop_may_begin(const struct ffmpeg_source *from) {
+  return from->options.loop && !from->arrivals && from->serial != from->rewound_at && !from->gave_up &&
+         !from->read_error && !source_interrupted(&from->source);
+}
+
+void loop_begin(struct ffmpeg_source *from) {
+  from->rewound_at = from->serial;
+  from->loop_shift = from->clock.last + from->clock.step;
+}
+
+/* --- reading --- */
+
+static bool reads_next(const struct rounds *rounds) {
+  return rounds->sought || rounds->held || rounds->ahead;
+}
+
+int64_t loop_reading_shift(const struct ffmpeg_source *from) {
+  return reads_next(&from->rounds) ? from->rounds.next_shift : from->loop_shift;
+}
+
+/* Where the round that is given out will end, which its last frames have yet to show. */
+static int64_t foresee_end(const struct ffmpeg_source *from) {
+  int64_t end = from->rounds.last - from->origin + from->clock.step;
+  double part = from->options.duration / av_q2d(from->stream->time_base);
+  return from->loop_shift + (part > 0 && part < (double)end ? llrint(part) : end);
+}
+
+/* Whether rounds can be told apart by their packets' times. */
+static bool is_timed(const struct ffmpeg_source *from) {
+  const struct rounds *rounds = &from->rounds;
+  return !rounds->timeless && rounds->lowest <= rounds->last && rounds->end < time_most && !from->clock.shift;
+}
+
+bool loop_go_on(struct ffmpeg_source *from) {
+  struct rounds *rounds = &from->rounds;
+  if (!loop_may_begin(from) || reads_next(rounds) || from->draining || !is_timed(from))
+    return false;
+  rounds->sought = seek_to_start(from, &rounds->unsure) >= 0;
+  rounds->next_shift = foresee_end(from);
+  return rounds->sought;
+}
+
+bool loop_cut_off(struct ffmpeg_source *from) {
+  struct rounds *rounds = &from->rounds;
+  rounds->cut = loop_may_begin(from) && (reads_next(rounds) || loop_go_on(from));
+  if (rounds->cut)
+    rounds->next_shift = from->clock.last + from->clock.step;
+  return rounds->cut;
+}
+
+static bool is_in_range(int64_t time) {
+  return time > -time_most && time < time_most;
+}
+
+static bool has_times(const AVPacket *packet) {
+  return packet->pts != AV_NOPTS_VALUE && is_in_range(packet->pts) &&
+         (packet->dts == AV_NOPTS_VALUE || is_in_range(packet->dts));
+}
+
+static int64_t earlier_time(const AVPacket *packet) {
+  return packet->dts != AV_NOPTS_VALUE && packet->dts < packet->pts ? packet->dts : packet->pts;
+}
+
+static int64_t later_time(const AVPacket *packet) {
+  return packet->dts != AV_NOPTS_VALUE && packet->dts > packet->pts ? packet->dts : packet->pts;
+}
+
+static void note_times(struct rounds *rounds, const AVPacket *packet) {
+  if (earlier_time(packet) < rounds->lowest)
+    rounds->lowest = earlier_time(packet);
+  if (later_time(packet) + rounds->sent_shift >= rounds->end)
+    rounds->end = later_time(packet) + rounds->sent_shift + 1;
+  if (packet->pts > rounds->last && !(packet->flags & AV_PKT_FLAG_DISCARD))
+    rounds->last = packet->pts;
+}
+
+/* With the first packet of a round, behind all that was sent. */
+static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
+  int64_t first = earlier_time(packet);
+  rounds->sought = false;
+  rounds->ahead = true;
+  rounds->begin = rounds->end;
+  rounds->sent_shift = rounds->begin - (first < rounds->lowest ? first : rounds->lowest);
+}
+
+bool loop_take_packet(struct ffmpeg_source *from, AVPacket *packet) {
+  struct rounds *rounds = &from->rounds;
+  bool timed = has_times(packet);
+  if (rounds->sought && (rounds->unsure || !timed || !closed_start_is(from->stream->codecpar, packet))) {
+    rounds->sought = false;
+    rounds->held = true;
+    return false;
+  }
+  if (rounds->sought)
+    begin_sending(rounds, packet);
+  rounds->timeless |= !timed;
+  if (!timed)
+    return true;
+  note_times(rounds, packet);
+  packet->pts += rounds->sent_shift;
+  packet->dts += packet->dts != AV_NOPTS_VALUE ? rounds->sent_shift : 0;
+  return true;
+}
+
+void loop_flush(struct ffmpeg_source *from) {
+  seek_landed(from, from->rounds.unsure);
+  loop_begin(from);
+}
+
+/* --- frames --- */
+
+bool loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
+  struct rounds *rounds = &from->rounds;
+  int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
+  if (rounds->ahead && time != AV_NOPTS_VALUE && time >= rounds->begin) {
+    loop_begin(from);
+    rounds->given_shift = rounds->sent_shift;
+    rounds->ahead = rounds->cut = false;
+  }
+  frame->pts -= frame->pts != AV_NOPTS_VALUE ? rounds->given_shift : 0;
+  frame->best_effort_timestamp -= frame->best_effort_timestamp != AV_NOPTS_VALUE ? rounds->given_shift : 0;
+  return !rounds->cut;
+}

@@ -1,0 +1,303 @@
+/* Clips that start again: each round gives the pictures of the first, to the bit, in their order and a step behind the
+ * round before, whatever the codec, the container and the decoder's delay.
+ *
+ *   test_rounds [RUNS [SEED]]     so many choices of what is random in each clip */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/log.h>
+
+#include "app/source/sound_tap.h"
+#include "app/source/source.h"
+#include "tests/clips.h"
+#include "tests/fake_hardware.h"
+#include "tests/next_frame.h"
+#include "unet/base/platform.h"
+
+#define FFMPEG "nice ffmpeg -nostdin -v error -y "
+
+enum { PICTURES_MOST = 400, ROUNDS = 4, RATE = 25, LONGEST = 40 };
+
+static uint64_t seed;
+static int runs = 1;
+
+static int below(int count) {
+  seed = seed * 6364136223846793005 + 1442695040888963407;
+  return (int)((seed >> 33) % (uint64_t)count);
+}
+
+/* --- clips --- */
+
+/* $T: seconds; $B: of them between two others; $G: from key frame to key frame; $O: 0 or 1. */
+static const struct kind {
+  const char *name, *make;
+  enum { PARTS, LATE, GUESSED } times; /* LATE: they do not begin at 0, or there are none; GUESSED: live, at first */
+} kinds[] = {
+    {"plain.mp4", "-c:v libx264 -preset veryfast -bf $B -g $G -x264-params open-gop=$O"},
+    {"pyramid.mkv", "-c:v libx264 -preset veryfast -bf 4 -b-pyramid normal -refs 5 -g $G -x264-params open-gop=$O"},
+    {"stream.ts", "-c:v libx264 -preset veryfast -bf $B -g $G"},
+    {"fields.mp4", "-c:v libx264 -preset veryfast -bf $B -g $G -flags +ildct+ilme -x264-params tff=1"},
+    {"intra.mp4", "-c:v libx264 -preset ultrafast -g 1"},
+    {"sliced.mp4", "-c:v libx264 -preset veryfast -bf $B -g $G -x264-params slices=3"},
+    {"late.mkv", "-output_ts_offset 10 -c:v libx264 -preset veryfast -bf $B -g $G", LATE},
+    {"old.avi", "-c:v libx264 -preset veryfast -bf $B -g $G", LATE},
+    {"bare.h264", "-c:v libx264 -preset veryfast -bf $B -g $G", LATE},
+    {"hevc.mp4", "-c:v libx265 -preset ultrafast -x265-params log-level=none:pools=1:bframes=$B:keyint=$G:open-gop=$O"},
+    {"hevc.mkv", "-c:v libx265 -preset veryfast -x265-params log-level=none:pools=1:bframes=4:keyint=$G:open-gop=$O"},
+    {"hevc.ts", "-c:v libx265 -preset ultrafast -x265-params log-level=none:pools=1:bframes=$B:keyint=$G"},
+    {"deep.mp4", "-pix_fmt yuv420p10le -c:v libx265 -preset ultrafast -x265-params log-level=none:pools=1:bframes=$B"},
+    {"hidden.webm", "-c:v libvpx-vp9 -b:v 200k -deadline good -cpu-used 5 -auto-alt-ref 1 -lag-in-frames 20 -g $G"},
+    {"vp9.mp4", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g $G"},
+    {"vp8.webm", "-c:v libvpx -b:v 200k -deadline good -cpu-used 5 -auto-alt-ref 1 -lag-in-frames 16 -g $G"},
+    {"av1.mkv", "-c:v libaom-av1 -b:v 200k -cpu-used 8 -lag-in-frames 20 -g $G"},
+    {"mpeg4.avi", "-c:v mpeg4 -bf $B -g $G", LATE},
+    {"mpeg4.mp4", "-c:v mpeg4 -bf $B -g $G", GUESSED},
+    {"mpeg2.ts", "-c:v mpeg2video -bf $B -g $G", GUESSED},
+    {"mpeg2.mpg", "-c:v mpeg2video -bf $B -g $G", GUESSED},
+    {"mjpeg.avi", "-pix_fmt yuvj420p -c:v mjpeg -q:v 4"},
+    {"prores.mov", "-c:v prores"},
+    {"ffv1.mkv", "-c:v ffv1 -g $G"},
+    {"huffyuv.avi", "-pix_fmt yuv422p -c:v huffyuv"},
+    {"turning.gif", ""},
+    {"sound.mp4", "-f lavfi -i sine=d=$T -c:a aac -c:v libx264 -preset veryfast -bf $B -g $G"},
+    {"one.mp4", "-frames:v 1 -c:v libx264"},
+    {"two.mkv", "-frames:v 2 -c:v libx264 -bf 2"},
+    {"one.png", "-frames:v 1"},
+};
+
+static void choose(char letter, int pictures, char *text, size_t size) {
+  if (letter == 'T')
+    snprintf(text, size, "%f", (double)pictures / RATE);
+  else
+    snprintf(text, size, "%d", letter == 'B' ? below(4) : letter == 'O' ? below(2) : 1 + below(20));
+}
+
+static void fill_in(const char *make, int pictures, char *text, size_t size) {
+  size_t used = 0;
+  *text = 0;
+  for (; *make && used + 32 < size; make++) {
+    char part[32] = {*make, 0};
+    if (*make == '$')
+      choose(*++make, pictures, part, sizeof part);
+    used += (size_t)snprintf(text + used, size - used, "%s", part);
+  }
+}
+
+static void make_clip(const struct kind *kind, char *how, size_t size) {
+  int pictures = 2 + below(LONGEST - 1);
+  fill_in(kind->make, pictures, how, size);
+  shell(FFMPEG "-f lavfi -i testsrc2=s=%dx96:r=%d:d=%f,noise=alls=20:all_seed=%d,format=yuv420p %s -bitexact %s",
+        64 + 16 * below(5), RATE, (double)pictures / RATE, below(1000), how, kind->name);
+}
+
+/* --- rounds --- */
+
+struct given {
+  int count;
+  uint64_t hash[PICTURES_MOST];
+  int64_t pts[PICTURES_MOST];
+};
+
+static uint64_t hash_frame(const struct frame *frame) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    for (int y = 0; y < frame_rows(frame->format, i, frame->height); y++)
+      for (int x = 0; x < frame_row_bytes(frame->format, i, frame->width); x++)
+        hash = (hash ^ frame->plane[i][(ptrdiff_t)y * frame->pitch[i] + x]) * 0x100000001b3;
+  return hash;
+}
+
+/* At most so many pictures. */
+static void play(const char *name, const struct source_options *options, int most, struct given *given) {
+  struct source *source;
+  struct frame frame = {0};
+  struct error err = {0};
+  int got = 1;
+  given->count = 0;
+  if (source_open(&source, clip(name), options, &err))
+    fail_msg("%s: %s", name, err.message);
+  while (given->count < most && (got = next_frame(source, &frame, &err)) > 0) {
+    if (frame_wait(&frame, MEMORY_HOST, &err))
+      fail_msg("%s", err.message);
+    given->hash[given->count] = hash_frame(&frame);
+    given->pts[given->count++] = frame.pts;
+  }
+  if (got < 0)
+    fail_msg("%s: %s", name, err.message);
+  frame_release(&frame);
+  source_close(&source);
+}
+
+static struct given once, rounds;
+static int different; /* what has failed so far; all of it is told */
+
+static int64_t step_to(int i) {
+  return rounds.pts[i] - rounds.pts[i - 1];
+}
+
+/* Pictures, and times from picture to picture, are the first round's in each. Live some decoders have no time for the
+ * first pictures of all, which is guessed. */
+static int find_difference(int count, bool live) {
+  for (int i = 0; i < rounds.count; i++) {
+    bool same_step = i <= (live ? 2 * count : count) || step_to(i) == step_to(i - count);
+    if (rounds.hash[i] != once.hash[i % count] || !same_step || (i && step_to(i) <= 0))
+      return i;
+  }
+  return -1;
+}
+
+static void compare(const char *name, const char *how, const struct source_options *options) {
+  struct source_options looping = *options;
+  looping.loop = true;
+  play(name, options, PICTURES_MOST / ROUNDS, &once);
+  assert_true(once.count > 0);
+  play(name, &looping, ROUNDS * once.count, &rounds);
+  assert_int_equal(rounds.count, ROUNDS * once.count);
+  int i = find_difference(once.count, options->live);
+  if (i < 0)
+    return;
+  different++;
+  print_error("%s (%s)%s, --start %g, --duration %g: picture %d of %d in round %d is another, or at another time\n",
+              name, how, options->live ? " live" : "", options->start, options->duration, i % once.count, once.count,
+              i / once.count);
+}
+
+static double some_time(int pictures) {
+  return (double)below(pictures) / RATE;
+}
+
+/* The whole clip and parts of it, live and rendered. */
+static void compare_ways(const struct kind *kind, const char *how) {
+  int pictures = 1;
+  for (int way = 0; way < (kind->times == LATE ? 2 : 8); way++) {
+    struct source_options options = {.live = way & 1};
+    if (way > 1 && options.live && kind->times == GUESSED)
+      continue;
+    if (way & 2)
+      options.start = some_time(pictures / 2 + 1);
+    if (way & 4)
+      options.duration = 1.0 / RATE + some_time(pictures);
+    compare(kind->name, how, &options);
+    if (way < 2)
+      pictures = once.count;
+  }
+}
+
+/* Of each round: packets that come right beside its pictures. */
+static void hear_rounds(const struct source_options *options, int count, double length, int *heard) {
+  struct source *source;
+  struct sound_cursor cursor = {0};
+  struct frame frame = {0};
+  struct error err;
+  AVPacket *packet = av_packet_alloc();
+  assert_int_equal(source_open(&source, clip("beside.mov"), options, &err), 0);
+  for (int i = 0; i < ROUNDS * count; i++) {
+    double position;
+    assert_int_equal(next_frame(source, &frame, &err), 1);
+    while (sound_tap_take(options->tap, &cursor, INFINITY, packet, &position)) {
+      double round = (position - (double)packet->pts / 44100) / length;
+      assert_true(fabs(round - rint(round)) < 1e-3 && round < ROUNDS + 0.5);
+      heard[lrint(round)]++;
+      av_packet_unref(packet);
+    }
+  }
+  av_packet_free(&packet);
+  frame_release(&frame);
+  source_close(&source);
+}
+
+/* Sound lies beside the pictures of its round, although it is read before the round before has ended. */
+static void test_sound(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=1.6,format=yuv420p -f lavfi -i sine=d=1.6 -c:a pcm_s16le -c:v "
+               "libx264 -bf 3 beside.mov");
+  for (int way = 0; way < 4; way++) {
+    struct source_options options = {.loop = true, .live = way & 1, .duration = way & 2 ? 1 : 0};
+    struct error err;
+    int heard[ROUNDS + 1] = {0};
+    assert_int_equal(sound_tap_open(&options.tap, &err), 0);
+    hear_rounds(&options, way & 2 ? 25 : 40, way & 2 ? 1 : 1.6, heard);
+    for (int i = 0; i < ROUNDS; i++)
+      assert_in_range(heard[i], way & 2 ? 38 : 60, 69);
+    sound_tap_close(&options.tap);
+  }
+}
+
+static void test_kinds(void **state) {
+  (void)state;
+  char how[512];
+  for (int run = 0; run < runs; run++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+      make_clip(&kinds[i], how, sizeof how);
+      compare_ways(&kinds[i], how);
+    }
+  assert_int_equal(different, 0);
+}
+
+/* What a decoder cannot go on with as if nothing had been, and what is like that at first sight. */
+static void test_beginnings(void **state) {
+  (void)state;
+  static const char *const names[] = {"cra.mkv",    "cra.mp4",     "recovery.mkv", "recovery.mp4",
+                                      "edited.mp4", "headless.ts", "sizes.ts"};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=2,format=yuv420p -c:v libx265 -preset ultrafast -x265-params "
+               "log-level=none:pools=1:keyint=12:min-keyint=12:scenecut=0:bframes=3:open-gop=1 hevc.mp4");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=2,format=yuv420p -c:v libx264 -g 12 -bf 3 -x264-params "
+               "open-gop=1:scenecut=0 open.mp4");
+  for (int i = 0; i < 4; i++)
+    shell(FFMPEG "-ss 0.6 -i %s.mp4 -c copy %s", i < 2 ? "hevc" : "open", names[i]);
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=2,format=yuv420p -c:v libx264 -g 40 -bf 3 closed.mp4; " FFMPEG
+               "-ss 0.2 -i closed.mp4 -c copy edited.mp4");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=2,format=yuv420p -c:v libx264 -g 12 -bf 3 whole.ts; "
+               "tail -c +7521 whole.ts > headless.ts");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6,format=yuv420p -c:v libx264 -bf 2 small.ts");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x160:r=25:d=0.6,format=yuv420p -output_ts_offset 0.6 -c:v libx264 -bf 2 "
+               "tall.ts; cat small.ts tall.ts > sizes.ts");
+  for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++)
+    compare(names[i / 2], "", &(struct source_options){.live = i % 2});
+  assert_int_equal(different, 0);
+}
+
+/* Hardware is asked for once, not in each round; and where the decoder has to be flushed, once for each flush. */
+static void test_hardware(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double start, duration;
+    int asked;
+  } clips[] = {{"closed.mp4", 0, 0, 1},     {"closed.mp4", 0.3, 0, 1}, {"closed.mp4", 0, 0.4, 1},
+               {"closed.mp4", 0.2, 0.3, 1}, {"whole.ts", 0, 0, 1},     {"edited.mp4", 0, 0, 1},
+               {"recovery.mp4", 0, 0, ROUNDS}};
+  for (size_t i = 0; i < 2 * sizeof clips / sizeof *clips; i++) {
+    const struct source_options options = {.live = i % 2, .start = clips[i / 2].start,
+                                           .duration = clips[i / 2].duration, .hardware = &fake_hardware,
+                                           .gpu = fake_gpu};
+    compare(clips[i / 2].name, "", &options);
+    hardware_state.asked = 0;
+    struct source_options looping = options;
+    looping.loop = true;
+    play(clips[i / 2].name, &looping, ROUNDS * once.count, &rounds);
+    if (hardware_state.asked != clips[i / 2].asked)
+      fail_msg("%s: hardware was asked for %d times", clips[i / 2].name, hardware_state.asked);
+  }
+  assert_int_equal(different, 0);
+}
+
+int main(int count, char **args) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_hardware),
+                                     cmocka_unit_test(test_sound), cmocka_unit_test(test_kinds)};
+  av_log_set_level(AV_LOG_QUIET);
+  if (count > 1)
+    runs = atoi(args[1]);
+  seed = count > 2 ? strtoull(args[2], NULL, 10) : (uint64_t)platform_now_ns();
+  printf("seed %llu\n", (unsigned long long)seed);
+  if (!clips_open())
+    return 77;
+  int status = fake_hardware_open() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+  fake_hardware_close();
+  clips_close();
+  return status;
+}
