@@ -160,6 +160,60 @@ static void test_asked_for(void **state) {
   end();
 }
 
+static bool one_waits(void) {
+  struct reader_status status;
+  reader_get_status(rig.reader, &status);
+  return status.next;
+}
+
+/* The reader has the next one before it is needed, and goes on with it by itself. */
+static void test_next_waits_in_the_reader(void **state) {
+  (void)state;
+  const struct mail *mail;
+  begin("a,other b,c", false, 0, &(struct fake_source_script){.frame_ms = 2, .frames = 8, .gated = true});
+  fake_source_let_read(2);
+  UNTIL(one_waits());
+  assert_true(changer_now(rig.changer) == 0 && changer_wanted(rig.changer) == 0 && !rig.changes);
+  fake_source_let_read(6);
+  for (int i = 0; i < PATIENCE_MS && !rig.other; i++)
+    if (mailbox_take(&rig.frames, &mail, 1) == 1)
+      rig.other = mail->frame.plane[0][0] >= 100;
+  assert_true(rig.other);
+  UNTIL(rig.changes == 1);
+  assert_true(changer_now(rig.changer) == 1 && changer_wanted(rig.changer) == 1);
+  UNTIL(rig.ended);
+  assert_int_equal(fake_source_openings(), 3);
+  end();
+}
+
+/* While one waits: it is asked for, the one before is read anew, another is asked for, one is dropped. */
+static void test_asked_for_while_one_waits(void **state) {
+  (void)state;
+  struct error err;
+  begin("a,other b,c,other d", true, 0, &endless);
+  UNTIL(one_waits());
+  changer_ask(rig.changer, 0); /* is read already */
+  turns(5);
+  assert_true(changer_wanted(rig.changer) == 0 && !rig.changes);
+  changer_ask(rig.changer, 1);
+  UNTIL(changer_now(rig.changer) == 1 && rig.other && one_waits());
+  assert_true(rig.changes == 1 && fake_source_openings() == 3);
+  changer_again(rig.changer);
+  UNTIL(rig.changes == 2 && one_waits());
+  assert_true(changer_now(rig.changer) == 1 && rig.other);
+  changer_ask(rig.changer, 0);
+  UNTIL(changer_now(rig.changer) == 0 && !rig.other && one_waits());
+  assert_int_equal(changer_drop(rig.changer, "other e", false, &err), 0);
+  UNTIL(changer_now(rig.changer) == 1 && rig.other);
+  assert_string_equal(changer_name(rig.changer, 1), "other e");
+  assert_int_equal(changer_drop(rig.changer, "missing", false, &err), 0);
+  UNTIL(rig.refusals == 1 && one_waits());
+  assert_int_equal(changer_wanted(rig.changer), 1);
+  changer_ask(rig.changer, 2);
+  UNTIL(changer_now(rig.changer) == 2 && rig.other);
+  end();
+}
+
 static void test_missing_ones_are_passed_over(void **state) {
   (void)state;
   begin("a,missing 1,missing 2,other b", false, 0, &short_clip);
@@ -311,6 +365,8 @@ int main(void) {
       cmocka_unit_test(test_ready_before_it_is_needed),
       cmocka_unit_test(test_devices_wait),
       cmocka_unit_test(test_asked_for),
+      cmocka_unit_test(test_next_waits_in_the_reader),
+      cmocka_unit_test(test_asked_for_while_one_waits),
       cmocka_unit_test(test_missing_ones_are_passed_over),
       cmocka_unit_test(test_nothing_follows),
       cmocka_unit_test(test_pictures_stay),

@@ -309,6 +309,41 @@ static void switched_at_the_end(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
+/* The last picture of a file stays as long as the others before the next source's first one. */
+static void the_next_keeps_the_pace(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  const struct mail *mail = NULL;
+  int64_t before = platform_now_ns();
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 40, .frames = 4});
+  switch_to_other(&reading, READER_AT_END);
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_true(platform_now_ns() - before >= 7 * INT64_C(40000000));
+  reader_get_status(reading.reader, &status);
+  assert_true(status.sources == 2 && status.moves);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* What waits for an end can come at once. */
+static void left_before_the_end(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = -1});
+  switch_to_other(&reading, READER_AT_END);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.sources == 1 && status.next);
+  reader_leave(reading.reader);
+  wait_for_status(&reading, &status, has_second);
+  reader_leave(reading.reader); /* nothing waits */
+  usleep(5000);
+  reader_get_status(reading.reader, &status);
+  assert_int_equal(status.sources, 2);
+  reading_finish(&reading, 0, NULL);
+}
+
 /* A list that goes on keeps the last picture of a file that ends, or breaks, until the next one comes. */
 static void end_waits_for_the_next(void **state) {
   (void)state;
@@ -372,6 +407,7 @@ int main(void) {
       cmocka_unit_test(paused_file_waits),      cmocka_unit_test(paused_camera_runs_on),
       cmocka_unit_test(sender_comes_late),      cmocka_unit_test(mistaken_name_ends_it),
       cmocka_unit_test(switched_at_once),       cmocka_unit_test(switched_at_the_end),
+      cmocka_unit_test(the_next_keeps_the_pace), cmocka_unit_test(left_before_the_end),
       cmocka_unit_test(end_waits_for_the_next), cmocka_unit_test(switched_to_a_missing_one),
       cmocka_unit_test(still_picture_stays),
   };

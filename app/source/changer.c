@@ -27,6 +27,7 @@ struct changer {
   struct playlist list;
   int now, wanted;         /* indices; wanted -1: none */
   int handed[2];           /* to the reader: the last, and the one before */
+  bool waits;              /* the last is not wanted yet, but when the one before ends */
   int begun;               /* reader_status.sources, as far as it is known here */
   int step;                /* which way to go on from a source that cannot be opened */
   int refusals;            /* in a row */
@@ -37,6 +38,11 @@ struct changer {
   int64_t stands_since_ns; /* 0: it does not */
   bool keeps;              /* at the end of the list the last picture stays */
 };
+
+/* The one handed to the reader last that was wanted. */
+static int current(const struct changer *changer) {
+  return changer->handed[changer->waits];
+}
 
 /* --- on the thread that opens --- */
 
@@ -130,20 +136,29 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   }
 }
 
-/* The source that is ready is read from now on; one that is not there yet is waited for by the reader. */
-static void hand_over(struct changer *changer, struct changer_news *news) {
+/* The source that is ready is the reader's: read from now on, or from the end of the one before; one that is not there
+ * yet is waited for by the reader. */
+static void hand_over(struct changer *changer, enum reader_when when, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   struct error err;
-  if (reader_switch(changer->params.reader, &opening->source, opening->name, &opening->options, READER_NOW, &err)) {
+  if (reader_switch(changer->params.reader, &opening->source, opening->name, &opening->options, when, &err)) {
     refuse(changer, &err, news);
     drop_opening(changer);
   } else {
     changer->handed[1] = changer->handed[0];
     changer->handed[0] = opening->index;
+    changer->waits = when == READER_AT_END;
     changer->dropped = -1;
   }
   opening->index = changer->wanted = -1;
   changer->stands_since_ns = 0;
+}
+
+/* The one that waits for an end is wanted before it. */
+static void leave_for_next(struct changer *changer) {
+  reader_leave(changer->params.reader);
+  changer->waits = false;
+  changer->wanted = -1;
 }
 
 /* Indices from this one on, after the list's length changed by one there. */
@@ -175,7 +190,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = neighbour(changer, opening->index, changer->step);
-    if (++changer->refusals >= changer->list.count || changer->wanted == changer->handed[0])
+    if (++changer->refusals >= changer->list.count || changer->wanted == current(changer))
       changer->wanted = -1;
     changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
   }
@@ -197,6 +212,7 @@ static void follow_reader(struct changer *changer, const struct reader_status *s
     return;
   changer->begun = status->sources;
   changer->now = changer->handed[status->next];
+  changer->waits = changer->waits && status->next;
   changer->refusals = 0;
   changer->unready = -1;
   changer->given_up = false;
@@ -224,16 +240,23 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = neighbour(changer, changer->now, 1);
 }
 
-static void open_what_comes(struct changer *changer, struct changer_news *news) {
+/* Where the reader goes on by itself from a file's last picture to the next one's first, no picture's time is lost. A
+ * single picture is no end. */
+static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = neighbour(changer, changer->now, 1);
+  bool ready = changer->wanted >= 0 ? changer->wanted == opening->index : next >= 0 && next == opening->index;
   if (opening->errand.busy)
     return;
-  if (changer->wanted >= 0 && changer->wanted == opening->index)
-    hand_over(changer, news);
+  if (changer->wanted >= 0 && changer->waits && changer->wanted == changer->handed[0])
+    leave_for_next(changer);
+  else if (changer->wanted >= 0 && ready)
+    hand_over(changer, READER_NOW, news);
   else if (changer->wanted >= 0)
     start_opening(changer, changer->wanted, news);
-  else if (next >= 0 && next != opening->index && next != changer->unready &&
+  else if (ready && opening->source && status->moves && !status->next && changer->now == changer->handed[0])
+    hand_over(changer, READER_AT_END, news);
+  else if (next >= 0 && !ready && !changer->waits && next != changer->unready &&
            can_be_early(changer->list.entries[next].name))
     start_opening(changer, next, news);
 }
@@ -245,7 +268,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   follow_reader(changer, &status, news);
   take_opened(changer, news);
   follow_end(changer, &status, now_ns);
-  open_what_comes(changer, news);
+  open_what_comes(changer, &status, news);
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
 }
 
@@ -266,12 +289,12 @@ static void want(struct changer *changer, int index, int step) {
 
 void changer_ask(struct changer *changer, int index) {
   int step = direction(changer, changer_wanted(changer), index);
-  want(changer, index == changer->handed[0] ? -1 : index, step);
+  want(changer, index == current(changer) ? -1 : index, step);
 }
 
 void changer_again(struct changer *changer) {
   if (changer->wanted < 0)
-    want(changer, changer->handed[0], 1);
+    want(changer, current(changer), 1);
 }
 
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err) {
@@ -292,7 +315,7 @@ int changer_now(const struct changer *changer) {
 }
 
 int changer_wanted(const struct changer *changer) {
-  return changer->wanted >= 0 ? changer->wanted : changer->handed[0];
+  return changer->wanted >= 0 ? changer->wanted : current(changer);
 }
 
 int changer_count(const struct changer *changer) {

@@ -1,5 +1,6 @@
 #include "app/source/reader.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct pace {
   bool started;
   int64_t clock_ns, media_ns;
   int64_t last_due_ns, last_media_ns; /* of the frame before */
+  int64_t begin_ns; /* when the first frame after another source's last is due; 0: there is none */
 };
 
 /* What is read, and how to open it again. */
@@ -51,6 +53,7 @@ struct reader {
   pthread_cond_t changed;
   /* Protected by lock, and so are the pointer now.source and info, which the thread alone changes */
   struct origin next;
+  enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
   struct reader_status status;
 };
@@ -107,6 +110,17 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
+/* The source that is read follows another, of that rate, at its end. */
+static void pace_follow(struct pace *pace, double fps) {
+  int64_t begin_ns = pace->started && fps > 0 ? pace->last_due_ns + (int64_t)(SECOND / fmax(fps, 1)) : 0;
+  *pace = (struct pace){.begin_ns = begin_ns};
+}
+
+/* When the first frame of a pace is due. */
+static int64_t pace_begin(const struct pace *pace, int64_t now_ns) {
+  return pace->begin_ns > now_ns ? pace->begin_ns : now_ns;
+}
+
 /* When a frame of this media time is due. A clip that starts again does so one frame period after its last frame. */
 static int64_t pace_due(struct pace *pace, int64_t media_ns, int64_t now_ns, double fps) {
   int64_t due = pace->clock_ns + (media_ns - pace->media_ns);
@@ -114,7 +128,7 @@ static int64_t pace_due(struct pace *pace, int64_t media_ns, int64_t now_ns, dou
     due = pace->last_due_ns + (int64_t)(SECOND / fps);
   bool fits = pace->started && due >= now_ns - behind_ns && due <= now_ns + ahead_ns;
   if (!fits)
-    due = now_ns;
+    due = pace_begin(pace, now_ns);
   if (!fits || media_ns < pace->last_media_ns)
     *pace = (struct pace){.started = true, .clock_ns = due, .media_ns = media_ns};
   pace->last_due_ns = due;
@@ -232,6 +246,7 @@ static void deliver(struct reader *reader, struct frame *frame) {
   pthread_mutex_lock(&reader->lock);
   follow_frame(reader, frame);
   reader->status.frames++;
+  reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
   mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
 }
@@ -285,9 +300,9 @@ static struct origin begin_next(struct reader *reader) {
   reader->has_next = false;
   atomic_store(&reader->away, atomic_load(&reader->stop));
   reader->status.sources++;
-  reader->status.stands = reader->status.picture = reader->status.lost = false;
+  reader->status.stands = reader->status.picture = reader->status.lost = reader->status.moves = false;
   reader->knows = false;
-  reader->pace.started = false;
+  pace_follow(&reader->pace, reader->next_when == READER_AT_END ? reader->info.fps : 0);
   reader->retry_ms = RETRY_FIRST_MS;
   reader->from_here = 0;
   if (reader->now.source) {
@@ -395,6 +410,7 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   pthread_mutex_lock(&reader->lock);
   struct origin replaced = reader->next;
   reader->next = next;
+  reader->next_when = when;
   reader->has_next = true;
   if (when == READER_NOW)
     call_away(reader);
@@ -402,6 +418,15 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   pthread_mutex_unlock(&reader->lock);
   origin_free(&replaced);
   return 0;
+}
+
+void reader_leave(struct reader *reader) {
+  pthread_mutex_lock(&reader->lock);
+  reader->next_when = READER_NOW;
+  if (reader->has_next)
+    call_away(reader);
+  pthread_cond_broadcast(&reader->changed);
+  pthread_mutex_unlock(&reader->lock);
 }
 
 /* Said again and again: the reader is woken by what is new alone. */

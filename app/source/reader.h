@@ -18,12 +18,14 @@ struct reader_status {
   char reason[512]; /* why, while lost */
   bool stands;      /* at the end of a file: the last picture stays */
   bool picture;     /* likewise, and it was a single one */
+  bool moves;       /* more than one picture came of this source */
   bool next;        /* a source waits for the end of this one */
   int sources;      /* begun so far, the first among them */
   long frames;      /* read so far */
 };
 
-/* When a source takes the place of the one that is read. A stream, a camera or a single picture has no end. */
+/* When a source takes the place of the one that is read. A stream, a camera or a single picture has no end. At the end
+ * the last picture stays as long as the others, and is followed by the first of a source that is open. */
 enum reader_when { READER_NOW, READER_AT_END };
 
 /* Takes over *source, which it closes at the end and which spec and options open again, and starts the thread. *source
@@ -40,6 +42,8 @@ int reader_start_list(struct reader **reader, struct source **source, const char
  * thread. -1: no memory; *source stays the caller's. */
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err);
+/* What waits for the end of the source that is read takes its place now. Any thread. */
+void reader_leave(struct reader *reader);
 /* Whether the end of a file, or its failure, is not the end: another source will be switched to. */
 void reader_go_on(struct reader *reader, bool go_on);
 
