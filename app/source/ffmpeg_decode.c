@@ -28,7 +28,7 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
 static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
   if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
     sound_tap_put(from->options.tap, from, packet,
-                  (double)(loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
+                  (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
 /* That of a stream waits until a frame has told where positions begin. */
@@ -124,7 +124,7 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
 
 /* Hands the decoder from->packet, one of video. 0; -1. */
 static int send_packet(struct ffmpeg_source *from, struct error *err) {
-  if (!loop_take_packet(from, from->packet)) {
+  if (!ffmpeg_loop_take_packet(from, from->packet)) {
     drain(from);
     return 0;
   }
@@ -148,7 +148,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   }
   if (failure)
     from->read_error = failure;
-  if (code == AVERROR_EOF && !failure && loop_go_on(from))
+  if (code == AVERROR_EOF && !failure && ffmpeg_loop_go_on(from))
     return 1;
   if (code < 0)
     return from->silent_ms || (code == AVERROR(EAGAIN) && input_is_silent(from))
@@ -165,7 +165,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
 
 /* The packet that was held, to the decoder that is empty now. 0; -1. */
 static int send_held(struct ffmpeg_source *from, struct error *err) {
-  loop_flush(from);
+  ffmpeg_loop_flush(from);
   return send_packet(from, err);
 }
 
@@ -174,7 +174,7 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   from->damage_in_a_row = 0;
   if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
-  if (!loop_take_frame(from, frame))
+  if (!ffmpeg_loop_take_frame(from, frame))
     return false;
   /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)

@@ -11,16 +11,16 @@
 /* Sums of times stay far from where numbers end. */
 static const int64_t time_most = INT64_MAX / 4;
 
-void loop_reset(struct ffmpeg_source *from) {
+void ffmpeg_loop_reset(struct ffmpeg_source *from) {
   from->rounds = (struct rounds){.lowest = INT64_MAX, .last = INT64_MIN, .end = INT64_MIN};
 }
 
-bool loop_may_begin(const struct ffmpeg_source *from) {
+bool ffmpeg_loop_may_begin(const struct ffmpeg_source *from) {
   return from->options.loop && !from->arrivals && from->serial != from->rewound_at && !from->gave_up &&
          !from->read_error && !source_interrupted(&from->source);
 }
 
-void loop_begin(struct ffmpeg_source *from) {
+void ffmpeg_loop_begin(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
   from->loop_shift = from->clock.last + from->clock.step;
 }
@@ -31,7 +31,7 @@ static bool reads_next(const struct rounds *rounds) {
   return rounds->sought || rounds->held || rounds->ahead;
 }
 
-int64_t loop_reading_shift(const struct ffmpeg_source *from) {
+int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from) {
   return reads_next(&from->rounds) ? from->rounds.next_shift : from->loop_shift;
 }
 
@@ -48,18 +48,18 @@ static bool is_timed(const struct ffmpeg_source *from) {
   return !rounds->timeless && rounds->lowest <= rounds->last && rounds->end < time_most && !from->clock.shift;
 }
 
-bool loop_go_on(struct ffmpeg_source *from) {
+bool ffmpeg_loop_go_on(struct ffmpeg_source *from) {
   struct rounds *rounds = &from->rounds;
-  if (!loop_may_begin(from) || reads_next(rounds) || from->draining || !is_timed(from))
+  if (!ffmpeg_loop_may_begin(from) || reads_next(rounds) || from->draining || !is_timed(from))
     return false;
   rounds->sought = seek_to_start(from, &rounds->unsure) >= 0;
   rounds->next_shift = foresee_end(from);
   return rounds->sought;
 }
 
-bool loop_cut_off(struct ffmpeg_source *from) {
+bool ffmpeg_loop_cut_off(struct ffmpeg_source *from) {
   struct rounds *rounds = &from->rounds;
-  rounds->cut = loop_may_begin(from) && (reads_next(rounds) || loop_go_on(from));
+  rounds->cut = ffmpeg_loop_may_begin(from) && (reads_next(rounds) || ffmpeg_loop_go_on(from));
   if (rounds->cut)
     rounds->next_shift = from->clock.last + from->clock.step;
   return rounds->cut;
@@ -100,7 +100,7 @@ static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   rounds->sent_shift = rounds->begin - (first < rounds->lowest ? first : rounds->lowest);
 }
 
-bool loop_take_packet(struct ffmpeg_source *from, AVPacket *packet) {
+bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet) {
   struct rounds *rounds = &from->rounds;
   bool timed = has_times(packet);
   if (rounds->sought && (rounds->unsure || !timed || !closed_start_is(from->stream->codecpar, packet))) {
@@ -119,18 +119,18 @@ bool loop_take_packet(struct ffmpeg_source *from, AVPacket *packet) {
   return true;
 }
 
-void loop_flush(struct ffmpeg_source *from) {
+void ffmpeg_loop_flush(struct ffmpeg_source *from) {
   seek_landed(from, from->rounds.unsure);
-  loop_begin(from);
+  ffmpeg_loop_begin(from);
 }
 
 /* --- frames --- */
 
-bool loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
+bool ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   struct rounds *rounds = &from->rounds;
   int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
   if (rounds->ahead && time != AV_NOPTS_VALUE && time >= rounds->begin) {
-    loop_begin(from);
+    ffmpeg_loop_begin(from);
     rounds->given_shift = rounds->sent_shift;
     rounds->ahead = rounds->cut = false;
   }

@@ -9,7 +9,7 @@ static const double key_frame_search_seconds = 12;
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
   coverage_restart(&from->coverage);
-  loop_reset(from);
+  ffmpeg_loop_reset(from);
   from->draining = false;
   from->unsure = unsure;
 }
@@ -58,13 +58,13 @@ int seek_resume(struct ffmpeg_source *from) {
 }
 
 bool seek_again(struct ffmpeg_source *from) {
-  if (!loop_may_begin(from))
+  if (!ffmpeg_loop_may_begin(from))
     return false;
   if (seek_to(from, 0) < 0) {
     log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
     return false;
   }
-  loop_begin(from);
+  ffmpeg_loop_begin(from);
   return true;
 }
 

@@ -125,21 +125,21 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 /* --- ffmpeg_loop.c --- */
 
 /* What is known of rounds is about times in the decoder that it has forgotten. */
-void loop_reset(struct ffmpeg_source *from);
-bool loop_may_begin(const struct ffmpeg_source *from);
+void ffmpeg_loop_reset(struct ffmpeg_source *from);
+bool ffmpeg_loop_may_begin(const struct ffmpeg_source *from);
 /* The next frame begins a round. */
-void loop_begin(struct ffmpeg_source *from);
+void ffmpeg_loop_begin(struct ffmpeg_source *from);
 /* Where the input has ended: whether it is read from its start now, while the decoder goes on. */
-bool loop_go_on(struct ffmpeg_source *from);
+bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
 /* Where the part asked for has ended: the same, and what the decoder still has of this round is not wanted. */
-bool loop_cut_off(struct ffmpeg_source *from);
+bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
 /* Before the decoder gets a packet of video: gives it the times that it has there. False: it is from->rounds.held. */
-bool loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
+bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
 /* The decoder is empty: the packet that is held begins a round in it. */
-void loop_flush(struct ffmpeg_source *from);
+void ffmpeg_loop_flush(struct ffmpeg_source *from);
 /* A frame out of the decoder: gives it the file's times. False: it is not wanted. */
-bool loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
+bool ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
 /* loop_shift for what is read now. */
-int64_t loop_reading_shift(const struct ffmpeg_source *from);
+int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif
