@@ -1,7 +1,7 @@
 /* What the pictures of a clip take where it starts again, and elsewhere. Not a test by itself.
  *
- *   bench_loop CLIP...           decoded in software: live (in threads a slice), and for render (in threads a frame)
- *   bench_loop --list CLIP...    one after the other as live plays them: how long the picture stands at each cut */
+ *   bench_rounds CLIP...           decoded in software: live (in threads a slice), and for render (in threads a frame)
+ *   bench_rounds --list CLIP...    one after the other as live plays them: how long the picture stands at each cut */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
