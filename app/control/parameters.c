@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +134,18 @@ const struct parameter_size *parameters_size(const struct parameters *values, en
   return const_field(values, id, index);
 }
 
+static void renew_texts(struct parameters *values) {
+  static atomic_uint_fast64_t last;
+  values->texts = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 static void store_text(struct parameters *values, enum parameter id, int index, const char *words) {
   struct parameter_text *text = field(values, id, index);
   memset(text, 0, sizeof *text);
   text->given = words != NULL;
   if (words)
     snprintf(text->words, sizeof text->words, "%s", words);
+  renew_texts(values);
 }
 
 void parameters_init(struct parameters *values) {
@@ -253,6 +260,11 @@ void parameters_clear_marks(struct parameters *values) {
 }
 
 void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index) {
+  bool text = parameter_table[id].type == TYPE_TEXT;
+  if (text && parameters_same(to, from, id, index))
+    return;
+  if (text)
+    renew_texts(to);
   memcpy(field(to, id, index), const_field(from, id, index), parameter_table[id].size);
 }
 
@@ -296,9 +308,12 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
 }
 
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs) {
-  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-    for (int i = 0; needs >> parameter_table[id].need & 1 && i < parameter_instances(id); i++)
-      if (!parameters_same(a, b, id, parameter_table[id].first + i))
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = &parameter_table[id];
+    bool looked_at = needs >> row->need & 1 && (row->type != TYPE_TEXT || a->texts != b->texts);
+    for (int i = 0; looked_at && i < parameter_instances(id); i++)
+      if (!parameters_same(a, b, id, row->first + i))
         return false;
+  }
   return true;
 }

@@ -185,6 +185,9 @@ struct parameters {
   bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen,
       with_operator, hud, help;
+  /* Values with the same number have the same texts, which are most of the bytes: 0 before any was written, then one
+   * that nothing else in this process has had. */
+  uint64_t texts;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };

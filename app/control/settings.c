@@ -13,7 +13,7 @@ static void copy_texts(struct parameters *to, const struct parameters *from) {
   enum { TEXTS = offsetof(struct parameters, size) / sizeof(struct parameter_text) };
   struct parameter_text *texts = (struct parameter_text *)to;
   const struct parameter_text *others = (const struct parameter_text *)from;
-  for (int i = 0; i < TEXTS; i++)
+  for (int i = 0; to->texts != from->texts && i < TEXTS; i++)
     if (texts[i].given != others[i].given || strcmp(texts[i].words, others[i].words))
       texts[i] = others[i];
 }
