@@ -263,6 +263,21 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
+/* Whether there is nothing to do but to collect. What has changed meanwhile is for the next frame, and those under way
+ * in a stream batch may want more. */
+static bool is_under_way(const struct loop *loop, const struct parameters *values) {
+  int in_flight = engine_in_flight(loop->engine);
+  bool begins = loop->fresh && !values->pause && in_flight < loop->depth;
+  return in_flight > 0 && !begins && !engine_under_way(handles_used(&loop->handles));
+}
+
+/* Whether there is nothing to do but to wait for the next frame of a source that runs, and nobody has asked for
+ * anything since the last one began. */
+static bool is_between(const struct loop *loop, const struct parameters *values) {
+  return loop->in && !loop->fresh && !loop->ended && !engine_in_flight(loop->engine) && loop->heeded == loop->sent &&
+         !is_quiet(loop, values);
+}
+
 /* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before
  * it came holds for it. */
 static int run(struct loop *loop) {
@@ -272,6 +287,16 @@ static int run(struct loop *loop) {
   while (!loop->stop) {
     if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
       take_newest(loop, 0);
+    if (is_under_way(loop, values)) {
+      if (loop_collect(loop))
+        return -1;
+      continue;
+    }
+    if (is_between(loop, values)) {
+      if (wait_for_frame(loop, &now))
+        return -1;
+      continue;
+    }
     current_moment(loop, &now);
     follow_handle(loop, &now);
     int changed = follow_engine(loop, values);

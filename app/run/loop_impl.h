@@ -74,7 +74,7 @@ struct loop {
   /* Protected by lock */
   struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
   struct loop_status status;
-  long sent; /* changes */
+  atomic_long sent; /* changes; the thread looks at it without the lock, too */
 };
 
 /* --- recover.c --- */
