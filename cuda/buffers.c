@@ -1,5 +1,7 @@
 #include "cuda/buffers.h"
 
+#include <string.h>
+
 #include "cuda/check.h"
 
 static int aligned_pitch(enum pixel_format format, int plane, int width) {
@@ -50,7 +52,21 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
   output->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
 }
 
-void buffers_free(struct cuda_device *device, struct cuda_program *program) {
+/* In page-locked memory: what the GPU reads of a run, and what it writes for the thread that waits for it. */
+struct run_pins {
+  struct run_order order[RUNS_IN_FLIGHT];
+  struct {
+    _Alignas(128) struct run_end end; /* in no line of the cache that the host writes */
+  } of[RUNS_IN_FLIGHT];
+};
+
+/* What the device has of runs. */
+struct run_memory {
+  struct run_order order;
+  struct run_ring ring;
+};
+
+static void free_room(struct cuda_device *device, struct cuda_program *program) {
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     struct run_buffer *buffer = &program->buffer[i];
     if (buffer->host)
@@ -61,55 +77,96 @@ void buffers_free(struct cuda_device *device, struct cuda_program *program) {
   program->room = (struct buffer_room){0};
 }
 
+void buffers_free(struct cuda_device *device, struct cuda_program *program) {
+  free_room(device, program);
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    const struct run_buffer *buffer = &program->buffer[i];
+    cudaEvent_t events[] = {buffer->uploading, buffer->uploaded, buffer->begun, buffer->computed, buffer->downloaded};
+    for (int j = 0; j < 5; j++)
+      if (events[j])
+        cudaEventDestroy(events[j]);
+  }
+  if (program->pins)
+    cudaFreeHost(program->pins);
+  cuda_free(device, program->order, sizeof(struct run_memory));
+}
+
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err) {
   struct run_ring ring = {.turn = program->base.submitted};
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
-    ring.buffer[i] = program->buffer[i].device;
+    ring.order[i] = program->buffer[i].order;
   return memory_copy(stream, program->ring, &ring, sizeof ring, doing, err);
 }
 
-int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program,
-                 const struct buffer_room *room, struct error *err) {
+static int make_room(struct cuda_device *device, struct run_buffer *buffer, const struct buffer_room *room,
+                     struct error *err) {
+  void *memory;
+  if (cuda_alloc(device, &memory, room->device, "input frames", err) < 0)
+    return -1;
+  buffer->device = memory;
+  if (!room->host)
+    return 0;
+  if (cuda_check(cudaHostAlloc(&memory, room->host, cudaHostAllocDefault), "pinned memory", err) < 0)
+    return -1;
+  buffer->host = memory;
+  return 0;
+}
+
+int buffers_grow(struct cuda_device *device, struct cuda_program *program, const struct buffer_room *room,
+                 struct error *err) {
   const struct buffer_room before = program->room;
   if (room->host <= before.host && room->device <= before.device)
     return 0;
-  if (cuda_check(cudaStreamSynchronize(stream), "making room for larger frames", err) < 0)
+  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
     return -1;
-  buffers_free(device, program);
+  free_room(device, program);
   program->room.host = room->host > before.host ? room->host : before.host;
   program->room.device = room->device > before.device ? room->device : before.device;
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    if (make_room(device, &program->buffer[i], &program->room, err) < 0) {
+      free_room(device, program);
+      return -1;
+    }
+  return 0;
+}
+
+static int create_pins(struct cuda_program *program, struct error *err) {
+  void *memory;
+  if (cuda_check(cudaHostAlloc(&memory, sizeof *program->pins, cudaHostAllocDefault), "pinned memory", err) < 0)
+    return -1;
+  program->pins = memory;
+  memset(program->pins, 0, sizeof *program->pins);
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
-    struct run_buffer *buffer = &program->buffer[i];
-    if (cuda_alloc(device, (void **)&buffer->device, program->room.device, "input frames", err) < 0 ||
-        cuda_check(cudaHostAlloc((void **)&buffer->host, program->room.host, cudaHostAllocDefault), "pinned memory",
-                   err) < 0)
-      goto fail;
+    program->buffer[i].order = &program->pins->order[i];
+    program->buffer[i].end = &program->pins->of[i].end;
   }
-  if (program_set_turn(stream, program, "input frames", err) == 0)
-    return 0;
-fail:
-  buffers_free(device, program);
-  return -1;
+  return 0;
+}
+
+static int create_events(const struct cuda_device *device, struct run_buffer *buffer, struct error *err) {
+  unsigned flags = device->stamps ? cudaEventDefault : cudaEventDisableTiming;
+  if (cuda_check(cudaEventCreateWithFlags(&buffer->uploading, flags), "event", err) < 0 ||
+      cuda_check(cudaEventCreateWithFlags(&buffer->uploaded, flags), "event", err) < 0 ||
+      cuda_check(cudaEventCreateWithFlags(&buffer->computed, cudaEventDisableTiming), "event", err) < 0 ||
+      cuda_check(cudaEventCreate(&buffer->begun), "event", err) < 0)
+    return -1;
+  return cuda_check(cudaEventCreate(&buffer->downloaded), "event", err);
 }
 
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err) {
+  static const char what[] = "run parameters";
+  cudaStream_t stream = device->preparing.queue.stream;
   void *memory;
-  if (cuda_alloc(device, &memory, PLANES_OFFSET + sizeof(struct run_ring), "run parameters", err) < 0)
+  if (cuda_alloc(device, &memory, sizeof(struct run_memory), what, err) < 0)
     return -1;
-  program->block = memory;
-  program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
-  if (cuda_check(cudaMemsetAsync(memory, 0, PLANES_OFFSET, device->preparing.queue.stream), "run parameters", err) < 0)
+  program->order = &((struct run_memory *)memory)->order;
+  program->block = &program->order->block;
+  program->ring = &((struct run_memory *)memory)->ring;
+  if (cuda_check(cudaMemsetAsync(memory, 0, sizeof(struct run_memory), stream), what, err) < 0 ||
+      create_pins(program, err) < 0)
     return -1; /* trials read them before a run brings any */
-  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
-    struct run_buffer *buffer = &program->buffer[i];
-    unsigned flags = device->stamps ? cudaEventDefault : cudaEventDisableTiming;
-    if (cuda_check(cudaEventCreateWithFlags(&buffer->uploading, flags), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&buffer->uploaded, flags), "event", err) < 0 ||
-        cuda_check(cudaEventCreate(&buffer->begun), "event", err) < 0 ||
-        cuda_check(cudaEventCreate(&buffer->computed), "event", err) < 0 ||
-        cuda_check(cudaEventCreate(&buffer->downloaded), "event", err) < 0)
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    if (create_events(device, &program->buffer[i], err) < 0)
       return -1;
-  }
-  const struct buffer_room parameters = {PLANES_OFFSET, PLANES_OFFSET};
-  return buffers_grow(device, device->preparing.queue.stream, program, &parameters, err);
+  return program_set_turn(stream, program, what, err);
 }

@@ -4,9 +4,6 @@
 
 #include "cuda/program.h"
 
-/* Where a run's planes begin behind its parameters. */
-enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256 };
-
 /* ITU-R BT.601, BT.709 and BT.2020 (non-constant luminance). */
 struct coding planes_coding(enum pixel_format format, enum color_matrix matrix, enum color_range range);
 /* Sizes and pitches of a picture whose planes follow each other from memory on; returns the bytes in all. */
@@ -16,13 +13,12 @@ size_t planes_layout(struct planes *picture, enum pixel_format format, int width
 void output_describe(struct cuda_program *program, enum pixel_format format, int width, int height);
 /* What it has made before it fails, program_release frees. */
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Makes the buffers hold as much, which only a larger frame than ever before needs, and tells the device where they
- * are. The stream is the one that the program is on: the preparation's, then that of runs. After a failure there are no
- * buffers, and the next frame tries again. */
-int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program,
-                 const struct buffer_room *room, struct error *err);
+/* Makes the buffers hold as much, which only a larger frame than ever before needs. After a failure they hold nothing,
+ * and the next frame tries again. */
+int buffers_grow(struct cuda_device *device, struct cuda_program *program, const struct buffer_room *room,
+                 struct error *err);
 void buffers_free(struct cuda_device *device, struct cuda_program *program);
-/* Tells the GPU where the buffers are, and that the next turn is the next run's. */
+/* Tells the GPU where the orders are, and that the next turn is the next run's. */
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 
 #endif

@@ -283,14 +283,6 @@ static void program_free(struct cuda_device *device, struct cuda_program *progra
   free(program->chosen);
   free(program->regions);
   buffers_free(device, program);
-  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
-    const struct run_buffer *buffer = &program->buffer[i];
-    cudaEvent_t events[] = {buffer->uploading, buffer->uploaded, buffer->begun, buffer->computed, buffer->downloaded};
-    for (int j = 0; j < 5; j++)
-      if (events[j])
-        cudaEventDestroy(events[j]);
-  }
-  cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
   arena_give(&device->arena, &program->working);
   states_free(device, program);
   free(program->offset);

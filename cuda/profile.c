@@ -86,7 +86,7 @@ static cudaError_t record_ranges(struct cuda_device *device, const struct launch
   cudaError_t status = cudaSuccess;
   for (int part = 0; part < 2; part++)
     for (int i = recording->parts[part].first; status == cudaSuccess && i < recording->parts[part].end; i++)
-      status = i == 0                  ? launch_begin(queue, program->ring, program->block)
+      status = i == 0                  ? launch_begin(queue, program->ring, program->order)
                : recording->skipped[i] ? cudaSuccess
                                        : launch_enqueue(device, queue, &program->launches.list[i - 1]);
   return status;

@@ -3,6 +3,7 @@
 #ifndef CUDA_PROGRAM_H
 #define CUDA_PROGRAM_H
 
+#include "cuda/kernels/carry.h"
 #include "cuda/launches.h"
 
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 }; /* ways/way.h says what for */
@@ -13,16 +14,17 @@ struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
 
-/* A run's way to the device: parameters and planes that are staged, in one copy; in the device's part other planes
- * follow. */
+/* A run's way to the device and back. */
 struct run_buffer {
-  struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
-  struct run_block *device;
+  struct run_order *order;  /* pinned, as end is */
+  struct run_end *end;      /* which the device writes */
+  uint8_t *host, *device;   /* pinned, for planes that are staged; in the device's part other planes follow */
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
   bool pixels; /* came to the device for the run that has it */
   int64_t submitted_ns;
   struct picture *pictures[BATCH_MAX]; /* what the run writes */
   bool on_device;                      /* they stay there */
+  bool downloads;                      /* they come to the host beside other runs: the last event is downloaded */
 };
 
 struct buffer_room {
@@ -47,8 +49,10 @@ struct cuda_program {
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS]; /* in a lane's part of it */
   int lanes;                        /* with scratch of their own */
-  struct run_block *block;          /* what the launches read */
+  struct run_order *order;          /* the device's copy, of the run that is at work */
+  struct run_block *block;          /* of it: what the launches read */
   struct run_ring *ring;
+  struct run_pins *pins; /* the buffers' orders and ends */
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   struct buffer_room room; /* each of them */
   bool has_output;

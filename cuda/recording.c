@@ -266,16 +266,22 @@ static int part_begin(const struct recording *r, int part) {
   return r->launches->count * part / r->program->base.parts;
 }
 
+static cudaError_t launch_whole(const struct cuda_device *device, const struct launch_queue *queue,
+                                const struct recording *r) {
+  const struct plan_loop *loop = &r->program->loop;
+  cudaError_t status = launch_stretch(device, queue, r, 0, loop->first, 0);
+  if (status == cudaSuccess)
+    status = launch_loop(device, queue, r);
+  return status == cudaSuccess ? launch_stretch(device, queue, r, loop->end, r->launches->count, 0) : status;
+}
+
 cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct recording *r = opaque;
   const struct cuda_program *program = r->program;
-  cudaError_t status = r->part ? cudaSuccess : launch_begin(queue, program->ring, program->block);
-  if (status != cudaSuccess)
-    return status;
-  if (program->base.parts > 1)
-    return enqueue(device, queue, r, part_begin(r, r->part), part_begin(r, r->part + 1));
-  status = launch_stretch(device, queue, r, 0, program->loop.first, 0);
+  int part = r->part, parts = program->base.parts;
+  cudaError_t status = part ? cudaSuccess : launch_begin(queue, program->ring, program->order);
   if (status == cudaSuccess)
-    status = launch_loop(device, queue, r);
-  return status == cudaSuccess ? launch_stretch(device, queue, r, program->loop.end, r->launches->count, 0) : status;
+    status = parts > 1 ? enqueue(device, queue, r, part_begin(r, part), part_begin(r, part + 1))
+                       : launch_whole(device, queue, r);
+  return status == cudaSuccess && part == parts - 1 ? launch_end(queue, program->ring, program->order) : status;
 }

@@ -13,7 +13,7 @@ struct recording {
   const struct run_params *params; /* what regions go by without a graph */
 };
 
-/* opaque: a struct recording. The first part begins a run. */
+/* opaque: a struct recording. The first part begins a run, the last one ends it. */
 cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque);
 
 #endif

@@ -1,8 +1,12 @@
 /* Runs: the frames' way in and out.
  *
- *   upload stream    copy parameters + staged planes -> buffer i % 2; page-locked planes from where they are
- *   compute stream           begin (buffer -> block), launches ..., pixels out -> the run's picture
+ *   upload stream    copy staged planes -> buffer i % 2; page-locked planes from where they are
+ *   compute stream           begin (reads the order), launches ..., pixels out -> the run's picture, end (tells it)
  *   download stream                                                  the picture's host part
+ *
+ * That is the way of frames beside each other. A frame with no picture in flight before it is a launch, and nothing
+ * else: its begin brings the planes and its end the host's part, which is sooner there than by copies, each of which
+ * waits for another stream (cuda/kernels/carry.h). Parameters come by begin in any case.
  *
  * Planes that lie in the GPU's memory stay there: the compute stream waits for their fence, and no other stream does.
  * Two runs are in flight at most, so a buffer is free again when its turn comes. What stays on the device is not
@@ -19,6 +23,10 @@
 #include "unet/base/platform.h"
 
 static const double origin_seconds = 0.5;
+static const char stopped[] = "the GPU stopped in the middle of a frame";
+
+/* More than that goes by copies: it takes as long either way, and copies let a frame that comes meanwhile begin. */
+enum { CARRY_MOST = 4 << 20 };
 
 static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, int bytes, int rows) {
   if (to_pitch == from_pitch) {
@@ -45,8 +53,7 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
   return frame_pinned(frame) ? WAY_PINNED : WAY_STAGED;
 }
 
-/* Bytes of a run's buffers beside its parameters. A later frame may be small now and large as the others in the next
- * run. */
+/* Bytes of a run's buffers. A later frame may be small now and large as the others in the next run. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -64,14 +71,13 @@ static size_t room_for(const struct cuda_device *device, int count, const struct
 /* Describes a frame whose planes will be in a run's buffer, `at` bytes from its beginning. Returns where they end. */
 static size_t place_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame,
                            struct planes *input) {
-  return at + planes_layout(input, frame->format, frame->width, frame->height, (uint8_t *)buffer->device + at);
+  return at + planes_layout(input, frame->format, frame->width, frame->height, buffer->device + at);
 }
 
 static void copy_to_buffer(const struct run_buffer *buffer, const struct frame *frame, const struct planes *input) {
   for (int i = 0; i < frame_planes(frame->format); i++)
-    copy_plane((uint8_t *)buffer->host + (input->plane[i] - (uint8_t *)buffer->device), input->pitch[i],
-               frame->plane[i], frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
-               frame_rows(frame->format, i, frame->height));
+    copy_plane(buffer->host + (input->plane[i] - buffer->device), input->pitch[i], frame->plane[i], frame->pitch[i],
+               frame_row_bytes(frame->format, i, frame->width), frame_rows(frame->format, i, frame->height));
 }
 
 static void point_to_planes(const struct frame *frame, struct planes *input) {
@@ -84,13 +90,13 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
   }
 }
 
-/* Tells the run where its frames' planes are, and copies those that are staged behind the parameters. Returns the bytes
- * of both. */
+/* Tells the run where its frames' planes are, and copies those that are staged. Returns their bytes. */
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
-  size_t staged = PLANES_OFFSET, end;
+  struct planes *inputs = buffer->order->block.input;
+  size_t staged = 0, end;
   for (int i = 0; i < program->base.frames; i++) {
-    struct planes *input = &buffer->host->input[i];
+    struct planes *input = &inputs[i];
     input->matrix = frames[i].matrix;
     input->range = frames[i].range;
     input->coding = planes_coding(frames[i].format, frames[i].matrix, frames[i].range);
@@ -106,29 +112,92 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
   end = staged;
   for (int i = 0; i < program->base.frames; i++)
     if (way_of(device, &frames[i]) == WAY_PINNED) {
-      end = place_planes(buffer, end, &frames[i], &buffer->host->input[i]);
+      end = place_planes(buffer, end, &frames[i], &inputs[i]);
       device->counters.copied_up += frame_bytes(&frames[i]);
     }
   return staged;
 }
 
-/* Fills the pinned buffer: parameters, then the frames' planes. Returns the bytes to upload from it, 0 with err set on
- * failure. */
-static size_t fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
-                          const struct run_params *params, const struct frame *frames, struct error *err) {
-  size_t bytes = PLANES_OFFSET;
+/* Fills the order, and the pinned buffer with the frames' planes that pass through it; *staged: their bytes. */
+static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
+                       const struct run_params *params, const struct frame *frames, size_t *staged,
+                       struct error *err) {
+  struct run_order *order = buffer->order;
   int count = program->base.frames;
+  *staged = 0;
   if (count) {
-    const struct buffer_room room = {.host = PLANES_OFFSET + room_for(device, count, frames, WAY_STAGED),
-                                     .device = PLANES_OFFSET + room_for(device, count, frames, WAY_PINNED)};
-    if (buffers_grow(device, device->queue.stream, program, &room, err) < 0)
-      return 0;
-    bytes = fill_inputs(device, program, buffer, frames);
+    const struct buffer_room room = {.host = room_for(device, count, frames, WAY_STAGED),
+                                     .device = room_for(device, count, frames, WAY_PINNED)};
+    if (buffers_grow(device, program, &room, err) < 0)
+      return -1;
+    *staged = fill_inputs(device, program, buffer, frames);
   }
-  buffer->host->iteration = 0;
-  buffer->host->run = *params;
-  return bytes;
+  order->block.iteration = 0;
+  order->block.run = *params;
+  order->ups = order->downs = 0;
+  order->end = buffer->end;
+  order->number = program->base.submitted + 1;
+  if (!order->number) /* after four billion */
+    order->number = UINT32_MAX;
+  buffer->end->number = 0;
+  return 0;
 }
+
+/* --- what the run's own launches carry --- */
+
+static bool is_even(const void *address, int pitch, int bytes) {
+  return ((uintptr_t)address | (unsigned)pitch | (unsigned)bytes) % CARRY_UNIT == 0;
+}
+
+/* Adds planes that lie in page-locked memory; false: they cannot be carried. */
+static bool add_planes(struct run_order *order, const struct frame *frame, const struct planes *input) {
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    int bytes = frame_row_bytes(frame->format, i, frame->width);
+    if (order->ups == CARRIES_UP || !is_even(frame->plane[i], frame->pitch[i], bytes))
+      return false;
+    order->up[order->ups++] = (struct carry){frame->plane[i],
+                                             input->plane[i],
+                                             frame->pitch[i],
+                                             input->pitch[i],
+                                             bytes,
+                                             frame_rows(frame->format, i, frame->height)};
+  }
+  return true;
+}
+
+/* Has the run bring its frames' planes itself, if it can: else they come by copies. */
+static void carry_up(const struct cuda_device *device, const struct cuda_program *program,
+                     const struct run_buffer *buffer, const struct frame *frames, size_t staged) {
+  struct run_order *order = buffer->order;
+  size_t bytes = staged;
+  bool can = device->properties.canUseHostPointerForRegisteredMem;
+  if (staged)
+    order->up[order->ups++] = (struct carry){buffer->host, buffer->device, 0, 0, (int)staged, 1};
+  for (int i = 0; can && i < program->base.frames; i++)
+    if (way_of(device, &frames[i]) == WAY_PINNED) {
+      bytes += frame_bytes(&frames[i]);
+      can = add_planes(order, &frames[i], &order->block.input[i]);
+    }
+  can &= bytes <= CARRY_MOST;
+  if (!can)
+    order->ups = 0;
+}
+
+/* The host's part has the same layout: one copy each does it. */
+static bool carry_down(const struct cuda_program *program, const struct run_buffer *buffer,
+                       const struct frame *pictures) {
+  struct run_order *order = buffer->order;
+  size_t bytes = program->output_bytes, count = (size_t)program->base.pictures;
+  if (bytes * count > CARRY_MOST || bytes % CARRY_UNIT)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    order->down[i] =
+        (struct carry){order->block.output[i].plane[0], frame_plane(&pictures[i], 0), 0, 0, (int)bytes, 1};
+  order->downs = (int)count;
+  return true;
+}
+
+/* --- launches --- */
 
 /* Of launches [first, end) those that a run has without a graph. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
@@ -142,10 +211,10 @@ static int count_stretch(const struct cuda_program *program, int first, int end,
   return count;
 }
 
-/* Launches of a run without a graph: its beginning, the program's, and one at the end of each iteration. */
+/* Launches of a run without a graph: its beginning and end, the program's, and one at the end of each iteration. */
 static int count_launches(const struct cuda_program *program, const struct run_params *params) {
   const struct plan_loop *loop = &program->loop;
-  int count = 1 + count_stretch(program, 0, loop->first, params, 0) +
+  int count = BEGIN_LAUNCHES + 1 + count_stretch(program, 0, loop->first, params, 0) +
               count_stretch(program, loop->end, program->launches.count, params, 0);
   for (int i = 0; i < loop->iterations; i++)
     count += count_stretch(program, loop->first, loop->end, params, i) + 1;
@@ -153,7 +222,7 @@ static int count_launches(const struct cuda_program *program, const struct run_p
 }
 
 static const struct run_params *next_params(const struct cuda_program *program) {
-  return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].host->run;
+  return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
 }
 
 /* The one that leaves out most of what the run can do without. */
@@ -207,14 +276,23 @@ static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
   return 0;
 }
 
-static struct run_stamps take_stamps(const struct cuda_device *device, const struct cuda_program *program,
-                                     const struct run_buffer *buffer) {
-  return (struct run_stamps){.upload_ns = buffer->pixels ? stamp(device, buffer->uploading) : 0,
-                             .uploaded_ns = buffer->pixels ? stamp(device, buffer->uploaded) : 0,
-                             .begun_ns = stamp(device, buffer->begun),
-                             .computed_ns = stamp(device, buffer->computed),
-                             .downloaded_ns =
-                                 program->has_output && !buffer->on_device ? stamp(device, buffer->downloaded) : 0};
+static int64_t at_ns(uint32_t units) {
+  return (int64_t)units * RUN_END_NS;
+}
+
+/* The event begun is recorded right before the run, whose own clock goes on from there. */
+static struct run_stamps take_stamps(const struct cuda_device *device, const struct run_buffer *buffer) {
+  const struct run_end *end = buffer->end;
+  int64_t begun = stamp(device, buffer->begun), there = begun + at_ns(end->there);
+  bool carried = buffer->order->ups > 0, copied = buffer->pixels && !carried;
+  struct run_stamps stamps = {.begun_ns = there, .computed_ns = begun + at_ns(end->computed)};
+  if (buffer->pixels)
+    stamps.upload_ns = copied ? stamp(device, buffer->uploading) : begun;
+  if (buffer->pixels)
+    stamps.uploaded_ns = copied ? stamp(device, buffer->uploaded) : there;
+  if (buffer->downloads || buffer->order->downs)
+    stamps.downloaded_ns = buffer->downloads ? stamp(device, buffer->downloaded) : begun + at_ns(end->done);
+  return stamps;
 }
 
 /* Planes in page-locked memory on their way into the buffer, straight from there. */
@@ -231,16 +309,12 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
 }
 
 /* What reads the frames comes behind their fences. */
-static int bring_frames(const struct cuda_device *device, const struct cuda_program *program,
-                        const struct run_buffer *buffer, const struct frame *frames, struct error *err) {
-  for (int i = 0; frames && i < program->base.frames; i++) {
-    enum way way = way_of(device, &frames[i]);
-    if (way == WAY_PINNED && upload_pinned(device, &frames[i], &buffer->host->input[i], err) < 0)
-      return -1;
-    if (way == WAY_IN_PLACE && frames[i].picture->fence &&
+static int wait_for_fences(const struct cuda_device *device, const struct cuda_program *program,
+                           const struct frame *frames, struct error *err) {
+  for (int i = 0; frames && i < program->base.frames; i++)
+    if (way_of(device, &frames[i]) == WAY_IN_PLACE && frames[i].picture->fence &&
         cuda_check(cudaStreamWaitEvent(device->queue.stream, frames[i].picture->fence, 0), "a frame's fence", err) < 0)
       return -1;
-  }
   return 0;
 }
 
@@ -252,39 +326,57 @@ static bool brings_pixels(const struct cuda_device *device, const struct cuda_pr
   return any;
 }
 
-/* Parameters and frames on their way up. */
-static int start_upload(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
-                        const struct frame *frames, size_t bytes, struct error *err) {
-  cudaStream_t compute = device->queue.stream;
+/* Frames on their way up, beside other runs. */
+static int start_upload(const struct cuda_device *device, const struct cuda_program *program,
+                        const struct run_buffer *buffer, const struct frame *frames, size_t staged,
+                        struct error *err) {
+  static const char doing[] = "upload";
+  cudaStream_t stream = device->upload;
+  if (device->stamps && cuda_check(cudaEventRecord(buffer->uploading, stream), doing, err) < 0)
+    return -1;
+  if (staged &&
+      cuda_check(cudaMemcpyAsync(buffer->device, buffer->host, staged, cudaMemcpyHostToDevice, stream), doing, err) < 0)
+    return -1;
+  for (int i = 0; i < program->base.frames; i++)
+    if (way_of(device, &frames[i]) == WAY_PINNED &&
+        upload_pinned(device, &frames[i], &buffer->order->block.input[i], err) < 0)
+      return -1;
+  if (cuda_check(cudaEventRecord(buffer->uploaded, stream), doing, err) < 0)
+    return -1;
+  return cuda_check(cudaStreamWaitEvent(device->queue.stream, buffer->uploaded, 0), doing, err);
+}
+
+/* What comes before the launches. */
+static int start_run(struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
+                     const struct frame *frames, size_t staged, struct error *err) {
   buffer->pixels = brings_pixels(device, program, frames);
-  if (device->stamps && (set_origin(device, program, err) < 0 ||
-                         cuda_check(cudaEventRecord(buffer->uploading, device->upload), "upload", err) < 0))
+  if (device->stamps && set_origin(device, program, err) < 0)
     return -1;
-  if (cuda_check(cudaMemcpyAsync(buffer->device, buffer->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
-                 err) < 0 ||
-      bring_frames(device, program, buffer, frames, err) < 0 ||
-      cuda_check(cudaEventRecord(buffer->uploaded, device->upload), "upload", err) < 0 ||
-      cuda_check(cudaStreamWaitEvent(compute, buffer->uploaded, 0), "upload", err) < 0)
+  if (buffer->pixels && !buffer->order->ups && start_upload(device, program, buffer, frames, staged, err) < 0)
     return -1;
-  return cuda_check(cudaEventRecord(buffer->begun, compute), "starting a frame", err);
+  if (wait_for_fences(device, program, frames, err) < 0)
+    return -1;
+  return device->stamps || buffer->downloads
+             ? cuda_check(cudaEventRecord(buffer->begun, device->queue.stream), "starting a frame", err)
+             : 0;
 }
 
 /* That, and the launches behind it. */
 static int start_launches(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
-                          const struct frame *frames, size_t bytes, struct error *err) {
-  if (start_upload(device, program, buffer, frames, bytes, err) < 0)
+                          const struct frame *frames, size_t staged, struct error *err) {
+  if (start_run(device, program, buffer, frames, staged, err) < 0)
     return -1;
   for (int part = 0; part < program->base.parts; part++)
     if (cuda_check(run(device, program, part, device->set), "starting a frame", err) < 0)
       return -1;
-  return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a frame", err);
+  return 0;
 }
 
 /* Where the run writes. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {
-    struct planes *output = &buffer->host->output[i];
+    struct planes *output = &buffer->order->block.output[i];
     struct picture *picture = pictures[i].picture;
     *output = program->output;
     picture_begin(&pictures[i], program->output_bytes);
@@ -295,19 +387,30 @@ static void point_at(const struct cuda_program *program, struct run_buffer *buff
   buffer->on_device = on_device;
 }
 
-/* The host's part has the same layout: one copy each does it. */
 static int start_download(const struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *pictures, struct error *err) {
-  if (!program->has_output || buffer->on_device)
+  static const char doing[] = "download";
+  if (!buffer->downloads)
     return 0;
-  if (cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), "download", err) < 0)
+  if (cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), doing, err) < 0 ||
+      cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), doing, err) < 0)
     return -1;
   for (int i = 0; i < program->base.pictures; i++)
-    if (cuda_check(cudaMemcpyAsync(frame_plane(&pictures[i], 0), buffer->host->output[i].plane[0],
+    if (cuda_check(cudaMemcpyAsync(frame_plane(&pictures[i], 0), buffer->order->block.output[i].plane[0],
                                    program->output_bytes, cudaMemcpyDeviceToHost, device->download),
-                   "download", err) < 0)
+                   doing, err) < 0)
       return -1;
-  return cuda_check(cudaEventRecord(buffer->downloaded, device->download), "download", err);
+  return cuda_check(cudaEventRecord(buffer->downloaded, device->download), doing, err);
+}
+
+/* Which way pixels go. */
+static void choose_ways(const struct cuda_device *device, const struct cuda_program *program,
+                        struct run_buffer *buffer, const struct frame *frames, const struct frame *pictures,
+                        size_t staged) {
+  bool alone = program->has_output && device->pictures_in_flight == 0;
+  if (alone && brings_pixels(device, program, frames))
+    carry_up(device, program, buffer, frames, staged);
+  buffer->downloads = program->has_output && !buffer->on_device && !(alone && carry_down(program, buffer, pictures));
 }
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
@@ -315,15 +418,16 @@ int program_submit(struct device *base, struct program *program_base, const stru
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_buffer *buffer = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT];
+  size_t staged;
   device->runs++;
   if (program->has_output)
     device->running = true;
-  size_t bytes = fill_buffer(device, program, buffer, params, frames, err);
-  if (!bytes)
+  if (fill_buffer(device, program, buffer, params, frames, &staged, err) < 0)
     return -1;
   if (program->has_output)
     point_at(program, buffer, pictures, params->on_device);
-  if (start_launches(device, program, buffer, frames, bytes, err) == 0 &&
+  choose_ways(device, program, buffer, frames, pictures, staged);
+  if (start_launches(device, program, buffer, frames, staged, err) == 0 &&
       start_download(device, program, buffer, pictures, err) == 0) {
     buffer->submitted_ns = platform_now_ns();
     device->pictures_in_flight += program->has_output;
@@ -343,13 +447,11 @@ int program_start_part(struct device *base, struct program *program_base, const 
   struct cuda_program *program = cuda_program(program_base);
   struct run_buffer *buffer = &program->buffer[program_base->submitted % RUNS_IN_FLIGHT];
   int set = merged ? !device->set : device->set;
-  size_t bytes = part ? 0 : fill_buffer(device, program, buffer, params, NULL, err);
-  if ((part == 0 && (!bytes || start_upload(device, program, buffer, NULL, bytes, err) < 0)) ||
-      cuda_check(run(device, program, part, set), "starting a part", err) < 0)
+  size_t staged;
+  if (part == 0 && (fill_buffer(device, program, buffer, params, NULL, &staged, err) < 0 ||
+                    start_run(device, program, buffer, NULL, 0, err) < 0))
     return -1;
-  if (part < program_base->parts - 1)
-    return 0;
-  return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a part", err);
+  return cuda_check(run(device, program, part, set), "starting a part", err);
 }
 
 /* --- waiting --- */
@@ -364,9 +466,33 @@ static void sleep_until(void *opaque, int64_t ns) {
   platform_sleep_until_ns(ns);
 }
 
+/* What a thread waits for, and since when it has asked. */
+struct awaited {
+  const struct run_buffer *buffer;
+  cudaStream_t stream;
+  int64_t since_ns;
+};
+
+static bool is_told(const struct run_buffer *buffer) {
+  return __atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) == buffer->order->number;
+}
+
+/* To look into memory costs next to nothing, and CUDA's calls a microsecond and more on a processor that has slept. A
+ * run that is late may never end: then it is CUDA that says so. */
 static int has_ended(void *opaque) {
-  cudaError_t status = cudaEventQuery(opaque);
-  return status == cudaErrorNotReady ? 0 : status == cudaSuccess ? 1 : -1;
+  static const int64_t late_ns = 300000;
+  struct awaited *run = opaque;
+  if (!run->buffer->downloads && is_told(run->buffer))
+    return 1;
+  int64_t now = platform_now_ns();
+  run->since_ns = run->since_ns ? run->since_ns : now;
+  if (!run->buffer->downloads && now - run->since_ns < late_ns)
+    return 0;
+  cudaError_t status =
+      run->buffer->downloads ? cudaEventQuery(run->buffer->downloaded) : cudaStreamQuery(run->stream);
+  if (status == cudaErrorNotReady)
+    return 0;
+  return status == cudaSuccess && is_told(run->buffer) ? 1 : -1;
 }
 
 static void make_timers_exact(struct cuda_device *device) {
@@ -377,26 +503,35 @@ static void make_timers_exact(struct cuda_device *device) {
   device->waited = true;
 }
 
-static int wait_for_event(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
-                          cudaEvent_t event, struct error *err) {
-  static const char stopped[] = "the GPU stopped in the middle of a frame";
-  const struct wait_world world = {now_ns, sleep_until, has_ended, event};
+/* *took_ns: from its beginning until it was seen to end. */
+static int time_run(const struct run_buffer *buffer, int64_t *took_ns, struct error *err) {
+  float milliseconds;
+  *took_ns = at_ns(buffer->end->done);
+  if (!buffer->downloads)
+    return 0;
+  if (cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, buffer->downloaded), stopped, err) < 0)
+    return -1;
+  *took_ns = (int64_t)((double)milliseconds * 1e6);
+  return 0;
+}
+
+static int wait_for_end(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
+                        struct error *err) {
+  struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
+  const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
   struct waiter other = {0}; /* runs without pictures may come between parts of each other */
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
-  float milliseconds;
+  int64_t took_ns;
   make_timers_exact(device);
   if (wait_for_run(waiter, &program->durations, buffer->submitted_ns, &world) < 0) {
-    cuda_check(cudaEventSynchronize(event), stopped, err);
-    return -1;
+    cudaError_t status = cudaStreamSynchronize(device->queue.stream);
+    return cuda_check(status == cudaSuccess ? cudaErrorUnknown : status, stopped, err);
   }
-  if (cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, event), stopped, err) < 0)
+  if (time_run(buffer, &took_ns, err) < 0)
     return -1;
   if (program->has_output)
-    wait_learn(waiter, &program->durations, (int64_t)((double)milliseconds * 1e6));
-  if (event != buffer->computed &&
-      cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, buffer->computed), stopped, err) < 0)
-    return -1;
-  device->counters.run_ms = (double)milliseconds;
+    wait_learn(waiter, &program->durations, took_ns);
+  device->counters.run_ms = 1e-6 * (double)(at_ns(buffer->end->computed) - at_ns(buffer->end->there));
   return 0;
 }
 
@@ -404,15 +539,15 @@ int program_collect(struct device *base, struct program *program_base, struct er
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   const struct run_buffer *buffer = &program->buffer[program_base->collected % RUNS_IN_FLIGHT];
-  bool downloads = program->has_output && !buffer->on_device;
   device->counters.waits++;
   device->pictures_in_flight -= program->has_output;
-  if (wait_for_event(device, program, buffer, downloads ? buffer->downloaded : buffer->computed, err) < 0)
+  if (wait_for_end(device, program, buffer, err) < 0)
     return -1;
-  for (int i = 0; downloads && i < program->base.pictures; i++)
+  for (int i = 0; program->has_output && !buffer->on_device && i < program->base.pictures; i++)
     picture_copied(buffer->pictures[i]);
   if (device->stamps)
-    device->counters.stamps = take_stamps(device, program, buffer);
+    device->counters.stamps = take_stamps(device, buffer);
+  buffer->order->ups = buffer->order->downs = 0; /* whoever launches the graph once more carries nothing */
   return 0;
 }
 

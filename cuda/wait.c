@@ -3,9 +3,11 @@
 /* A thread that wakes too late wakes earlier from then on, by as much as eight that are in time give back. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
 static const int64_t margin_up = 8000, margin_down = 1000;
-static const int64_t early_enough = 25000; /* a thread that is earlier than that could have slept longer */
+/* A thread that is earlier than that could have slept longer; one that looks pays for each microsecond. */
+static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000;
 static const int64_t nap_least = 15000, nap_most = 250000;
+static const int64_t look_most = 25000;
 static const int64_t at_once_most = 120000; /* of naps that are short, so that it saw the end */
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -30,17 +32,18 @@ static int ask(const struct wait_world *world, int64_t *early_ns) {
   int64_t begun = world->now_ns(world->opaque), now = begun;
   *early_ns = -1;
   while (!(ended = world->ended(world->opaque))) {
-    world->sleep_until(world->opaque, now + larger(nap_least, smaller((now - begun) / DURATIONS, nap_most)));
+    if (!world->looks || now - begun >= look_most)
+      world->sleep_until(world->opaque, now + larger(nap_least, smaller((now - begun) / DURATIONS, nap_most)));
     now = world->now_ns(world->opaque);
     *early_ns = now - begun;
   }
   return ended;
 }
 
-static void set_margin(struct waiter *waiter, int64_t early_ns) {
+static void set_margin(struct waiter *waiter, int64_t early_ns, bool looks) {
   if (early_ns < 0)
     waiter->margin_ns = smaller(waiter->margin_ns + margin_up, margin_most);
-  else if (early_ns > early_enough)
+  else if (early_ns > (looks ? early_enough_to_look : early_enough))
     waiter->margin_ns = larger(waiter->margin_ns - margin_down, margin_least);
 }
 
@@ -65,7 +68,7 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   waiter->at_once = early_ns >= 0 && early_ns <= at_once_most;
   waiter->seen_ns = world->now_ns(world->opaque);
   if (slept)
-    set_margin(waiter, early_ns);
+    set_margin(waiter, early_ns, world->looks);
   return ended;
 }
 

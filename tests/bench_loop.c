@@ -3,8 +3,8 @@
  *
  *   bench_loop MODEL [RATE [SECONDS [device|pinned|host]]]      frames of 1920x1080, NV12, and where they lie
  *
- * With PARTS in the environment also where the thread's time goes, by the calls it makes: each is inclusive, and what is
- * indented is part of the call above it.
+ * With PARTS in the environment also where the thread's time goes, by the calls it makes: each with all that it calls,
+ * and what is indented is part of the call above it.
  *
  * "from put" is from when a frame was handed in until its picture was handed out. Pictures stay on the device where
  * frames lie there, as for a window that the GPU draws, else they come to the host. */

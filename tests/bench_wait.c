@@ -19,7 +19,7 @@
 #include "unet/devices.h"
 #include "unet/model/plans.h"
 
-enum { PARAMETERS = 8192, SKIPPED = 77, MOST = 4096, RECENT = 8, SHAPES = 3 };
+enum { COPIED = 8192, SKIPPED = 77, MOST = 4096, RECENT = 8, SHAPES = 3 };
 
 struct shape {
   int width, height, steps;
@@ -189,12 +189,15 @@ static struct flight start(struct bench *b, const struct way *way, struct shape 
     }
   }
   s->run.on_device = way->on_device;
+  check(cudaEventRecord(buffer->begun, device->queue.stream));
   must(b, device_submit(b->device, s->program, &s->run, &s->frame, &b->err));
   flight.event = buffer->downloaded;
   flight.begun = buffer->begun;
   flight.submitted = platform_now_ns();
   if (way->alone)
     return flight;
+  check(cudaEventRecord(buffer->computed, device->queue.stream));
+  check(cudaStreamWaitEvent(device->download, buffer->computed, 0));
   check(cudaMemcpyAsync((void *)b->flag, b->numbers + flight.number, sizeof *b->numbers, cudaMemcpyDeviceToHost,
                         device->download));
   if (way->how != COLLECT)
@@ -342,7 +345,7 @@ static void calls(struct bench *b, int64_t period) {
   for (int i = 0; i < TIMES; i++) {
     sleep_until(next += period);
     at[COPY] = platform_now_ns();
-    check(cudaMemcpyAsync(buffer->device, buffer->host, PARAMETERS, cudaMemcpyHostToDevice, device->upload));
+    check(cudaMemcpyAsync(buffer->device, buffer->host, COPIED, cudaMemcpyHostToDevice, device->upload));
     at[RECORD] = platform_now_ns();
     check(cudaEventRecord(buffer->uploaded, device->upload));
     at[STREAM_WAIT] = platform_now_ns();
@@ -367,6 +370,81 @@ static void calls(struct bench *b, int64_t period) {
     printf("  %s %.1f (p90 %.1f)", names[j], times[j][TIMES / 2], times[j][TIMES * 9 / 10]);
   }
   printf("\n");
+}
+
+/* --- the least --- */
+
+/* What no program can go below on this machine: a thread that wakes each period, launches, sleeps until the expected
+ * end and looks into memory. The first runs show when the end is to be expected. */
+enum least { LEAST_WAKE, LEAST_LAUNCH, LEAST_SLEEP, LEAST_LOOK, LEAST_PARTS };
+
+static void launch_bare(struct shape *s, struct cuda_device *device, unsigned turn) {
+  struct run_buffer *buffer = &cuda_program(s->program)->buffer[(s->program->submitted + turn) % RUNS_IN_FLIGHT];
+  buffer->end->number = 0;
+  buffer->order->number = turn + 1;
+  check(cudaGraphLaunch(program_graph(cuda_program(s->program), 0, false), device->queue.stream));
+}
+
+static void look(const struct shape *s, unsigned turn) {
+  const struct run_buffer *buffer =
+      &cuda_program(s->program)->buffer[(s->program->submitted + turn) % RUNS_IN_FLIGHT];
+  while (__atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) != turn + 1)
+    __builtin_ia32_pause();
+}
+
+/* s NULL: it wakes, and goes to sleep again. */
+static void least(struct bench *b, const char *what, struct shape *s, int64_t period, int64_t early) {
+  enum { TIMES = 100, FIRST = 10, BEFORE = 300000 };
+  static double parts[LEAST_PARTS + 1][TIMES];
+  struct cuda_device *device = cuda_device(b->device);
+  int64_t next = platform_now_ns(), length = 0;
+  for (unsigned i = 0; i < FIRST && s; i++) {
+    sleep_until(next += period);
+    int64_t begun = platform_now_ns();
+    launch_bare(s, device, i);
+    look(s, i);
+    int64_t took = platform_now_ns() - begun;
+    length = i && length < took ? length : took;
+  }
+  for (unsigned i = 0; i < TIMES; i++) {
+    int64_t at[LEAST_PARTS + 1] = {cpu_ns()};
+    sleep_until(next += period);
+    at[1] = at[2] = at[3] = at[4] = cpu_ns();
+    if (s) {
+      int64_t begun = platform_now_ns();
+      launch_bare(s, device, i);
+      at[2] = cpu_ns();
+      if (length > 2 * BEFORE)
+        sleep_until(begun + length - BEFORE);
+      sleep_until(begun + length - early);
+      at[3] = cpu_ns();
+      look(s, i);
+      at[4] = cpu_ns();
+    }
+    for (int j = 0; j < LEAST_PARTS; j++)
+      parts[j][i] = 1e-3 * (double)(at[j + 1] - at[j]);
+    parts[LEAST_PARTS][i] = 1e-3 * (double)(at[LEAST_PARTS] - at[0]);
+  }
+  static const char *const names[] = {"wake", "launch", "sleep", "look", "in all"};
+  printf("least, %-26s every %5.1f ms, %2.0f us early: processor", what, 1e-6 * (double)period, 1e-3 * (double)early);
+  for (int j = 0; j <= LEAST_PARTS; j++) {
+    double sum = 0;
+    for (int i = 0; i < TIMES; i++)
+      sum += parts[j][i];
+    qsort(parts[j], TIMES, sizeof *parts[j], by_value);
+    printf("  %s %.1f (median %.1f)", names[j], sum / TIMES, parts[j][TIMES / 2]);
+  }
+  printf(" us\n");
+}
+
+static void leasts(struct bench *b) {
+  static const int64_t periods[] = {16666667, 4166667};
+  for (int i = 0; i < 2; i++) {
+    least(b, "nothing", NULL, periods[i], 0);
+    least(b, "1 step", &b->shape[0], periods[i], 10000);
+    least(b, "8 steps", &b->shape[1], periods[i], 10000);
+    least(b, "8 steps", &b->shape[1], periods[i], 30000);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -408,6 +486,7 @@ int main(int argc, char **argv) {
     full(&b, way, "full", longer, 250);
     full(&b, way, "full, mixed", mixed, 600);
   }
+  leasts(&b);
   calls(&b, 16666667);
   calls(&b, 1000000);
   b.end = true;

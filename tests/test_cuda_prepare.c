@@ -61,6 +61,7 @@ static void CUDART_CB hold(void *opaque) {
 }
 
 static int failing_record;            /* that many calls from now on fails; 0: none */
+static bool launch_fails;             /* the next one */
 static _Atomic(cudaStream_t) hold_at; /* held from the next record on; NULL: none is */
 static atomic_bool held;
 
@@ -75,6 +76,14 @@ cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     cudaLaunchHostFunc(stream, hold, &held);
   }
   return __real_cudaEventRecord(event, stream);
+}
+
+cudaError_t __real_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  bool fails = launch_fails;
+  launch_fails = false;
+  return fails ? cudaErrorUnknown : __real_cudaGraphLaunch(graph, stream);
 }
 
 struct beside {
@@ -212,12 +221,18 @@ static void test_failed_submit(void **state) {
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
   one_frame(&rig, 1, expected);
-  for (int call = 1; call <= 4; call++) { /* uploaded, begun, computed, downloaded */
+  for (int call = 0; call <= 4; call++) { /* the launch of a frame alone; uploaded, begun, computed, downloaded */
+    if (call)
+      submit(&rig, 1);
     struct frame frame = make_frame(2);
     failing_record = call;
+    launch_fails = !call;
     assert_int_equal(device_submit(rig.device, rig.program, &params, &frame, &rig.err), -1);
     assert_one_line(&rig.err, "cuda:");
-    assert_int_equal(failing_record, 0);
+    assert_true(!failing_record && !launch_fails);
+    if (call)
+      collect(&rig, got);
+    assert_true(!call || !memcmp(got, expected, sizeof expected));
     for (int i = 0; i < 3; i++) {
       one_frame(&rig, 3 + i, got);
       one_frame(&rig, 1, got);

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/program.h"
 #include "unet/base/picture.h"
 #include "unet/base/platform.h"
 #include "unet/devices.h"
@@ -317,6 +318,38 @@ static void test_places(void **state) {
   rig_close(&rig);
 }
 
+/* A frame alone is brought by its run, and its picture is given by it; one beside another by copies. It is the same
+ * picture to the bit. */
+static void test_alone_and_beside(void **state) {
+  (void)state;
+  enum { EVEN_W = 192, EVEN_H = 131 };
+  static uint8_t first[W * H * 4], alone[W * H * 4], beside[W * H * 4];
+  static const enum pixel_format formats[] = {PIXEL_NV12, PIXEL_P010, PIXEL_YUV420P, PIXEL_YUYV, PIXEL_BGRA};
+  struct rig rig;
+  rig_open(&rig, GRAPH_ON);
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+    for (int place = 0; place < PLACES; place++) {
+      for (int both = 0; both < 2; both++) {
+        for (int j = 0; j <= both; j++) {
+          struct frame frames[SOURCES_MAX] = {
+              surface_take(rig.pools[place], formats[i], EVEN_W, EVEN_H, 32, (unsigned)(i + 7 * (j < both))),
+              surface_take(rig.pools[place], PIXEL_YUV420P, EVEN_W / 2, 30, 16, (unsigned)i + 99)};
+          submit(&rig, frames);
+          const struct run_buffer *buffer = &cuda_program(rig.program)->buffer[(rig.program->submitted - 1) % 2];
+          int carried = place == PLACE_PINNED ? frame_planes(formats[i]) + 3 : place == PLACE_DEVICE ? 0 : 1;
+          assert_int_equal(buffer->order->ups, j ? 0 : carried);
+          assert_true(buffer->downloads == j && buffer->order->downs == !j);
+        }
+        for (int j = 0; j <= both; j++)
+          collect(&rig, j < both ? first : both ? beside : alone);
+        assert_true(counters(&rig).stamps.downloaded_ns >= counters(&rig).stamps.computed_ns);
+      }
+      assert_memory_equal(alone, beside, sizeof alone);
+      assert_memory_not_equal(alone, first, sizeof alone);
+    }
+  rig_close(&rig);
+}
+
 /* Frames in turn from everywhere, of changing sizes, with two runs in flight and without a graph. */
 static void test_turns(void **state) {
   enum { RUNS = 24 };
@@ -424,6 +457,7 @@ int main(void) {
       cmocka_unit_test(test_host_memory),
       cmocka_unit_test(test_download),
       cmocka_unit_test(test_places),
+      cmocka_unit_test(test_alone_and_beside),
       cmocka_unit_test_prestate(test_turns, (void *)(uintptr_t)&with_graph),
       cmocka_unit_test_prestate(test_turns, (void *)(uintptr_t)&without_graph),
       cmocka_unit_test(test_fence),

@@ -200,21 +200,12 @@ struct planes {
   int pitch[3];
 };
 
-/* What one run reads: arrives in one copy with the frame's planes. */
+/* What a run's launches read. */
 struct run_block {
   struct run_params run;
   struct planes input[FRAMES_MAX], output[BATCH_MAX];
   int iteration; /* of the plan's loop; 0 outside it */
 };
-
-/* Two run blocks and whose turn it is: graphs are captured once, so the block of this run is found on the device. */
-struct run_ring {
-  struct run_block *buffer[2];
-  unsigned turn;
-};
-
-/* Copies the block whose turn it is to *block and passes the turn on: the first node of every run. */
-cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_block *block);
 
 /* Counts block->iteration up, from the last of `iterations` to 0: the last node of every iteration. again: the loop
  * node of the graph being captured, which is told whether another iteration follows; NULL outside a graph. */

@@ -1,6 +1,5 @@
-/* What a run's parameters decide: the first node of every run, a loop's iterations, regions, embeddings, time rows,
- * prompt blending and the sampler's steps. All small; each reads the parameters from device memory, so that a captured
- * graph never changes. */
+/* What a run's parameters decide: a loop's iterations, regions, embeddings, time rows, prompt blending and the
+ * sampler's steps. All small; each reads the parameters from device memory, so that a captured graph never changes. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -14,16 +13,6 @@ __device__ __forceinline__ size_t thread_index() {
 /* guidance_total of unet/plan/op.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
-}
-
-__global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_block *block) {
-  wait_for_previous();
-  const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->buffer[ring->turn & 1]);
-  for (size_t i = threadIdx.x; i < sizeof *block / sizeof *from; i += THREADS)
-    reinterpret_cast<uint32_t *>(block)[i] = from[i];
-  __syncthreads();
-  if (threadIdx.x == 0)
-    ring->turn++;
 }
 
 template <bool GRAPH>
@@ -445,10 +434,6 @@ cudaError_t launch_over(const struct launch_queue *queue, Kernel kernel, size_t 
 }
 
 } // namespace
-
-cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_block *block) {
-  return launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, block);
-}
 
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again) {
