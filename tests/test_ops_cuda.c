@@ -96,6 +96,7 @@ static const struct forced_way {
   { &way_sm90, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
     {"sm90 128x80, input, 2", PRODUCT(128x80, INPUT, 2)},
     {"sm90 128x160", PRODUCT(128x160, NONE, 1)},
+    {"sm90 128x160, many tiles", PRODUCT(128x160, NONE, 1), 1},
     {"sm90 128x160, weights", PRODUCT(128x160, WEIGHTS, 1)},
     {"sm90 128x160, weights, 3", PRODUCT(128x160, WEIGHTS, 3)},
     {"sm90 128x160, sum, 2", PRODUCT(128x160, SUM, 2)},

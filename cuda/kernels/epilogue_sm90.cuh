@@ -19,7 +19,6 @@ template <class T> struct epilogue : consumer<T> {
   using consumer<T>::sum;
   using consumer<T>::at;
   using consumer<T>::add;
-  using consumer<T>::clear;
   using consumer<T>::group_sync;
   using consumer<T>::release;
 
@@ -60,8 +59,16 @@ template <class T> struct epilogue : consumer<T> {
     to[3] += x.w;
   }
 
-  /* Both are on their way at a time. */
-  template <int COLUMNS> __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
+  __device__ __forceinline__ static void set(float (&to)[4], float4 x) {
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+  }
+
+  /* Both are on their way at a time. The first two take the place of what sum[] has. */
+  template <int COLUMNS, bool FIRST>
+  __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
     float4 a[COLUMNS / 8], b[COLUMNS / 8];
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++) {
@@ -70,7 +77,10 @@ template <class T> struct epilogue : consumer<T> {
     }
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++) {
-      add(sum[g], a[g]);
+      if (FIRST)
+        set(sum[g], a[g]);
+      else
+        add(sum[g], a[g]);
       add(sum[g], b[g]);
     }
   }
@@ -95,12 +105,17 @@ template <class T> struct epilogue : consumer<T> {
       return false;
     if (thread == 0)
       p.arrived[index] = 0;
-    clear();
-    int s = 0;
-    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) /* else there are no registers for it */
+    int s = 1;
+    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) { /* else there are no registers for it */
+      add_two<COLUMNS, true>(all, all + pitch);
 #pragma unroll 1
-      for (; s + 1 < p.splits; s += 2)
-        add_two<COLUMNS>(all + s * pitch, all + (s + 1) * pitch);
+      for (s = 2; s + 1 < p.splits; s += 2)
+        add_two<COLUMNS, false>(all + s * pitch, all + (s + 1) * pitch);
+    } else {
+#pragma unroll
+      for (int g = 0; g < COLUMNS / 8; g++)
+        set(sum[g], __ldcg(all + g * 128));
+    }
 #pragma unroll 1
     for (; s < p.splits; s++)
 #pragma unroll
@@ -122,8 +137,8 @@ template <class T> struct epilogue : consumer<T> {
       return make_float2(1, 1);
     int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
     wait_for_predecessors();
-    return make_float2(gain_of(p.gain, min(row, p.rows - 1) / p.pixels),
-                       gain_of(p.gain, min(row + 8, p.rows - 1) / p.pixels));
+    return make_float2(gain_of(p.gain, quotient(min(row, p.rows - 1), p.pixels)),
+                       gain_of(p.gain, quotient(min(row + 8, p.rows - 1), p.pixels)));
   }
 
   /* Rounded, with the least that a result may be: that of a sum rounds to it, too. */
@@ -186,8 +201,8 @@ template <class T> struct epilogue : consumer<T> {
   /* 16 rows as twice 8 pixels: a picture is a multiple of 8 wide. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
-      int y = row / p.out_w;
-      store_quarter(from, &p.y, column, row - y * p.out_w, y, w.quarter % 2, w.quarter / 2);
+      int y = quotient(row, p.out_w);
+      store_quarter(from, &p.y, column, row - y * (int)p.out_w.by, y, w.quarter % 2, w.quarter / 2);
     }
   }
 

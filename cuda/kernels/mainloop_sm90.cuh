@@ -18,10 +18,15 @@ template <class T> struct producer {
   __device__ __forceinline__ producer(const params &args, const work<T> &mine) : p(args), w(mine), at() {
     rank = p.pair == PAIR_NONE ? 0 : cluster_rank();
     if (p.taps > 1) {
-      int first = w.row + (p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0);
-      int picture = first / p.pixels, pixel = first - picture * p.pixels, y = pixel / p.out_w;
-      at = {(pixel - y * p.out_w) * p.stride - p.pad, y * p.stride - p.pad, picture};
+      int first = w.row + skipped();
+      int picture = quotient(first, p.pixels), pixel = first - picture * (int)p.pixels.by, y = quotient(pixel, p.out_w);
+      at = {(pixel - y * (int)p.out_w.by) * p.stride - p.pad, y * p.stride - p.pad, picture};
     }
+  }
+
+  /* Rows of A that the other of a pair loads. */
+  __device__ __forceinline__ int skipped() const {
+    return p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0;
   }
 
   /* Column of W at which a block begins: block `inner` of a tap. */
@@ -41,25 +46,39 @@ template <class T> struct producer {
     load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
   }
 
-  __device__ __forceinline__ void load_input(int s, int tap, int inner) const {
-    bool second = inner >= p.x_blocks, both = p.pair == PAIR_INPUT;
-    const CUtensorMap *map = second ? &p.x2 : &p.x;
-    int c = (second ? inner - p.x_blocks : inner) * BLOCK_K, skip = both ? rank * (T::M / 2) : 0;
-    uint32_t to = w.stage(s) + skip * ROW_BYTES;
+  /* What is to be copied, worked out before the wait for the kernel ahead and not behind it. */
+  struct input_block {
+    const CUtensorMap *map;
+    uint32_t to;
+    int c;
+    uint32_t place; /* of a window */
+  };
+
+  __device__ __forceinline__ input_block find_input(int s, int tap, int inner) const {
+    bool second = inner >= p.x_blocks;
+    input_block block = {second ? &p.x2 : &p.x, w.stage(s) + skipped() * ROW_BYTES,
+                         (second ? inner - p.x_blocks : inner) * BLOCK_K, 0};
+    if (p.taps > 1) {
+      int dy = p.taps == 9 ? (tap * 11) >> 5 : tap >> 1, dx = tap - dy * (p.taps == 9 ? 3 : 2);
+      block.place = (uint32_t)(dy + w.quarter / 2) << 16 | (uint32_t)(dx + w.quarter % 2);
+    }
+    asm volatile("" : "+l"(block.map), "+r"(block.to), "+r"(block.c), "+r"(block.place));
+    return block;
+  }
+
+  __device__ __forceinline__ void load_input(const input_block &block, int s) const {
+    bool both = p.pair == PAIR_INPUT;
+    uint16_t dx = (uint16_t)block.place, dy = (uint16_t)(block.place >> 16);
     if (p.taps == 1) {
       if (both)
-        load_box_both(to, map, w.full(s), c, w.row + skip);
+        load_box_both(block.to, block.map, w.full(s), block.c, w.row + skipped());
       else
-        load_box(to, map, w.full(s), c, w.row);
-      return;
+        load_box(block.to, block.map, w.full(s), block.c, w.row);
+    } else if (both) {
+      load_pixels_both(block.to, block.map, w.full(s), block.c, at, dx, dy);
+    } else {
+      load_pixels(block.to, block.map, w.full(s), block.c, at, dx, dy);
     }
-    uint16_t dy = p.taps == 9 ? tap / 3 : tap / 2, dx = p.taps == 9 ? tap % 3 : tap % 2;
-    dy += w.quarter / 2;
-    dx += w.quarter % 2;
-    if (both)
-      load_pixels_both(to, map, w.full(s), c, at, dx, dy);
-    else
-      load_pixels(to, map, w.full(s), c, at, dx, dy);
   }
 
   /* Bias and time row. Both halves' parts that are there; bytes of both are multiples of 16. */
@@ -87,30 +106,26 @@ template <class T> struct producer {
   /* load() is told of each block of the tile's sum, once its stage is free: its number, the stage, its tap, and which
    * it is of that tap's. */
   template <class Load> __device__ __forceinline__ void each_block(ring<T> &at_stage, Load load) const {
-    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
+    int tap = quotient(w.begin, p.tap_blocks), inner = w.begin - tap * (int)p.tap_blocks.by;
 #pragma unroll 1
     for (int i = w.begin; i < w.end; i++, at_stage.advance()) {
       barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
       load(i, at_stage.stage, tap, inner);
-      if (++inner == p.tap_blocks) {
+      if (++inner == (int)p.tap_blocks.by) {
         inner = 0;
         tap++;
       }
     }
   }
 
-  /* Asks for constants alone, so it need not wait for what came before in the stream. */
+  /* Asks for constants alone, so it need not wait for what came before in the stream. The bias comes from the other
+   * producer, which waits anyway. */
   __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
     do {
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         barrier_expect(w.full(s), T::B_BYTES);
         load_weights(s, tap, inner);
-        if (i == w.begin && w.has_vectors(p)) {
-          barrier_expect(w.vectors(), vector_bytes());
-          if (p.bias)
-            load_bias();
-        }
       });
 #pragma unroll 1
       for (int i = 0; i < w.chunks(p); i++, at_stage.advance()) {
@@ -131,16 +146,28 @@ template <class T> struct producer {
       barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
   }
 
+  /* Between the wait for the kernel ahead and the first block's copy lies nothing that could lie before the wait. */
   __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
-    wait_for_predecessors();
-    launch_dependents();
     do {
+      bool vectors = w.has_vectors(p);
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
+        input_block block = find_input(s, tap, inner);
         barrier_expect(w.full(s), T::A_BYTES);
-        load_input(s, tap, inner);
-        if (i == w.begin && p.time && w.has_vectors(p))
-          load_time();
+        if (i == w.begin) {
+          if (vectors) {
+            barrier_expect(w.vectors(), vector_bytes());
+            if (p.bias)
+              load_bias();
+          }
+          wait_for_predecessors();
+        }
+        load_input(block, s);
+        if (i == w.begin) {
+          launch_dependents();
+          if (vectors && p.time)
+            load_time();
+        }
       });
       load_residual(at_stage);
     } while (w.next(p));

@@ -5,6 +5,7 @@
 #include "attention/hopper.cuh"
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/product_sm90.h"
+#include "cuda/kernels/quotient.h"
 
 namespace product_sm90 {
 
@@ -21,7 +22,7 @@ enum product_end { END_PLAIN, END_SILU, END_GAIN };
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
-  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
+  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64, WARPS = THREADS / 32;
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
   static constexpr int HALF = N / 2;                                             /* rows of W that one copy brings */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
@@ -38,7 +39,8 @@ struct tile_shape {
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
-  static constexpr int BARRIERS = 2 * STAGES + 1 + CONSUMERS;
+  /* Each warp makes as many barriers of each kind, some of which nobody needs. */
+  static constexpr int STAGE_BARRIERS = (STAGES + WARPS - 1) / WARPS * WARPS, BARRIERS = 2 * STAGE_BARRIERS + WARPS;
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* and to align it */
   static_assert(HALF % 8 == 0 && STAGE_BYTES % 1024 == 0 && BARRIER_OFFSET % 8 == 0, "whole rows of swizzled memory");
   static_assert(CHUNK_BYTES <= STAGE_BYTES && CHUNKS <= STAGES && N % CHUNK == 0, "a chunk fits a stage");
@@ -54,11 +56,13 @@ struct params {
   float *partial;
   unsigned *arrived;
   int splits, parts, depth; /* of the sum: in the workspace; in all, with those of pairs; its blocks */
-  int x_blocks, tap_blocks;
+  int part, longer;         /* blocks of a part, but for the first `longer` ones, which have one more */
+  int x_blocks;
+  divisor tap_blocks;
   int c, channels;       /* of x; of x and x2 */
   int rows;              /* of the product */
   int columns, gate;     /* of y; rows of W from values to gates, or 0 */
-  int out_w, pixels;     /* of a picture of the product's rows; taps 1: not read */
+  divisor out_w, pixels; /* of a picture of the product's rows; taps 1: not read */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
   int column_tiles;      /* where a thread block makes several, every gridDim.y-th; else 0 */
   int row_tiles;         /* of tiles in turns */
@@ -80,12 +84,17 @@ template <class T> struct work {
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
     row = (int)blockIdx.x * T::M;
-    quarter = p.quarter_tiles ? (int)blockIdx.y / p.quarter_tiles : 0;
-    tile = (int)blockIdx.y - quarter * p.quarter_tiles;
+    quarter = 0;
+    tile = (int)blockIdx.y;
+    if (p.quarter_tiles) {
+      quarter = (tile >= p.quarter_tiles) + (tile >= 2 * p.quarter_tiles) + (tile >= 3 * p.quarter_tiles);
+      tile -= quarter * p.quarter_tiles;
+    }
     column = tile * (p.gate ? T::HALF : T::N);
     vectors_parity = 0;
-    begin = p.parts == 1 ? 0 : p.depth * blockIdx.z / (unsigned)p.parts;
-    end = p.parts == 1 ? p.depth : p.depth * (blockIdx.z + 1) / (unsigned)p.parts;
+    int z = (int)blockIdx.z;
+    begin = z * p.part + min(z, p.longer);
+    end = begin + p.part + (z < p.longer);
   }
   /* Goes on to the thread block's next tile, if there is one. */
   __device__ __forceinline__ bool next(const params &p) {
@@ -105,17 +114,21 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
+  /* Barriers: full ones, empty ones; that of bias and time row, and those of the inboxes. */
+  __device__ __forceinline__ uint32_t barrier(int i) const {
+    return base + T::BARRIER_OFFSET + 8 * i;
+  }
   __device__ __forceinline__ uint32_t full(int s) const {
-    return base + T::BARRIER_OFFSET + 8 * s;
+    return barrier(s);
   }
   __device__ __forceinline__ uint32_t empty(int s) const {
-    return base + T::BARRIER_OFFSET + 8 * (T::STAGES + s);
+    return barrier(T::STAGE_BARRIERS + s);
   }
   __device__ __forceinline__ uint32_t vectors() const {
-    return base + T::BARRIER_OFFSET + 8 * 2 * T::STAGES;
+    return barrier(2 * T::STAGE_BARRIERS);
   }
   __device__ __forceinline__ uint32_t inbox_full(int group) const {
-    return vectors() + 8 + 8 * group;
+    return barrier(2 * T::STAGE_BARRIERS + 1 + group);
   }
   /* The first row of W of a half of the tile. */
   __device__ __forceinline__ int weight_row(const params &p, int half) const {

@@ -14,7 +14,8 @@ struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int RESULT_BYTES = CHUNK_BYTES, RESULT_OFFSET = STAGES * STAGE_BYTES;
   static constexpr int BIAS_OFFSET = RESULT_OFFSET + CONSUMERS * RESULT_BYTES, BIAS_BYTES = N * 4;
   static constexpr int BARRIER_OFFSET = BIAS_OFFSET + CONSUMERS * BIAS_BYTES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + CONSUMERS) * 8 + 1024; /* and to align it */
+  static constexpr int BARRIERS = 2 * STAGES + CONSUMERS, SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024;
+  static_assert(BARRIERS == THREADS / 32, "each warp makes one");
   static constexpr int DEPTH_LEAST =
       (STAGES + 1) / 2; /* so that a tile's bias is read before that of the next but one */
 };
@@ -91,11 +92,15 @@ struct turns {
   }
 
   __device__ __forceinline__ void run_input() {
-    wait_for_predecessors();
-    launch_dependents();
+    bool first = true;
     each_block([&](int i, int s, int) {
       barrier_expect(full(s), T::A_BYTES);
+      if (first)
+        wait_for_predecessors();
       load_box(stage(s), &p.x, full(s), i * BLOCK_K, row());
+      if (first)
+        launch_dependents();
+      first = false;
     });
   }
 };
@@ -238,23 +243,15 @@ static __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(c
   bool pair = p.pair != PAIR_NONE;
   turns t = {p, aligned, (int)blockIdx.x, pair ? cluster_rank() : 0};
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  if (threadIdx.x == T::INPUT_WARP * 32) {
-#pragma unroll
-    for (int s = 0; s < T::STAGES; s++)
-      barrier_init(t.full(s), 2);
+  if (elect()) {
+    if (warp >= T::INPUT_WARP && warp <= T::WEIGHT_WARP)
+      tensor_prefetch(warp == T::INPUT_WARP ? &p.x : &p.weight);
+    else if (warp == 0)
+      tensor_prefetch(&p.y);
+    barrier_init(t.full(warp), warp < T::STAGES ? 2 : warp < 2 * T::STAGES ? (pair ? 8 : 4) : 1); /* one a warp */
     barrier_init_fence();
-  } else if (threadIdx.x == T::WEIGHT_WARP * 32) {
-#pragma unroll
-    for (int s = 0; s < T::STAGES; s++)
-      barrier_init(t.empty(s), pair ? 8 : 4);
-    barrier_init(t.bias_full(0), 1);
-    barrier_init(t.bias_full(1), 1);
-    barrier_init_fence();
-  } else if (threadIdx.x == 0) {
-    tensor_prefetch(&p.weight);
-    tensor_prefetch(&p.x);
-    tensor_prefetch(&p.y);
   }
+  __syncwarp();
   if (pair) {
     cluster_arrive_relaxed();
     cluster_wait();
