@@ -275,33 +275,48 @@ template <class S> struct few_consumer {
 
 /* --- the kernel --- */
 
+enum { WEIGHT_WARP = 4 }; /* of the group whose first tile is the second one */
+
+/* By one thread of each warp, a few each. */
+template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
+  if (warp < GROUPS * 4) {
+    for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)
+      barrier_init(m.weights_full(tap), 1);
+    if (warp < S::TILES)
+      barrier_init(m.tile_empty(warp), S::IN_PLACE ? 1 : 4);
+    else if (warp < S::TILES + GROUPS)
+      barrier_init(m.residual_full(warp - S::TILES), 1);
+  } else {
+    tensor_prefetch(&p.x);
+    for (int i = 0; i < S::TILES; i++)
+      barrier_init(m.tile_full(i), 1);
+  }
+  barrier_init_fence();
+}
+
 template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
   memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u}; /* the period of the swizzle */
   asm volatile("" : "+r"(m.base));
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  if (threadIdx.x == GROUPS * 128) {
-    for (int tap = 0; tap < S::TAPS; tap++)
-      barrier_init(m.weights_full(tap), 1);
-    for (int i = 0; i < S::TILES; i++) {
-      barrier_init(m.tile_full(i), 1);
-      barrier_init(m.tile_empty(i), S::IN_PLACE ? 1 : 4);
-    }
-    for (int i = 0; i < GROUPS; i++)
-      barrier_init(m.residual_full(i), 1);
-    barrier_init_fence();
-  }
+  if (elect())
+    make_barriers(p, m, warp);
+  __syncwarp();
   __syncthreads();
   int thread = threadIdx.x % 128;
-  if (warp == GROUPS * 4) {
-    if (thread % 32 == 0)
+  if (warp < GROUPS * 4) {
+    if (warp == WEIGHT_WARP && elect())
+      load_weights<S>(p, m); /* constant, so they need not wait for the kernel before */
+    __syncwarp();
+    if constexpr (S::FEW)
+      few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();
+    else
+      consumer<S>{p, m, warp / 4, thread, thread % 32, warp % 4}.run();
+  } else {
+    if (elect())
       produce<S>(p, m);
     __syncwarp();
-  } else if constexpr (S::FEW) {
-    few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();
-  } else {
-    consumer<S>{p, m, warp / 4, thread, thread % 32, warp % 4}.run();
   }
 #endif
 }

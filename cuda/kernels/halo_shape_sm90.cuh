@@ -5,10 +5,12 @@
 #include "attention/hopper.cuh"
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/copies_sm90.cuh"
+#include "cuda/kernels/quotient.h"
 
 namespace halo_sm90 {
 
 using namespace attention;
+using product_sm90::elect;
 using product_sm90::load_box;
 
 constexpr int STRIP = 8, GROUPS = 2, THREADS = GROUPS * 128 + 32;
@@ -68,7 +70,8 @@ struct params {
   int distance;               /* from a group of 8 pixels of a tile to the next */
   int input_bytes;            /* of a plane */
   int pad;
-  int across, down, count; /* strips of a picture, tiles of a strip; tiles in all */
+  divisor across, down; /* strips of a picture, tiles of a strip */
+  int count;            /* of tiles */
 };
 
 /* A tile's first pixel, and which of the doubled pixels it makes. */
@@ -78,8 +81,9 @@ struct place {
 
 __device__ __forceinline__ place find_place(const params &p, int index) {
   int side = index & ((1 << p.sides) - 1), tile = index >> p.sides;
-  int row = tile / p.across, picture = row / p.down;
-  return {(tile - row * p.across) * STRIP, (row - picture * p.down) * p.tall, picture, side & 1, side >> 1};
+  int row = quotient(tile, p.across), picture = quotient(row, p.down);
+  return {(tile - row * (int)p.across.by) * STRIP, (row - picture * (int)p.down.by) * p.tall, picture, side & 1,
+          side >> 1};
 }
 
 template <class S> struct memory_map {
@@ -132,7 +136,7 @@ __device__ __forceinline__ void wait_for_stores() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/* --- producer: one thread --- */
+/* --- producers: one thread for tiles, and one for weights, which then is a consumer --- */
 
 /* Of each pixel of a column its weights; those of places beyond its window read as zeros, as rows beyond the last do.
  */
@@ -150,23 +154,27 @@ template <class S> __device__ __forceinline__ void load_weights(const params &p,
 }
 
 template <class S>
-__device__ __forceinline__ void load_tile(const params &p, const memory_map<S> &m, int stage, const place &at) {
-  barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
+__device__ __forceinline__ void load_tile(const params &p, const memory_map<S> &m, int stage, int x, int y, int n) {
 #pragma unroll
   for (int plane = 0; plane < S::PLANES; plane++)
-    tensor_load(m.tile(stage) + plane * S::PLANE_BYTES, &p.x, m.tile_full(stage), 0,
-                at.x * S::STRIDE - p.pad + plane % S::STRIDE, at.y * S::STRIDE - p.pad + plane / S::STRIDE, at.n);
+    tensor_load(m.tile(stage) + plane * S::PLANE_BYTES, &p.x, m.tile_full(stage), 0, x + plane % S::STRIDE,
+                y + plane / S::STRIDE, n);
 }
 
 template <class S> __device__ __forceinline__ void produce(const params &p, const memory_map<S> &m) {
-  load_weights<S>(p, m); /* constant, so they need not wait for the kernel before */
-  wait_for_predecessors();
-  launch_dependents();
   int stage = 0, parity = 1;
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
+    place at = find_place(p, index);
+    int x = at.x * S::STRIDE - p.pad, y = at.y * S::STRIDE - p.pad;
+    asm volatile("" : "+r"(x), "+r"(y)); /* here, ahead of the wait for the kernel before */
     barrier_wait(m.tile_empty(stage), parity);
-    load_tile<S>(p, m, stage, find_place(p, index));
+    barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
+    if (index == (int)blockIdx.x)
+      wait_for_predecessors();
+    load_tile<S>(p, m, stage, x, y, at.n);
+    if (index == (int)blockIdx.x)
+      launch_dependents();
     if (++stage == S::TILES) {
       stage = 0;
       parity ^= 1;

@@ -116,9 +116,9 @@ template <class S> params describe_all(const struct gemm_args *a) {
   p.tall = S::N / STRIP * stacked;
   p.distance = stacked * S::BORDERED * S::PIXEL_BYTES;
   p.pad = a->pad;
-  p.across = (int)blocks_for((size_t)w, STRIP);
-  p.down = (int)blocks_for((size_t)h, p.tall);
-  p.count = (p.across * p.down * a->n) << p.sides;
+  p.across = divisor_of((int)blocks_for((size_t)w, STRIP));
+  p.down = divisor_of((int)blocks_for((size_t)h, p.tall));
+  p.count = (int)(p.across.by * p.down.by * (unsigned)a->n) << p.sides;
   return p;
 }
 
