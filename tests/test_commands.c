@@ -165,11 +165,11 @@ static void blend_keys(void **unused) {
   assert_true(weights_are(&state, SHARES(10, 0, 50)));
   press(&state, KEY_CONTROL + '1');
   assert_true(weights_are(&state, SHARES(0)));
-  assert_int_equal(state.settings.values.preset, 3);
+  assert_int_equal(state.settings.values.shown_prompt, 3);
   press(&state, KEY_CONTROL + '2');
   press(&state, '3'); /* alone, though it was chosen before */
   assert_true(weights_are(&state, SHARES(0)));
-  assert_int_equal(state.settings.values.preset, 3);
+  assert_int_equal(state.settings.values.shown_prompt, 3);
 }
 
 static int shown_at_last(const struct live_state *state) {
@@ -341,13 +341,13 @@ static void commands_take_values(void **unused) {
   assert_true(commands_call(&state, named("more-steps"), 6, 0));
   assert_int_equal(state.settings.values.steps, 10);
   assert_true(commands_call(&state, named("prompt"), 3, 0));
-  assert_int_equal(state.settings.values.preset, 3);
+  assert_int_equal(state.settings.values.shown_prompt, 3);
   assert_int_equal(state.slot_before, 1);
   const double wrong[] = {0, 10, -1, 2.5, 1e9, (double)NAN};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     state.notice[0] = 0;
     assert_true(commands_call(&state, named("prompt"), wrong[i], 0));
-    assert_int_equal(state.settings.values.preset, 3);
+    assert_int_equal(state.settings.values.shown_prompt, 3);
     assert_int_equal(state.slot_before, 1);
     assert_true(state.notice[0]);
     state.notice[0] = 0;
@@ -403,7 +403,7 @@ static void changes_are_marked(void **unused) {
   press(&state, '2');
   press(&state, 'r');
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
-    bool changed = id == PARAMETER_STRENGTH || id == PARAMETER_PRESET || id == PARAMETER_SEED;
+    bool changed = id == PARAMETER_STRENGTH || id == PARAMETER_SHOWN_PROMPT || id == PARAMETER_SEED;
     assert_int_equal(parameters_marked(&state.settings.values, id, parameter_row(id)->first), changed);
   }
 }

@@ -158,7 +158,7 @@ static void commands_run_as_keys_run_them(void **unused) {
   assert_int_equal(hub_run(place.hub, "prompt", 3, &err), 0);
   assert_int_equal(hub_run(place.hub, "snapshot", (double)NAN, &err), 0);
   assert_true(hub_take(place.hub, &place.state, 0));
-  assert_int_equal(place.state.settings.values.preset, 3);
+  assert_int_equal(place.state.settings.values.shown_prompt, 3);
   assert_int_equal(place.state.snapshots_asked, 1);
   int accepted = 0;
   while (accepted < 1000 && !hub_run(place.hub, "snapshot", (double)NAN, &err))

@@ -73,7 +73,7 @@ static void another_engine_comes_beside_frames(void **state) {
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_open = true}, true);
   int serial = feed_frames(&rig, 1, 3);
   set_prompt_text(rig.loop, 2, "the other");
-  set_number(rig.loop, PARAMETER_PRESET, 2);
+  set_number(rig.loop, PARAMETER_SHOWN_PROMPT, 2);
   set_model(rig.loop, "steps 3");
   wait_for_count(&log->engines_tried, 2);
   serial = feed_frames(&rig, serial, 10);

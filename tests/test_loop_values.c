@@ -115,7 +115,7 @@ static void prompts_are_there_when_needed(void **state) {
   (void)state;
   struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2}, true);
-  set_number(rig.loop, PARAMETER_PRESET, 3);
+  set_number(rig.loop, PARAMETER_SHOWN_PROMPT, 3);
   for (int i = 1; i < 8; i++) {
     put_frame(&rig, i);
     expect_picture(&rig);

@@ -216,7 +216,7 @@ static void commands_run_and_buttons_are_let_go(void **state) {
   say(rig, "/reverie/prompt/3", "s:x", NULL);
   turn(rig);
   say(rig, "/reverie/command/prompt", "i:3", NULL);
-  assert_int_equal(turn(rig)->preset, 3);
+  assert_int_equal(turn(rig)->shown_prompt, 3);
 }
 
 /* --- packets --- */

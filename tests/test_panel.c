@@ -61,7 +61,7 @@ static void a_prompt_is_typed(void **unused) {
   press(KEY_F11);
   press(KEY_CONTROL + '2');
   assert_false(state.quit || state.settings.values.fullscreen || state.snapshots_asked || panel.lists);
-  assert_int_equal(state.settings.values.preset, 1);
+  assert_int_equal(state.settings.values.shown_prompt, 1);
   assert_string_equal(prompt(1), "neon");
   press(KEY_ENTER);
   assert_string_equal(prompt(1), "sqf 2/h");

@@ -93,9 +93,9 @@ static void bars(void **unused) {
   static const struct {
     const char *name;
     double share, number;
-  } cases[] = {{"strength", 0.254, 0.25}, {"strength", -3, 0},       {"strength", 7, 1}, {"steps", 0.5, 5},
-               {"guidance", 0.5, 5.5},    {"size", 0, 64},           {"size", 1, 4096},  {"size", 0.5, 512},
-               {"pause", 0.6, 1},         {"guidance-mode", 0.7, 2}, {"preset", 0.5, 5}, {"mix", 0.333, 0.33}};
+  } cases[] = {{"strength", 0.254, 0.25}, {"strength", -3, 0},       {"strength", 7, 1},       {"steps", 0.5, 5},
+               {"guidance", 0.5, 5.5},    {"size", 0, 64},           {"size", 1, 4096},        {"size", 0.5, 512},
+               {"pause", 0.6, 1},         {"guidance-mode", 0.7, 2}, {"shown-prompt", 0.5, 5}, {"mix", 0.333, 0.33}};
   const struct parameters *values = &state.settings.values;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_float_equal(parameter_list_number(list.row[find(cases[i].name)], cases[i].share), cases[i].number, 1e-9);
@@ -114,7 +114,7 @@ static void bars_of_all(void **unused) {
     for (int at = 0; parameter_list_share(&state.settings.values, list.row[i]) >= 0 && at <= 20; at++) {
       struct list_row row = list.row[i];
       double number = parameter_list_number(row, at / 20.0);
-      if (row.id == PARAMETER_PRESET && number > 2)
+      if (row.id == PARAMETER_SHOWN_PROMPT && number > 2)
         continue;
       assert_int_equal(live_set_number(&state, row.id, row.index, number, 0), 0);
       double share = parameter_list_share(&state.settings.values, row);
@@ -174,11 +174,11 @@ static void keys_change(void **unused) {
   choose("steps");
   press(KEY_LEFT);
   expect("steps", "1");
-  choose("preset");
+  choose("shown-prompt");
   press(KEY_RIGHT);
-  expect("preset", "2");
+  expect("shown-prompt", "2");
   press(KEY_RIGHT); /* there is no third prompt */
-  expect("preset", "2");
+  expect("shown-prompt", "2");
   assert_non_null(strstr(state.notice, "no prompt 3"));
   choose("prompt[1]");
   assert_int_equal(press(KEY_RIGHT), LIST_DONE);

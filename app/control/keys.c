@@ -25,7 +25,7 @@ static void run_prompt(struct live_state *state, const struct command_call *call
 }
 
 static void run_next_prompt(struct live_state *state, const struct command_call *call) {
-  int slot = (int)state->settings.values.preset;
+  int slot = (int)state->settings.values.shown_prompt;
   for (int i = 0; i < SLOT_PRESETS; i++) {
     slot = slot % SLOT_PRESETS + 1;
     if (parameters_text(&state->settings.values, PARAMETER_PROMPT, slot))
@@ -53,7 +53,7 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
 
 /* A prompt comes into the blend, whose first one was the one alone, or goes out; the last one left is alone again. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
-  int alone = (int)state->settings.values.preset;
+  int alone = (int)state->settings.values.shown_prompt;
   bool comes = live_blend_weight(state, prompt) <= 0;
   if (comes && !count_blended(state) && prompt != alone)
     live_set_at(state, PARAMETER_BLEND, alone, 1, now_ns);
@@ -62,7 +62,7 @@ static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns)
     return;
   for (int i = 1; i <= SLOT_PRESETS; i++)
     if (live_blend_weight(state, i) > 0)
-      live_set_at(state, PARAMETER_PRESET, 0, i, now_ns);
+      live_set_at(state, PARAMETER_SHOWN_PROMPT, 0, i, now_ns);
   live_end_blend(state, now_ns);
 }
 
@@ -233,7 +233,7 @@ static void run_help(struct live_state *state, const struct command_call *call) 
 }
 
 static const struct command_entry table[] = {
-    {"prompt", "123456789", KEY_NONE, "1 - 9", "prompt of that number", false, true, run_prompt, PARAMETER_PRESET,
+    {"prompt", "123456789", KEY_NONE, "1 - 9", "prompt of that number", false, true, run_prompt, PARAMETER_SHOWN_PROMPT,
      (double)NAN},
     {"blend", "123456789", KEY_CONTROL, "Ctrl 1 - 9", "blend that prompt in, or out again", false, true, run_blend,
      PARAMETER_BLEND, (double)NAN},
@@ -241,9 +241,9 @@ static const struct command_entry table[] = {
      PARAMETER_BLEND, 0.1},
     {"less-blend", "j", KEY_NONE, NULL, "less of the prompt blended in last", true, true, run_blend_weight,
      PARAMETER_BLEND, -0.1},
-    {"next-prompt", "p", KEY_RIGHT, "p right", "next prompt", false, true, run_next_prompt, PARAMETER_PRESET, 0},
+    {"next-prompt", "p", KEY_RIGHT, "p right", "next prompt", false, true, run_next_prompt, PARAMETER_SHOWN_PROMPT, 0},
     {"prompt-before", "t", KEY_LEFT, "t left", "back to the prompt before", false, true, run_prompt_before,
-     PARAMETER_PRESET, 0},
+     PARAMETER_SHOWN_PROMPT, 0},
     {"stronger", "+=", KEY_UP, "+ - up down", "more, less strength", true, true, run_add, PARAMETER_STRENGTH, 0.05},
     {"weaker", "-_", KEY_DOWN, NULL, "less strength", true, true, run_add, PARAMETER_STRENGTH, -0.05},
     {"more-steps", "]", KEY_NONE, "[ ]", "fewer, more steps", true, true, run_add, PARAMETER_STEPS, 1},

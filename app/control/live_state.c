@@ -43,12 +43,12 @@ bool live_has_prompt(struct live_state *state, double number, int64_t now_ns) {
 }
 
 void live_choose_prompt(struct live_state *state, double number, int64_t now_ns) {
-  int before = (int)state->settings.values.preset;
-  if (!live_has_prompt(state, number, now_ns) || live_set_at(state, PARAMETER_PRESET, 0, number, now_ns))
+  int before = (int)state->settings.values.shown_prompt;
+  if (!live_has_prompt(state, number, now_ns) || live_set_at(state, PARAMETER_SHOWN_PROMPT, 0, number, now_ns))
     return;
   live_end_blend(state, now_ns);
   settings_turn(&state->settings, now_ns);
-  if (state->settings.values.preset != before)
+  if (state->settings.values.shown_prompt != before)
     state->slot_before = before;
 }
 
@@ -73,7 +73,7 @@ int live_set_longest(struct live_state *state, double longest, int64_t now_ns) {
 int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
   if (id == PARAMETER_SIZE)
     return state->settings.values.size.width ? live_set_longest(state, number, now_ns) : -1;
-  if (id == PARAMETER_PRESET) {
+  if (id == PARAMETER_SHOWN_PROMPT) {
     live_choose_prompt(state, number, now_ns);
     return parameters_number(&state->settings.values, id, 0) == number ? 0 : -1;
   }

@@ -29,7 +29,7 @@ static void edit_filter(struct panel *panel) {
 /* The one that came into the blend last, or the one shown alone. */
 static int prompt_in_use(const struct live_state *state) {
   const struct parameters *values = &state->settings.values;
-  return state->share && values->blend[state->share - 1] > 0 ? state->share : (int)values->preset;
+  return state->share && values->blend[state->share - 1] > 0 ? state->share : (int)values->shown_prompt;
 }
 
 void panel_follow(struct panel *panel, struct live_state *state) {

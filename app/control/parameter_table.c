@@ -114,7 +114,7 @@ const struct parameter_row parameter_table[PARAMETERS] = {
                                         "alone, or these two"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
-                          .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},
+                          .help = "what to make of the picture; up to 9 of them are those of live's keys 1 to 9"},
     [PARAMETER_NEGATIVE] = {"negative", TYPE_TEXT, NEED_ENCODING, FIELD(negative),
                             .help =
                                 "what to stay away from; acts with --guidance above 1 in the modes full and one-time"},
@@ -126,8 +126,9 @@ const struct parameter_row parameter_table[PARAMETERS] = {
                             .help = "characters of prompts as pipelines of transformers 4 read them with ftfy (curly "
                                     "quotes straight, ligatures apart, HTML entities read), without it, or as the fast "
                                     "tokenizer of transformers 5 does"},
-    [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
-                          .help = "which prompt is shown where no blend is; another one is faded to"},
+    [PARAMETER_SHOWN_PROMPT] = {"shown-prompt", TYPE_WHOLE, NEED_FRAME, FIELD(shown_prompt), .min = 1,
+                                .max = SLOT_PRESETS, .standard = 1,
+                                .help = "which prompt is shown where no blend is; another one is faded to"},
     [PARAMETER_BLEND] = {"blend[]", TYPE_REAL, NEED_FRAME, FIELDS(blend, 1, SLOT_PRESETS), .max = 1, .decimals = 2,
                          .from = "",
                          .help =

@@ -63,7 +63,7 @@ enum parameter {
   PARAMETER_NEGATIVE,
   PARAMETER_PROMPT_SYNTAX,
   PARAMETER_TEXT_FIX,
-  PARAMETER_PRESET,
+  PARAMETER_SHOWN_PROMPT,
   PARAMETER_BLEND,
   PARAMETER_GUIDANCE,
   PARAMETER_IMAGE_GUIDANCE,
@@ -175,7 +175,7 @@ struct parameters {
   double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
   double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
   double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
-  int64_t preset, saved_preset, steps, seed, show_control, source;
+  int64_t shown_prompt, saved_preset, steps, seed, show_control, source;
   int guidance_mode;            /* enum guidance_mode */
   int control[CONTROLS_MAX];    /* enum map_kind and 1; 0: none */
   int show;                     /* enum show */

@@ -49,7 +49,7 @@ void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]) 
   for (int i = 0; i < SLOT_PRESETS; i++)
     sum += values->blend[i];
   for (int i = 0; i < SLOT_PRESETS; i++)
-    shares[i] = sum > 0 ? (float)(values->blend[i] / sum) : i + SLOT_PRESET_1 == values->preset;
+    shares[i] = sum > 0 ? (float)(values->blend[i] / sum) : i + SLOT_PRESET_1 == values->shown_prompt;
 }
 
 double values_seed_position(const struct parameters *values, double seconds) {
@@ -140,7 +140,7 @@ static void fill_control(const struct parameters *values, int i, struct control_
 
 void values_controls(const struct parameters *values, struct controls *controls) {
   *controls = (struct controls){
-      .prompt = (int)values->preset,
+      .prompt = (int)values->shown_prompt,
       .strength = (float)values->strength,
       .guidance = values->guidance_mode == GUIDANCE_NONE ? 1 : (float)values->guidance,
       .image_guidance = (float)values->image_guidance,

@@ -13,7 +13,7 @@
 /* A plain value: the engine thread takes a copy before each frame. */
 struct settings {
   struct parameters values;
-  struct fade fade;  /* follows values.preset and values.blend */
+  struct fade fade;  /* follows values.shown_prompt and values.blend */
   int64_t walked_ns; /* when values.seed_position was up to date; 0: never yet */
 };
 
@@ -27,7 +27,7 @@ void settings_turn(struct settings *settings, int64_t now_ns);
 /* What is marked in changes, at time now. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
 
-/* Each preset's part of the picture that values ask for; they add up to 1. */
+/* Each prompt's part of the picture that values ask for; they add up to 1. */
 void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
 
 /* Where a walk from seed to seed has come to after so many seconds. */

@@ -119,7 +119,7 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   follow_stall(live, now_ns);
   tell_size(live, &before);
   if (ready && !state->ready) {
-    state->slot_before = (int)state->settings.values.preset;
+    state->slot_before = (int)state->settings.values.shown_prompt;
     adopt_engine(live);
   }
   if (live->engine.engines != live->engines_told)

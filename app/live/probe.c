@@ -15,7 +15,7 @@ enum {
 /* A text that the engine has not seen before, near the one in use. */
 static void change_prompt(struct live *live, long number) {
   struct parameters *values = &live->state.settings.values;
-  int slot = (int)values->preset;
+  int slot = (int)values->shown_prompt;
   char text[PARAMETER_TEXT_MAX];
   struct error err;
   const char *now = parameters_text(&live->first_values, PARAMETER_PROMPT, slot);

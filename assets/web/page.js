@@ -216,7 +216,7 @@ function makePrompt(parameters, index) {
   const blend = numberControl(parameters.get("blend[]"), share, setter(share)).below;
   blend.title = "weight in the blend";
   const row = make("div", { className: "prompt" }, button, text, blend);
-  follow("preset", (value) => row.classList.toggle("shown", value === index));
+  follow("shown-prompt", (value) => row.classList.toggle("shown", value === index));
   return row;
 }
 
@@ -232,7 +232,7 @@ function isToggle(parameter) {
 
 function isShown(parameter) {
   const file = parameter.type === "text" && FILES.includes(parameter.need);
-  return parameter.need !== "start" && !file && !["prompt[]", "blend[]", "preset"].includes(parameter.name);
+  return parameter.need !== "start" && !file && !["prompt[]", "blend[]", "shown-prompt"].includes(parameter.name);
 }
 
 function namesOf(parameter) {
