@@ -174,8 +174,7 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   from->damage_in_a_row = 0;
   if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
-  if (!ffmpeg_loop_take_frame(from, frame))
-    return false;
+  ffmpeg_loop_take_frame(from, frame);
   /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
     from->origin = frame->best_effort_timestamp;

@@ -58,11 +58,10 @@ bool ffmpeg_loop_go_on(struct ffmpeg_source *from) {
 }
 
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from) {
-  struct rounds *rounds = &from->rounds;
-  rounds->cut = ffmpeg_loop_may_begin(from) && (reads_next(rounds) || ffmpeg_loop_go_on(from));
-  if (rounds->cut)
-    rounds->next_shift = from->clock.last + from->clock.step;
-  return rounds->cut;
+  if (!ffmpeg_loop_may_begin(from) || (!reads_next(&from->rounds) && !ffmpeg_loop_go_on(from)))
+    return false;
+  from->rounds.next_shift = from->clock.last + from->clock.step;
+  return true;
 }
 
 static bool is_in_range(int64_t time) {
@@ -126,15 +125,14 @@ void ffmpeg_loop_flush(struct ffmpeg_source *from) {
 
 /* --- frames --- */
 
-bool ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
+void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   struct rounds *rounds = &from->rounds;
   int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
   if (rounds->ahead && time != AV_NOPTS_VALUE && time >= rounds->begin) {
     ffmpeg_loop_begin(from);
     rounds->given_shift = rounds->sent_shift;
-    rounds->ahead = rounds->cut = false;
+    rounds->ahead = false;
   }
   frame->pts -= frame->pts != AV_NOPTS_VALUE ? rounds->given_shift : 0;
   frame->best_effort_timestamp -= frame->best_effort_timestamp != AV_NOPTS_VALUE ? rounds->given_shift : 0;
-  return !rounds->cut;
 }

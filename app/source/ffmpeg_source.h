@@ -24,7 +24,6 @@ struct rounds {
   bool unsure;   /* it may be behind the start, as below */
   bool held;     /* from->packet begins the next round, and waits until the decoder has given out all */
   bool ahead;    /* the decoder has packets of the next round, and has given no frame of it */
-  bool cut;      /* frames of the round before that are still to come are not wanted */
   bool timeless; /* a packet had no time, or an absurd one */
   int64_t sent_shift, given_shift; /* added to the file's times in the decoder: of packets, of frames */
   int64_t begin, end;              /* in the decoder: of the newest round's times, and behind all of them */
@@ -131,14 +130,15 @@ bool ffmpeg_loop_may_begin(const struct ffmpeg_source *from);
 void ffmpeg_loop_begin(struct ffmpeg_source *from);
 /* Where the input has ended: whether it is read from its start now, while the decoder goes on. */
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
-/* Where the part asked for has ended: the same, and what the decoder still has of this round is not wanted. */
+/* Where the part asked for has ended: the same, or it is done already. What the decoder still has of this round comes
+ * out first. */
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
 /* Before the decoder gets a packet of video: gives it the times that it has there. False: it is from->rounds.held. */
 bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
 /* The decoder is empty: the packet that is held begins a round in it. */
 void ffmpeg_loop_flush(struct ffmpeg_source *from);
-/* A frame out of the decoder: gives it the file's times. False: it is not wanted. */
-bool ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
+/* A frame out of the decoder: gives it the file's times. */
+void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
 /* loop_shift for what is read now. */
 int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
