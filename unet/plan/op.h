@@ -6,8 +6,9 @@
  *
  * Each op is one row of OP_TABLE and one list of operands. From these come its type, its struct's tensors, its
  * constructor (plan.h), reads, writes and lifetimes, the checks that all ops share, and the devices' tables: an op that
- * lacks one of its parts does not compile. To add an op: a row here, a list and a struct in the op_*.h of its kind, its
- * rule in op.c, its definition in the CPU device, its way on other devices, its cases in tests/op_cases*.c.
+ * lacks one of its parts does not compile or link. To add an op: a row here, a list and a struct in the op_*.h of its
+ * kind, its rule in the op_*.c beside that, its definition in the CPU device, its way on other devices, its cases in
+ * tests/op_cases*.c.
  *
  * Tensors are NHWC. Those called precise are ELEMENT_PRECISE. */
 #ifndef UNET_PLAN_OP_H
