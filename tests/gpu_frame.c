@@ -11,6 +11,13 @@
  *       keep_x, keep_model and those of earlier predictions
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
  *       times of whole frames; of a loop, kernels and calls are one iteration's
+ *   gpu_frame MODEL replay FRAMES [W H [STEPS]]
+ *       the graph alone over and over, as long as clocks and power take to settle: times, joules and clocks of each
+ *       tenth of the frames
+ *   gpu_frame MODEL profile FILE [W H [STEPS]]
+ *       time of each op in its place and alone to FILE, in the plan's order, as `reverie bench --profile` measures it
+ *   gpu_frame MODEL parts FILE [W H [STEPS]]
+ *       times, joules and clocks of launches of one kind over and over, half a second each, to FILE
  *   gpu_frame MODEL launches FILE [W H [STEPS]]
  *       time of each launch of a frame to FILE, largest first; of a loop, one iteration's
  *   gpu_frame VAE encode|decode FOLDER W H RUNS
@@ -33,6 +40,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/capture.h"
+#include "cuda/libraries/nvml.h"
 #include "cuda/program.h"
 #include "cuda/timing.h"
 #include "unet/sample/noise.h"
@@ -120,52 +129,216 @@ static void make_frames(const struct frame_shape *shape, struct frame frames[BAT
                                .pitch = {shape->width, shape->width}};
 }
 
+/* What is run over and over. */
+struct work {
+  struct frame_shape shape;
+  struct run_params run;
+  struct frame input[BATCH_MAX];
+};
+
+static void run_once(struct bench *b, const struct work *work) {
+  must(b, device_submit(b->device, b->program, &work->run, work->input, &b->err));
+  must(b, device_collect(b->device, b->program, NULL, &b->err));
+}
+
+/* As many runs are made as have parameters of their own: launches then find them. Returns when the first was done. */
+static double work_open(struct bench *b, struct work *work, int argc, char **argv) {
+  double first = 0;
+  prepare_frame(b, &work->shape, argc, argv);
+  work->run = frame_params(b, &work->shape);
+  make_frames(&work->shape, work->input);
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    run_once(b, work);
+    first = i == 0 ? clock_seconds() : first;
+  }
+  return first;
+}
+
+static void work_close(struct bench *b, struct work *work) {
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  free((void *)work->input[0].plane[0]);
+}
+
 static void time_frames(struct bench *b, int argc, char **argv, double started) {
   int frames = atoi(argv[3]);
   double *times = malloc((size_t)frames * sizeof *times);
-  struct frame_shape shape;
-  prepare_frame(b, &shape, argc, argv);
-  struct run_params run = frame_params(b, &shape);
-  struct frame input[BATCH_MAX];
-  make_frames(&shape, input);
+  struct work work;
   struct device_counters before, after;
-  for (int i = 0; i < 20; i++) {
-    must(b, device_submit(b->device, b->program, &run, input, &b->err));
-    must(b, device_collect(b->device, b->program, NULL, &b->err));
-    if (i == 0)
-      printf("start to first frame: %.2f s\n", clock_seconds() - started);
-  }
+  printf("start to first frame: %.2f s\n", work_open(b, &work, argc, argv) - started);
+  for (int i = RUNS_IN_FLIGHT; i < 20; i++)
+    run_once(b, &work);
   device_get_counters(b->device, &before);
   for (int i = 0; i < frames; i++) {
     double start = clock_seconds();
-    must(b, device_submit(b->device, b->program, &run, input, &b->err));
-    must(b, device_collect(b->device, b->program, NULL, &b->err));
+    run_once(b, &work);
     times[i] = clock_seconds() - start;
   }
   device_get_counters(b->device, &after);
   struct device_info info;
   device_get_info(b->device, &info);
-  printf("%s: %s\n%dx%d, %d steps, %d pictures a run\n", info.name, info.detail, shape.width, shape.height, shape.steps,
-         shape.batch);
+  printf("%s: %s\n%dx%d, %d steps, %d pictures a run\n", info.name, info.detail, work.shape.width, work.shape.height,
+         work.shape.steps, work.shape.batch);
   print_times("host planes to host picture, one at a time", times, frames);
   printf("a run: %.2f launches, %.2f waits, %.2f allocations; %.1f MB at most, %d kernels and library calls\n",
          (double)(after.launches - before.launches) / frames, (double)(after.waits - before.waits) / frames,
          (double)(after.allocations - before.allocations) / frames, (double)after.peak_bytes / 1e6,
          cuda_program(b->program)->launches.count + 1);
   double start = clock_seconds();
-  must(b, device_submit(b->device, b->program, &run, input, &b->err));
+  must(b, device_submit(b->device, b->program, &work.run, work.input, &b->err));
   for (int i = 1; i < frames; i++) {
-    must(b, device_submit(b->device, b->program, &run, input, &b->err));
+    must(b, device_submit(b->device, b->program, &work.run, work.input, &b->err));
     must(b, device_collect(b->device, b->program, NULL, &b->err));
   }
   must(b, device_collect(b->device, b->program, NULL, &b->err));
-  printf("two in flight: %.1f pictures a second\n", frames * shape.batch / (clock_seconds() - start));
+  printf("two in flight: %.1f pictures a second\n", frames * work.shape.batch / (clock_seconds() - start));
   time_device(b, times, frames);
   print_times("device planes to device picture", times, frames);
-  device_release(b->device, &b->program);
-  plan_free(&b->plan);
+  work_close(b, &work);
   free(times);
-  free((void *)input[0].plane[0]);
+}
+
+/* --- the graph alone --- */
+
+static void replay_frames(struct bench *b, int argc, char **argv) {
+  enum { TENTHS = 10 };
+  struct nvml *nvml = cuda_device(b->device)->nvml;
+  int frames = atoi(argv[3]) / TENTHS;
+  double *times = malloc((size_t)frames * sizeof *times);
+  struct work work;
+  work_open(b, &work, argc, argv);
+  for (int i = 0; i < TENTHS; i++) {
+    char what[64], state[128];
+    double joules = nvml_energy(nvml), start = clock_seconds();
+    time_device(b, times, frames);
+    double seconds = clock_seconds() - start;
+    joules = nvml_energy(nvml) - joules;
+    nvml_state(nvml, state, sizeof state);
+    snprintf(what, sizeof what, "%d frames, %.3f J each, %.0f W", frames, joules / frames, joules / seconds);
+    print_times(what, times, frames);
+    printf("  %s\n", state);
+  }
+  work_close(b, &work);
+  free(times);
+}
+
+/* --- parts alone, by power --- */
+
+/* What a launch is counted as. */
+static void name_part(const struct launch *launch, char *out, size_t size) {
+  const struct gemm_args *g = launch->kind == LAUNCH_PRODUCT ? &launch->product.gemm
+                              : launch->kind == LAUNCH_HALO  ? &launch->halo.gemm
+                                                             : NULL;
+  if (g)
+    snprintf(out, size, "%s %dx%d%s, %d rows", launch_kind_name(launch->kind), g->kernel, g->kernel,
+             g->act == ACT_GEGLU ? " GEGLU" : "", g->n * g->out_h * g->out_w);
+  else if (launch->kind == LAUNCH_NORM)
+    snprintf(out, size, "%s norm, %d rows", launch->norm.groups ? "group" : "layer",
+             launch->norm.n * launch->norm.pixels);
+  else
+    snprintf(out, size, "%s", launch_kind_name(launch->kind));
+}
+
+enum { PART_TURNS = 4 /* in one graph */ };
+
+static cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
+  const struct launches *part = opaque;
+  cudaError_t status = cudaSuccess;
+  for (int turn = 0; turn < PART_TURNS && status == cudaSuccess; turn++)
+    status = launches_enqueue(device, queue, part, 0, part->count);
+  return status;
+}
+
+/* Returns how often the graph ran. */
+static int replay_until(struct bench *b, cudaGraphExec_t graph, double until) {
+  enum { ENQUEUED = 4 }; /* so that the GPU need not wait for the host */
+  cudaStream_t stream = cuda_device(b->device)->queue.stream;
+  int count = 0;
+  for (; clock_seconds() < until; count += ENQUEUED) {
+    for (int i = 0; i < ENQUEUED; i++)
+      cudaGraphLaunch(graph, stream);
+    if (cudaStreamSynchronize(stream) != cudaSuccess)
+      exit(1);
+  }
+  return count;
+}
+
+/* Clocks and power settle before anything is counted. */
+static void write_part(struct bench *b, const char *name, const struct launches *part, FILE *file) {
+  static const double settled = 0.1, enough = 0.4;
+  struct cuda_device *device = cuda_device(b->device);
+  char state[128];
+  cudaGraphExec_t graph = graph_capture(device, &device->queue, record_part, part, NULL);
+  if (!graph)
+    exit(1);
+  replay_until(b, graph, clock_seconds() + settled);
+  double joules = nvml_energy(device->nvml), start = clock_seconds();
+  int turns = PART_TURNS * replay_until(b, graph, start + enough);
+  double seconds = clock_seconds() - start;
+  joules = nvml_energy(device->nvml) - joules;
+  nvml_state(device->nvml, state, sizeof state);
+  fprintf(file, "%-36s %4d launches %8.1f us %7.1f mJ %4.0f W  %s\n", name, part->count, 1e6 * seconds / turns,
+          1e3 * joules / turns, joules / seconds, state);
+  cudaGraphExecDestroy(graph);
+}
+
+static void write_parts(struct bench *b, int argc, char **argv) {
+  struct work work;
+  work_open(b, &work, argc, argv);
+  FILE *file = fopen(argv[3], "w");
+  const struct launches *all = &cuda_program(b->program)->launches;
+  bool *done = calloc((size_t)all->count, sizeof *done);
+  if (!file || !done)
+    exit(1);
+  for (int i = 0; i < all->count; i++) {
+    char name[64], other[64];
+    struct launches part = {0};
+    if (done[i])
+      continue;
+    name_part(&all->list[i], name, sizeof name);
+    for (int j = i; j < all->count; j++) {
+      name_part(&all->list[j], other, sizeof other);
+      if (!strcmp(name, other) && (done[j] = true))
+        must(b, launches_append(&part, &all->list[j], &b->err));
+    }
+    write_part(b, name, &part, file);
+    free(part.list);
+  }
+  fclose(file);
+  free(done);
+  work_close(b, &work);
+}
+
+/* --- ops in their place --- */
+
+static void write_profile(const struct profile *profile, FILE *file) {
+  double sum = 0;
+  fprintf(file, "%8s %8s %8s %8s %8s  %s\n", "place", "warm", "flushed", "floor", "GFLOP", "op");
+  for (int i = 0; i < profile->count; i++) {
+    const struct profile_row *row = &profile->rows[i];
+    sum += row->us * row->runs;
+    fprintf(file, "%8.2f %8.2f %8.2f %8.2f %8.2f  %s level %d %s %s | %s |", row->us, row->warm_us, row->flushed_us,
+            row->floor_us, row->flops * 1e-9, row->kind, row->level, row->shape, row->name, row->way);
+    for (int j = 0; j < row->launch_count; j++)
+      fprintf(file, " %s %.2f", row->launches[j].kind, row->launches[j].us);
+    fprintf(file, "\n");
+  }
+  printf("the frame as one graph %.1f us, all rows %.1f, each %d times\n", profile->frame_us, sum, profile->repeats);
+}
+
+static void profile_ops(struct bench *b, int argc, char **argv) {
+  const struct profile_request request = {.seconds = 5};
+  struct work work;
+  struct profile profile;
+  work_open(b, &work, argc, argv);
+  FILE *file = fopen(argv[3], "w");
+  if (!file)
+    exit(1);
+  must(b, device_profile(b->device, b->program, &work.run, work.input, &request, &profile, &b->err));
+  write_profile(&profile, file);
+  fclose(file);
+  profile_free(&profile);
+  work_close(b, &work);
 }
 
 /* --- single launches --- */
@@ -229,17 +402,10 @@ void write_launches(struct bench *b, const char *path) {
 }
 
 static void time_launches(struct bench *b, int argc, char **argv) {
-  struct frame_shape shape;
-  prepare_frame(b, &shape, argc, argv);
-  struct run_params run = frame_params(b, &shape);
-  struct frame input[BATCH_MAX];
-  make_frames(&shape, input);
-  must(b, device_submit(b->device, b->program, &run, input, &b->err)); /* the launches then find a run's parameters */
-  must(b, device_collect(b->device, b->program, NULL, &b->err));
+  struct work work;
+  work_open(b, &work, argc, argv);
   write_launches(b, argv[3]);
-  device_release(b->device, &b->program);
-  plan_free(&b->plan);
-  free((void *)input[0].plane[0]);
+  work_close(b, &work);
 }
 
 int main(int argc, char **argv) {
@@ -249,7 +415,8 @@ int main(int argc, char **argv) {
   if (argc < 4) {
     fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS [SAMPLER] | time FRAMES "
                     "[W H [STEPS]] | "
-                    "launches FILE [W H [STEPS]]\n"
+                    "replay FRAMES [W H [STEPS]] | profile FILE [W H [STEPS]] | "
+                    "parts FILE [W H [STEPS]] | launches FILE [W H [STEPS]]\n"
                     "       gpu_frame VAE encode|decode FOLDER W H RUNS\n"
                     "       gpu_frame IP_ADAPTER vision FOLDER IMAGE_ENCODER\n"
                     "       gpu_frame DEPTH depth FOLDER W H RUNS\n");
@@ -281,6 +448,12 @@ int main(int argc, char **argv) {
     run_picture(&b, argv[3], atoi(argv[4]), argc > 5 ? argv[5] : NULL);
   else if (!strcmp(argv[2], "time"))
     time_frames(&b, argc, argv, started);
+  else if (!strcmp(argv[2], "replay"))
+    replay_frames(&b, argc, argv);
+  else if (!strcmp(argv[2], "parts"))
+    write_parts(&b, argc, argv);
+  else if (!strcmp(argv[2], "profile"))
+    profile_ops(&b, argc, argv);
   else
     time_launches(&b, argc, argv);
   close_model(&b);
