@@ -27,7 +27,7 @@ template <class T> struct epilogue : consumer<T> {
     uint32_t full = cluster_address(w.inbox_full(group), rank ^ 1);
 #pragma unroll
     for (int g = 0; g < T::HALF / 8; g++)
-      send(to + g * 2048, sum[FIRST + g], full);
+      send(to + g * 2048, sum[0][FIRST + g], full);
   }
 
   /* Two thread blocks have the sums of one tile. Each sends the other its half of the columns and adds what it gets to
@@ -42,14 +42,14 @@ template <class T> struct epilogue : consumer<T> {
       for (int g = 0; g < T::HALF / 8; g++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-          sum[g][i] = sum[g + T::HALF / 8][i];
+          sum[0][g][i] = sum[0][g + T::HALF / 8][i];
     }
     barrier_wait(w.inbox_full(group), 0);
     const float4 *inbox =
         reinterpret_cast<const float4 *>(memory + T::INBOX_OFFSET + group * T::INBOX_GROUP_BYTES) + thread;
 #pragma unroll
     for (int g = 0; g < T::HALF / 8; g++)
-      add(sum[g], inbox[g * 128]);
+      add(sum[0][g], inbox[g * 128]);
   }
 
   __device__ __forceinline__ static void add(float (&to)[4], float4 x) {
@@ -78,10 +78,10 @@ template <class T> struct epilogue : consumer<T> {
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++) {
       if (FIRST)
-        set(sum[g], a[g]);
+        set(sum[0][g], a[g]);
       else
-        add(sum[g], a[g]);
-      add(sum[g], b[g]);
+        add(sum[0][g], a[g]);
+      add(sum[0][g], b[g]);
     }
   }
 
@@ -96,7 +96,7 @@ template <class T> struct epilogue : consumer<T> {
     float4 *mine = all + split * pitch;
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++)
-      __stcg(mine + g * 128, make_float4(sum[g][0], sum[g][1], sum[g][2], sum[g][3]));
+      __stcg(mine + g * 128, make_float4(sum[0][g][0], sum[0][g][1], sum[0][g][2], sum[0][g][3]));
     group_sync();
     if (thread == 0)
       told[group] = add_acquire_release(p.arrived + index, 1);
@@ -114,13 +114,13 @@ template <class T> struct epilogue : consumer<T> {
     } else {
 #pragma unroll
       for (int g = 0; g < COLUMNS / 8; g++)
-        set(sum[g], __ldcg(all + g * 128));
+        set(sum[0][g], __ldcg(all + g * 128));
     }
 #pragma unroll 1
     for (; s < p.splits; s++)
 #pragma unroll
       for (int g = 0; g < COLUMNS / 8; g++)
-        add(sum[g], __ldcg(all + s * pitch + g * 128));
+        add(sum[0][g], __ldcg(all + s * pitch + g * 128));
     return true;
   }
 
@@ -149,12 +149,17 @@ template <class T> struct epilogue : consumer<T> {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
+  /* Of the tile, of the warp's 16 in the consumer's 64 of that number. */
+  __device__ __forceinline__ int first_row(int high) const {
+    return (group * T::HIGH + high) * 64 + thread / 32 * 16;
+  }
+
   /* 16 rows of a warp, two groups of 8 columns at a time: a lane has the address of one row of 8. The residual is on
    * its way for all of them at a time. */
   template <int COLUMNS, bool RESIDUAL>
-  __device__ __forceinline__ void finish_chunk(uint32_t stage, int chunk, float2 gain) {
+  __device__ __forceinline__ void finish_chunk(uint32_t stage, int chunk, float2 gain, int high) {
     constexpr int GROUPS = COLUMNS / 8, PAIRS = (GROUPS + 1) / 2;
-    int row = group * 64 + thread / 32 * 16 + lane % 16;
+    int row = first_row(high) + lane % 16;
     uint32_t to[PAIRS], v[PAIRS][4];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) {
@@ -166,7 +171,7 @@ template <class T> struct epilogue : consumer<T> {
     for (int k = 0; k < PAIRS; k++) {
 #pragma unroll
       for (int i = 0; i < 4 && 2 * k + i / 2 < GROUPS; i++) {
-        const float *from = sum[chunk * GROUPS + 2 * k + i / 2] + i % 2 * 2;
+        const float *from = sum[high][chunk * GROUPS + 2 * k + i / 2] + i % 2 * 2;
         if constexpr (RESIDUAL) {
           float2 more = unpack2(v[k][i]);
           float factor = i % 2 ? gain.y : gain.x;
@@ -184,7 +189,7 @@ template <class T> struct epilogue : consumer<T> {
     int row = group * 64 + thread / 32 * 16 + lane / 4;
 #pragma unroll
     for (int g = 0; g < T::CHUNK / 8; g++) {
-      const float *v = sum[chunk * (T::CHUNK / 8) + g], *gate = sum[chunk * (T::CHUNK / 8) + g + T::HALF / 8];
+      const float *v = sum[0][chunk * (T::CHUNK / 8) + g], *gate = sum[0][chunk * (T::CHUNK / 8) + g + T::HALF / 8];
 #pragma unroll
       for (int half = 0; half < 2; half++)
         *reinterpret_cast<uint32_t *>(stage + place<T::CHUNK>(row + 8 * half, g, lane)) =
@@ -206,8 +211,8 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  template <int COLUMNS> __device__ __forceinline__ void store(int stage, int column) {
-    int warp_row = group * 64 + thread / 32 * 16;
+  template <int COLUMNS> __device__ __forceinline__ void store(int stage, int column, int high) {
+    int warp_row = first_row(high);
     shared_fence();
     __syncwarp();
     if (elect()) {
@@ -227,7 +232,7 @@ template <class T> struct epilogue : consumer<T> {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       if (row + i / 2 * 8 < p.rows && column + i % 2 < p.columns)
-        p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][i], p.least));
+        p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][0][i], p.least));
   }
 
   /* COLUMNS of the sums, in chunks. Also where nothing is to be done the stages are waited for: copies end before what
@@ -244,13 +249,16 @@ template <class T> struct epilogue : consumer<T> {
       barrier_wait(w.full(at.stage), at.parity);
       if (mine) {
         char *stage = memory + at.stage * T::STAGE_BYTES;
-        if constexpr (GATED)
-          finish_gated_chunk(stage, chunk);
-        else if (p.has_residual)
-          finish_chunk<CHUNK, true>(w.stage(at.stage), chunk, gain);
-        else
-          finish_chunk<CHUNK, false>(w.stage(at.stage), chunk, gain);
-        store<CHUNK>(at.stage, column + chunk * CHUNK);
+#pragma unroll
+        for (int high = 0; high < T::HIGH; high++) {
+          if constexpr (GATED)
+            finish_gated_chunk(stage, chunk);
+          else if (p.has_residual)
+            finish_chunk<CHUNK, true>(w.stage(at.stage), chunk, gain, high);
+          else
+            finish_chunk<CHUNK, false>(w.stage(at.stage), chunk, gain, high);
+          store<CHUNK>(at.stage, column + chunk * CHUNK, high);
+        }
       }
       if (T::SEVERAL && p.column_tiles) {
         wait_for_stores();
@@ -266,7 +274,7 @@ template <class T> struct epilogue : consumer<T> {
       bool mine = p.splits == 1 || add_splits<T::HALF>();
       finish_tile<T::HALF, 1, false>(mine, w.column + rank * T::HALF);
     } else {
-      bool mine = p.splits == 1 || add_splits<T::N>();
+      bool mine = T::HIGH > 1 || p.splits == 1 || add_splits<T::N>();
       if (T::GATED && p.gate)
         finish_tile<T::CHUNK, T::CHUNKS / 2, T::GATED>(mine, w.column);
       else

@@ -57,6 +57,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
   else
     __syncthreads();
   if (warp < T::INPUT_WARP) {
+    if constexpr (T::HIGH > 1)
+      registers_take<T::TAKEN>();
     if (warp == 0)
       prefetch_results(p);
     int thread = threadIdx.x % 128;
@@ -67,12 +69,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
       c.finish();
     } while (c.w.next(p));
   } else {
-    if (warp == T::WEIGHT_WARP) {
-      if (elect())
-        producer<T>(p, w).run_weights();
-    } else if (elect()) {
+    if constexpr (T::HIGH > 1)
+      registers_give<T::GIVEN>();
+    if (warp == T::WEIGHT_WARP && elect())
+      producer<T>(p, w).run_weights();
+    else if (warp == T::INPUT_WARP && elect())
       producer<T>(p, w).run_input();
-    }
     __syncwarp();
     if (p.pair == PAIR_SUM)
       cluster_wait();

@@ -199,7 +199,7 @@ template <class T> struct consumer {
   char *memory;
   unsigned *told; /* one a consumer, shared: who came before */
   int group, thread, lane, rank;
-  float sum[T::N / 8][4];
+  float sum[T::HIGH][T::N / 8][4];
   ring<T> at;
 
   __device__ __forceinline__ void group_sync() const {
@@ -223,16 +223,19 @@ template <class T> struct consumer {
       barrier_wait(w.vectors(), w.vectors_parity);
       const float2 *bias = reinterpret_cast<const float2 *>(memory + w.bias_offset() + column * 4);
       const uint32_t *time = reinterpret_cast<const uint32_t *>(memory + w.time_offset() + column * 2);
-      if (p.bias)
 #pragma unroll
-        for (int g = 0; g < T::N / 8; g++)
-          add(sum[g], bias[g * 4]);
-      if (p.time)
+      for (int h = 0; h < T::HIGH; h++) {
+        if (p.bias)
 #pragma unroll
-        for (int g = 0; g < T::N / 8; g++)
-          add(sum[g], unpack2(time[g * 4]));
+          for (int g = 0; g < T::N / 8; g++)
+            add(sum[h][g], bias[g * 4]);
+        if (p.time)
+#pragma unroll
+          for (int g = 0; g < T::N / 8; g++)
+            add(sum[h][g], unpack2(time[g * 4]));
+      }
     }
-    pin(sum);
+    pin_all();
   }
 
   __device__ __forceinline__ static void add(float (&to)[4], float2 x) {
@@ -244,10 +247,18 @@ template <class T> struct consumer {
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int g = 0; g < T::N / 8; g++)
+    for (int h = 0; h < T::HIGH; h++)
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        sum[g][i] = 0;
+      for (int g = 0; g < T::N / 8; g++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          sum[h][g][i] = 0;
+  }
+
+  __device__ __forceinline__ void pin_all() {
+#pragma unroll
+    for (int h = 0; h < T::HIGH; h++)
+      pin(sum[h]);
   }
 
   /* Issues the products of the stage that the ring points at; returns which it is. */
@@ -258,14 +269,17 @@ template <class T> struct consumer {
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < BLOCK_K / 16; k++)
-      Wgmma<T::N>::scores(sum, descriptor(a + offset, k * 32), descriptor(b + offset, k * 32), 1);
+#pragma unroll
+      for (int h = 0; h < T::HIGH; h++)
+        Wgmma<T::N>::scores(sum[h], descriptor(a + offset, h * 64 * ROW_BYTES + k * 32),
+                            descriptor(b + offset, k * 32), 1);
     wgmma_commit();
     at.advance();
     return stage;
   }
 
   __device__ __forceinline__ void multiply() {
-    uint32_t a = describe_rows(w.base + group * 64 * ROW_BYTES), b = describe_rows(w.base + T::A_BYTES);
+    uint32_t a = describe_rows(w.base + group * T::HIGH * 64 * ROW_BYTES), b = describe_rows(w.base + T::A_BYTES);
     int last = issue(a, b);
 #pragma unroll 1
     for (int i = w.begin + 1; i < w.end; i++) {
@@ -275,7 +289,7 @@ template <class T> struct consumer {
       last = stage;
     }
     wgmma_wait<0>();
-    pin(sum);
+    pin_all();
     release(last);
   }
 };

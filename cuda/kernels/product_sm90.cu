@@ -20,6 +20,8 @@ using shape_64x80_deep = tile_shape<64, 80, 11, 1, true>;
 using shape_128x64 = tile_shape<128, 64, 3, 3, false>;
 using shape_192x160 = tile_shape<192, 160, 3, 1, true>;
 using shape_192x80 = tile_shape<192, 80, 5, 1, true>;
+using shape_256x160 = tile_shape<256, 160, 4, 1, false, false, END_PLAIN, 2>;
+using shape_256x160_several = tile_shape<256, 160, 4, 1, false, true, END_PLAIN, 2>;
 using shape_64x64 = tile_shape<64, 64, 4, 3, true>;
 using shape_128x128_silu = tile_shape<128, 128, 3, 2, false, false, END_SILU>;
 using shape_128x64_silu = tile_shape<128, 64, 3, 3, false, false, END_SILU>;
@@ -73,7 +75,7 @@ cudaError_t launch_turns(const struct product_device *device, const struct launc
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
     {128, 80, 2}, {128, 160, 1}, {64, 80, 2},   {128, 128, 2}, {128, 80, 1}, {64, 80, 1},
-    {128, 64, 3}, {64, 64, 3},   {192, 160, 1}, {192, 80, 1},  {128, 160, 1}};
+    {128, 64, 3}, {64, 64, 3},   {192, 160, 1}, {192, 80, 1},  {128, 160, 1}, {256, 160, 1}};
 
 void product_open(struct product_device *device) {
   int index, major = 0, minor = 0;
@@ -123,8 +125,9 @@ bool product_supported(const struct product_device *device, const struct product
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
+  bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0); /* sums are whole */
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
-  return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns &&
+  return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
          rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
          aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
@@ -159,6 +162,9 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
     return launch_tile<shape_192x80>(device, queue, args);
   case PRODUCT_128x160_TURNS:
     return launch_turns(device, queue, args);
+  case PRODUCT_256x160:
+    return column_groups<shape_256x160_several>(queue, args) ? launch_tile<shape_256x160_several>(device, queue, args)
+                                                             : launch_tile<shape_256x160>(device, queue, args);
   default:
     return silu ? launch_tile<shape_128x128_silu>(device, queue, args)
                 : launch_tile<shape_128x128>(device, queue, args);

@@ -22,6 +22,7 @@ enum product_tile {
   PRODUCT_192x160,
   PRODUCT_192x80,
   PRODUCT_128x160_TURNS, /* GEGLU alone: see turns_sm90.cuh */
+  PRODUCT_256x160,
   PRODUCT_TILES
 };
 

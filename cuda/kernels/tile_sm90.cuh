@@ -19,17 +19,23 @@ constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shar
  * sums are multiplied by what the run says before the residual is added. */
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
-template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN>
+/* HIGH: of 64 rows each that a consumer has. One with two has as many registers as it takes only if the producers are a
+ * whole warpgroup, which gives its own away. */
+template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
+          int HIGH_ = 1>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
-  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64, WARPS = THREADS / 32;
+  static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
+  static constexpr int WARPS = THREADS / 32;
+  static constexpr int GIVEN = 40, TAKEN = 232; /* registers of producers, and of two consumers, where HIGH is 2 */
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
   static constexpr int HALF = N / 2;                                             /* rows of W that one copy brings */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
   /* Results leave in chunks of columns: 64 as swizzled rows of 128 bytes, or 80 as plain rows of 160. */
   static constexpr int CHUNK = N % 80 == 0 ? 80 : 64, CHUNKS = N / CHUNK;
-  static constexpr int CHUNK_BYTES = M * CHUNK * 2;
-  static constexpr bool GATED = HALF % CHUNK == 0; /* can do GEGLU: the left half values, the right half their gates */
+  static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M; /* that one copy brings */
+  /* Can do GEGLU: the left half values, the right half their gates. */
+  static constexpr bool GATED = HALF % CHUNK == 0 && HIGH == 1;
   /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
   static constexpr bool SUMS = SUMS_;
   static constexpr bool SEVERAL = SEVERAL_; /* tiles a thread block */

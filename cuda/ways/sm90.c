@@ -50,7 +50,7 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
  * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* a microsecond */
-  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9};
+  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
   bool pair_sum = product.pair == PAIR_SUM;
