@@ -119,7 +119,8 @@ template <class T> bool encode_maps(const struct product_device *device, params 
          (!a->x2 || encode_input(device, &p->x2, a->x2, a->c2, a, input_rows)) &&
          encode_matrix(device, &p->weight, a->weight, (size_t)a->columns, depth, T::HALF, BLOCK_K, true) &&
          (p->few || encode_result(device, &p->y, a, rows, columns, chunk)) &&
-         (!a->residual || encode_matrix(device, &p->residual, a->residual, rows, columns, T::M, chunk, chunk == 64));
+         (!a->residual ||
+          encode_matrix(device, &p->residual, a->residual, rows, columns, T::RESIDUAL_ROWS, chunk, chunk == 64));
 }
 
 /* Of thread blocks that make several tiles of the same rows each: one need not begin anew for each tile, and the next

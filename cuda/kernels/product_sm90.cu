@@ -67,8 +67,8 @@ cudaError_t launch_turns(const struct product_device *device, const struct launc
   bool pair = args->pair == PAIR_WEIGHTS;
   if (pair)
     most = most > 2 ? most / 2 * 2 : 2;
-  return launch_shared(queue, turns_kernel, dim3(count < most ? count : most), dim3(pair ? 2 : 1),
-                       dim3(turns_shape::THREADS), turns_shape::SHARED_BYTES, p);
+  return launch_shared(queue, p.gate ? turns_kernel<true> : turns_kernel<false>, dim3(count < most ? count : most),
+                       dim3(pair ? 2 : 1), dim3(turns_shape::THREADS), turns_shape::SHARED_BYTES, p);
 }
 
 } // namespace
@@ -121,7 +121,8 @@ bool product_supported(const struct product_device *device, const struct product
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
   bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
   bool turns = args->tile != PRODUCT_128x160_TURNS ||
-               (gated && linear && a->c2 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
+               (!a->upsample && a->columns % 8 == 0 && a->splits == 1 &&
+                product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;

@@ -1,5 +1,5 @@
-/* GEGLU products of more tiles than multiprocessors: two consumers make a tile each, in turns, so that one's gates and
- * results lie under the other's products. */
+/* Products of more tiles than multiprocessors: two consumers make a tile each, in turns, so that one's end, its gates
+ * or its residual, lies under the other's products. */
 #ifndef CUDA_KERNELS_TURNS_SM90_CUH
 #define CUDA_KERNELS_TURNS_SM90_CUH
 
@@ -7,17 +7,19 @@
 
 namespace product_sm90 {
 
-/* The ring holds blocks of sums alone; each consumer has memory of its own for results. */
+/* The ring holds blocks of sums alone. Results leave, and residuals come, in boxes of a warp's 16 rows and a chunk's
+ * columns; each warp has memory for two. */
 struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int THREADS = (CONSUMERS + 1) * 128; /* a warpgroup of producers: it gives registers away */
-  static constexpr int GIVEN = 40, TAKEN = 232;
-  static constexpr int RESULT_BYTES = CHUNK_BYTES, RESULT_OFFSET = STAGES * STAGE_BYTES;
-  static constexpr int BIAS_OFFSET = RESULT_OFFSET + CONSUMERS * RESULT_BYTES, BIAS_BYTES = N * 4;
-  static constexpr int BARRIER_OFFSET = BIAS_OFFSET + CONSUMERS * BIAS_BYTES;
-  static constexpr int BARRIERS = 2 * STAGES + CONSUMERS, SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024;
-  static_assert(BARRIERS == THREADS / 32, "each warp makes one");
-  static constexpr int DEPTH_LEAST =
-      (STAGES + 1) / 2; /* so that a tile's bias is read before that of the next but one */
+  static constexpr int BOX_BYTES = 16 * CHUNK * 2, BOXES = CONSUMERS * 4 * 2;
+  static constexpr int RESIDUAL_ROWS = 16;
+  /* Each consumer has two places for bias and time row, this tile's and its next one's. */
+  static constexpr int PLACES = 2 * CONSUMERS;
+  static constexpr int BOX_OFFSET = STAGES * STAGE_BYTES, VECTORS_OFFSET = BOX_OFFSET + BOXES * BOX_BYTES;
+  static constexpr int BARRIER_OFFSET = VECTORS_OFFSET + PLACES * VECTORS_BYTES;
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024; /* and to align it */
+  /* So that a consumer has begun its next tile, and read this one's bias, when that of its next but one is loaded. */
+  static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
 enum { BARRIER_TURN = 1 }; /* named barriers: one a consumer */
@@ -36,10 +38,7 @@ struct turns {
     return tile % p.row_tiles * T::M;
   }
   __device__ __forceinline__ int column() const {
-    return tile / p.row_tiles * T::HALF;
-  }
-  __device__ __forceinline__ uint32_t stage(int s) const {
-    return base + s * T::STAGE_BYTES;
+    return tile / p.row_tiles * (p.gate ? T::HALF : T::N);
   }
   __device__ __forceinline__ uint32_t full(int s) const {
     return base + T::BARRIER_OFFSET + 8 * s;
@@ -47,66 +46,91 @@ struct turns {
   __device__ __forceinline__ uint32_t empty(int s) const {
     return full(T::STAGES + s);
   }
-  __device__ __forceinline__ uint32_t bias_full(int consumer) const {
-    return full(2 * T::STAGES + consumer);
+  __device__ __forceinline__ uint32_t vectors_full(int place) const {
+    return full(2 * T::STAGES + place);
   }
-  __device__ __forceinline__ uint32_t bias(int consumer) const {
-    return base + T::BIAS_OFFSET + consumer * T::BIAS_BYTES;
+  __device__ __forceinline__ uint32_t box_full(int box) const {
+    return vectors_full(T::PLACES + box);
+  }
+  __device__ __forceinline__ uint32_t box(int i) const {
+    return base + T::BOX_OFFSET + i * T::BOX_BYTES;
   }
 
-  /* load() is told of each block of each tile, once its stage is free: its number in the tile, and the stage. */
+  /* As other kernels' thread blocks have one. */
+  __device__ __forceinline__ work<T> as_work() const {
+    work<T> w(p, base);
+    w.row = row();
+    w.column = column();
+    w.quarter = w.begin = 0;
+    w.end = p.depth;
+    return w;
+  }
+
+  /* load() is told of each block of each tile, once its stage is free: the tile's producer, the block's number in the
+   * tile, the stage, its tap, which it is of that tap's, and which of the places for vectors is the tile's: they are
+   * taken in turns. */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
-    for (int consumer = 0; there(); tile += (int)gridDim.x, consumer ^= 1)
+    for (int place = 0; there(); tile += (int)gridDim.x, place = (place + 1) % T::PLACES) {
+      const producer<T> loads(p, as_work());
+      int tap = 0, inner = 0;
 #pragma unroll 1
       for (int i = 0; i < p.depth; i++, at.advance()) {
         barrier_wait(empty(at.stage), at.parity ^ 1);
-        load(i, at.stage, consumer);
+        load(loads, i, at.stage, tap, inner, place);
+        if (++inner == (int)p.tap_blocks.by) {
+          inner = 0;
+          tap++;
+        }
       }
+    }
 #pragma unroll 1
     for (int i = 0; i < T::STAGES; i++, at.advance()) /* as producer::wait_for_releases */
       barrier_wait(empty(at.stage), at.parity ^ 1);
   }
 
-  __device__ __forceinline__ void load_bias(int consumer) const {
-    int count = min(p.columns - column(), (int)T::HALF);
-    barrier_expect(bias_full(consumer), count * 8);
-    load_bytes(bias(consumer), p.bias + column(), count * 4, bias_full(consumer));
-    load_bytes(bias(consumer) + T::HALF * 4, p.bias + p.gate + column(), count * 4, bias_full(consumer));
+  /* Bias and time row, by the thread that waits for what came before in the stream only if there is a time row. */
+  __device__ __forceinline__ void load_vectors(const producer<T> &loads, int place) const {
+    uint32_t to = base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES, there = vectors_full(place);
+    barrier_expect(there, loads.vector_bytes());
+    for (int half = 0; p.bias && half < 2; half++)
+      if (int count = loads.half_columns(half))
+        load_bytes(to + half * T::HALF * 4, p.bias + loads.w.weight_row(p, half), count * 4, there);
+    if (p.time)
+      load_bytes(to + T::N * 4, p.time + loads.w.column, loads.time_columns() * 2, there);
   }
 
   /* Asks for constants alone, so it need not wait for what came before in the stream. */
   __device__ __forceinline__ void run_weights() {
-    each_block([&](int i, int s, int consumer) {
-      uint32_t to = stage(s) + T::A_BYTES;
+    each_block([&](const producer<T> &loads, int i, int s, int tap, int inner, int place) {
       barrier_expect(full(s), T::B_BYTES);
-      if (p.pair == PAIR_WEIGHTS) {
-        load_box_both(to + rank * (T::B_BYTES / 2), &p.weight, full(s), i * BLOCK_K, rank * p.gate + column());
-      } else {
-        load_box(to, &p.weight, full(s), i * BLOCK_K, column());
-        load_box(to + T::B_BYTES / 2, &p.weight, full(s), i * BLOCK_K, p.gate + column());
-      }
-      if (i == 0 && p.bias)
-        load_bias(consumer);
+      loads.load_weights(s, tap, inner);
+      if (i == 0 && p.bias && !p.time)
+        load_vectors(loads, place);
     });
   }
 
   __device__ __forceinline__ void run_input() {
     bool first = true;
-    each_block([&](int i, int s, int) {
+    each_block([&](const producer<T> &loads, int i, int s, int tap, int inner, int place) {
+      typename producer<T>::input_block block = loads.find_input(s, tap, inner);
       barrier_expect(full(s), T::A_BYTES);
       if (first)
         wait_for_predecessors();
-      load_box(stage(s), &p.x, full(s), i * BLOCK_K, row());
+      loads.load_input(block, s);
       if (first)
         launch_dependents();
       first = false;
+      if (i == 0 && p.time)
+        load_vectors(loads, place);
     });
   }
 };
 
-struct turns_consumer {
+/* GATED: GEGLU, of which a tile's results are one chunk of columns, else two. */
+template <bool GATED> struct turns_consumer {
   using T = turns_shape;
+  static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8; /* of 8 columns, of a chunk */
   const params &p;
   turns t;
   char *memory;
@@ -129,11 +153,50 @@ struct turns_consumer {
     at.stage = stage % T::STAGES;
   }
 
-  /* Sums begin as the bias. Each pair is loaded by itself: copies of one would be made behind the wait for a turn. */
-  __device__ __forceinline__ void begin(int parity) {
-    uint32_t from = t.bias(group) + lane % 4 * 8;
+  /* FIRST: of the tile. */
+  template <bool FIRST> __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
+    int stage = at.stage;
+    uint32_t offset = stage * (T::STAGE_BYTES / 16);
+    barrier_wait(t.full(stage), at.parity);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < BLOCK_K / 16; k++)
+#pragma unroll
+      for (int half = 0; half < 2; half++)
+        Wgmma<T::N>::scores(sum[half], descriptor(a + offset, half * 64 * ROW_BYTES + k * 32),
+                            descriptor(b + offset, k * 32), GATED || !FIRST || k > 0);
+    wgmma_commit();
+    at.advance();
+    return stage;
+  }
+
+  /* The other's blocks come after this one's in the ring, so its turn comes when all of these have been there: the
+   * parity of a full barrier tells no more than the last two phases apart. */
+  __device__ __forceinline__ void multiply(bool last_tile) {
+    uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
+    named_sync(BARRIER_TURN + group, 256);
+    int last = issue<true>(a, b);
+#pragma unroll 1
+    for (int i = 1; i < p.depth; i++) {
+      int stage = issue<false>(a, b);
+      wgmma_wait<1>();
+      release(last);
+      last = stage;
+    }
+    if (!last_tile)
+      named_arrive(BARRIER_TURN + (group ^ 1), 256);
+    wgmma_wait<0>();
+    release(last);
+    pin(sum[0]);
+    pin(sum[1]);
+  }
+
+  /* Sums of GEGLU begin as the bias, so that it takes no registers beside the gates. Each pair is loaded by itself:
+   * copies of one would be made behind the wait for a turn. */
+  __device__ __forceinline__ void begin(int place, int parity) {
+    uint32_t from = t.base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     if (p.bias)
-      barrier_wait(t.bias_full(group), parity);
+      barrier_wait(t.vectors_full(place), parity);
 #pragma unroll
     for (int half = 0; half < 2; half++)
 #pragma unroll
@@ -151,88 +214,142 @@ struct turns_consumer {
     pin(sum[1]);
   }
 
-  __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
-    int stage = at.stage;
-    uint32_t offset = stage * (T::STAGE_BYTES / 16);
-    barrier_wait(t.full(stage), at.parity);
-    wgmma_fence();
+  /* Bias and time row of the thread's columns. */
+  __device__ __forceinline__ void read_vectors(float2 (&both)[T::N / 8], int place, int parity) const {
+    const char *from = memory + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
+    const char *time = from + T::N * 4 - lane % 4 * 4;
+    if (p.bias || p.time)
+      barrier_wait(t.vectors_full(place), parity);
 #pragma unroll
-    for (int k = 0; k < BLOCK_K / 16; k++)
-#pragma unroll
-      for (int half = 0; half < 2; half++)
-        Wgmma<T::N>::scores(sum[half], descriptor(a + offset, half * 64 * ROW_BYTES + k * 32),
-                            descriptor(b + offset, k * 32), 1);
-    wgmma_commit();
-    at.advance();
-    return stage;
-  }
-
-  /* The other's blocks come after this one's in the ring, so its turn comes when all of these have been there: the
-   * parity of a full barrier tells no more than the last two phases apart. */
-  __device__ __forceinline__ void multiply(bool last_tile) {
-    uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
-    named_sync(BARRIER_TURN + group, 256);
-    int last = issue(a, b);
-#pragma unroll 1
-    for (int i = 1; i < p.depth; i++) {
-      int stage = issue(a, b);
-      wgmma_wait<1>();
-      release(last);
-      last = stage;
-    }
-    if (!last_tile)
-      named_arrive(BARRIER_TURN + (group ^ 1), 256);
-    wgmma_wait<0>();
-    release(last);
-    pin(sum[0]);
-    pin(sum[1]);
-  }
-
-  __device__ __forceinline__ void finish() {
-    int warp_row = thread / 32 * 16;
-    uint32_t results = T::RESULT_OFFSET + group * T::RESULT_BYTES;
-    if (lane == 0)
-      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-    __syncwarp();
-#pragma unroll
-    for (int half = 0; half < 2; half++, warp_row += 64) {
-      char *to = memory + results + (warp_row + lane / 4) * (T::CHUNK * 2) + lane % 4 * 4;
-#pragma unroll
-      for (int g = 0; g < T::CHUNK / 8; g++) {
-        const float *v = sum[half][g], *gate = sum[half][g + T::HALF / 8];
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-          *reinterpret_cast<uint32_t *>(to + 8 * i * (T::CHUNK * 2) + g * 16) =
-              pack2(v[2 * i] * gelu(gate[2 * i]), v[2 * i + 1] * gelu(gate[2 * i + 1]));
+    for (int g = 0; g < T::N / 8; g++) {
+      both[g] = p.bias ? *reinterpret_cast<const float2 *>(from + g * 32) : make_float2(0, 0);
+      if (p.time) {
+        float2 more = unpack2(*reinterpret_cast<const uint32_t *>(time + g * 16));
+        both[g].x += more.x;
+        both[g].y += more.y;
       }
+    }
+  }
+
+  /* --- boxes: a warp's, of upper and lower rows, of each chunk of columns --- */
+
+  __device__ __forceinline__ int warp() const {
+    return group * 4 + thread / 32;
+  }
+  __device__ __forceinline__ int box_row(int k) const {
+    return t.row() + k / CHUNKS * 64 + thread / 32 * 16;
+  }
+  __device__ __forceinline__ int box_column(int k) const {
+    return t.column() + k % CHUNKS * T::CHUNK;
+  }
+
+  /* Asks for a residual, by one thread, once what has left from the box's memory has been read. */
+  __device__ __forceinline__ void load_residual(int k) const {
+    int box = warp() * 2 + k % 2;
+    barrier_expect(t.box_full(box), T::BOX_BYTES);
+    load_box(t.box(box), &p.residual, t.box_full(box), box_column(k), box_row(k));
+  }
+  __device__ __forceinline__ void load_two_residuals(int k) const {
+    if (lane == 0) {
+      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      load_residual(k);
+      load_residual(k + 1);
+    }
+    __syncwarp();
+  }
+
+  /* Two columns of a row. */
+  __device__ __forceinline__ static uint32_t gated(const float *v, const float *gate) {
+    return pack2(v[0] * gelu(gate[0]), v[1] * gelu(gate[1]));
+  }
+  __device__ __forceinline__ uint32_t plain(const float *v, float2 bias, float2 residual) const {
+    __half2 least = __float2half2_rn(p.least);
+    __half2 two = __hmax2(__floats2half2_rn(v[0] + bias.x + residual.x, v[1] + bias.y + residual.y), least);
+    return *reinterpret_cast<uint32_t *>(&two);
+  }
+
+  /* 16 rows, two groups of 8 columns at a time: a lane has the address of one row of 8. */
+  template <bool RESIDUAL>
+  __device__ __forceinline__ void finish_box(int k, const float2 (&bias)[T::N / 8], uint32_t box) const {
+    uint32_t to = box + lane % 16 * (T::CHUNK * 2) + lane / 16 * 16;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g += 2) {
+      uint32_t v[4];
+      if constexpr (RESIDUAL)
+        load_matrices(v, to + g * 16);
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        int column = k % CHUNKS * GROUPS + g + i / 2;
+        const float *from = sum[k / CHUNKS][column] + i % 2 * 2;
+        if constexpr (GATED)
+          v[i] = gated(from, sum[k / CHUNKS][column + GROUPS] + i % 2 * 2);
+        else
+          v[i] = plain(from, bias[column], RESIDUAL ? unpack2(v[i]) : make_float2(0, 0));
+      }
+      store_matrices(to + g * 16, v);
+    }
+  }
+
+  template <bool RESIDUAL> __device__ __forceinline__ void finish_boxes(const float2 (&bias)[T::N / 8]) const {
+#pragma unroll
+    for (int k = 0; k < 2 * CHUNKS; k++) {
+      int box = warp() * 2 + k % 2;
+      if constexpr (RESIDUAL)
+        barrier_wait(t.box_full(box), k / 2);
+      else if (lane == 0)
+        asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+      __syncwarp();
+      finish_box<RESIDUAL>(k, bias, t.box(box));
       shared_fence();
       __syncwarp();
       if (lane == 0) {
-        store_box(t.base + results + warp_row * (T::CHUNK * 2), &p.y, t.column(), t.row() + warp_row);
+        store_box(t.box(box), &p.y, box_column(k), box_row(k));
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
       }
+      if (RESIDUAL && k == 1)
+        load_two_residuals(2);
     }
   }
 
+  /* Vectors are added here where there are registers: shared memory is what the other's products use most of, so each
+   * of their values is read once. */
+  __device__ __forceinline__ void finish(int place, int parity) const {
+    float2 bias[T::N / 8];
+    if constexpr (!GATED)
+      read_vectors(bias, place, parity);
+    if (!GATED && p.has_residual)
+      finish_boxes<!GATED>(bias);
+    else
+      finish_boxes<false>(bias);
+  }
+
   __device__ __forceinline__ void run() {
-    int next = (int)gridDim.x, parity = 0;
+    int next = (int)gridDim.x, place = group, parity = 0;
     if (group == 1) {
       named_arrive(BARRIER_TURN, 256);
       t.tile += next;
       skip();
     }
-    for (; t.there(); t.tile += 2 * next, parity ^= 1) {
-      begin(parity);
+    if (!GATED && p.has_residual)
+      wait_for_predecessors();
+    for (; t.there(); t.tile += 2 * next, place ^= T::CONSUMERS) {
+      if (!GATED && p.has_residual)
+        load_two_residuals(0);
+      if constexpr (GATED)
+        begin(place, parity);
       multiply(t.tile + next >= p.column_tiles * p.row_tiles);
-      finish();
+      finish(place, parity);
       skip();
+      if (place >= T::CONSUMERS)
+        parity ^= 1;
     }
     if (lane == 0)
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 };
 
-static __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __grid_constant__ params p) {
+template <bool GATED>
+__global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using T = turns_shape;
   extern __shared__ char unaligned[];
@@ -243,13 +360,28 @@ static __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(c
   bool pair = p.pair != PAIR_NONE;
   turns t = {p, aligned, (int)blockIdx.x, pair ? cluster_rank() : 0};
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  if (elect()) {
-    if (warp >= T::INPUT_WARP && warp <= T::WEIGHT_WARP)
-      tensor_prefetch(warp == T::INPUT_WARP ? &p.x : &p.weight);
-    else if (warp == 0)
-      tensor_prefetch(&p.y);
-    barrier_init(t.full(warp), warp < T::STAGES ? 2 : warp < 2 * T::STAGES ? (pair ? 8 : 4) : 1); /* one a warp */
+  if (threadIdx.x == T::INPUT_WARP * 32) {
+#pragma unroll
+    for (int s = 0; s < T::STAGES; s++)
+      barrier_init(t.full(s), 2);
     barrier_init_fence();
+  } else if (threadIdx.x == T::WEIGHT_WARP * 32) {
+#pragma unroll
+    for (int s = 0; s < T::STAGES; s++)
+      barrier_init(t.empty(s), pair ? 8 : 4);
+#pragma unroll
+    for (int place = 0; place < T::PLACES; place++)
+      barrier_init(t.vectors_full(place), 1);
+#pragma unroll
+    for (int box = 0; !GATED && box < T::BOXES; box++)
+      barrier_init(t.box_full(box), 1);
+    barrier_init_fence();
+  } else if (threadIdx.x == 0) {
+    tensor_prefetch(&p.weight);
+    tensor_prefetch(&p.x);
+    tensor_prefetch(&p.y);
+    if (!GATED && p.has_residual)
+      tensor_prefetch(&p.residual);
   }
   __syncwarp();
   if (pair) {
@@ -268,7 +400,7 @@ static __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(c
   } else {
     registers_take<T::TAKEN>();
     int thread = threadIdx.x % 128;
-    turns_consumer c = {p, t, memory, warp / 4, thread, thread % 32};
+    turns_consumer<GATED> c = {p, t, memory, warp / 4, thread, thread % 32};
     c.run();
   }
 #endif

@@ -71,6 +71,13 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
+/* Turns pay where some thread blocks have several tiles; they were made for GEGLU. */
+static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  struct product_args product = as_product(args, choice);
+  return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||
+         product_blocks(&product) > device->queue.sms;
+}
+
 /* The model's favourites. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
@@ -80,7 +87,7 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
   for (int index = 0; index < PRODUCT_TILES * PRODUCT_PAIRS; index++)
     for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
       struct choice choice = {&way_sm90, index, splits[i]};
-      if (!takes(device, args, &choice))
+      if (!takes(device, args, &choice) || !pays(device, args, &choice))
         continue;
       double t = model_time(device, args, &choice);
       int at = count < WAY_CANDIDATES_MAX ? count++ : WAY_CANDIDATES_MAX;
