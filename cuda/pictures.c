@@ -70,7 +70,7 @@ int pictures_open(struct cuda_device *device, bool shared, struct error *err) {
     free(home);
     return -1;
   }
-  pthread_mutex_init(&home->lock, NULL);
+  platform_lock_init(&home->lock);
   find_memory(home, shared);
   device->picture_home = home;
   return 0;
@@ -190,7 +190,7 @@ static int make(void *opaque, struct picture *base, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
   void *host = NULL;
   picture->home = device->picture_home;
-  pthread_mutex_init(&picture->lock, NULL);
+  platform_lock_init(&picture->lock);
   pthread_mutex_lock(&picture->home->lock);
   picture->home->holders++;
   pthread_mutex_unlock(&picture->home->lock);

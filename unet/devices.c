@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "unet/base/platform.h"
 #include "unet/cpu/cpu.h"
 #include "unet/gpu.h"
 
@@ -76,7 +77,7 @@ int device_open(struct device **device, struct resources *resources, const struc
     (*device)->resources = resources;
     (*device)->pictures = (struct device_pictures){
         .device = *device, .batch = 1, .count = RUNS_IN_FLIGHT + (options->pictures > 1 ? options->pictures : 1)};
-    pthread_mutex_init(&(*device)->pictures.lock, NULL);
+    platform_lock_init(&(*device)->pictures.lock);
     return 0;
   }
   if (err)

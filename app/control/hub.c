@@ -48,7 +48,7 @@ int hub_open(struct hub **out, const struct live_state *state, struct error *err
   hub->sources = state->sources;
   hub->presets = state->presets;
   hub->version = 1;
-  pthread_mutex_init(&hub->lock, NULL);
+  platform_lock_init(&hub->lock);
   wait_init(&hub->changed);
   *out = hub;
   return 0;

@@ -192,7 +192,7 @@ int presets_file_open(struct presets_file **result, const char *path, const stru
     return error_set(err, STATUS_FAILED, "no memory for presets");
   file->path = path;
   file->log = log;
-  pthread_mutex_init(&file->lock, NULL);
+  platform_lock_init(&file->lock);
   wait_init(&file->changed);
   int status = look(file, err) < 0 ? -1 : 0;
   int code = status ? 0 : pthread_create(&file->thread, NULL, file_main, file);

@@ -12,7 +12,7 @@ void mail_release(struct mail *mail) {
 
 void mailbox_init(struct mailbox *mailbox) {
   *mailbox = (struct mailbox){0};
-  pthread_mutex_init(&mailbox->lock, NULL);
+  platform_lock_init(&mailbox->lock);
   wait_init(&mailbox->changed);
 }
 
@@ -32,8 +32,8 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
-  pthread_cond_signal(&mailbox->changed);
   pthread_mutex_unlock(&mailbox->lock);
+  pthread_cond_signal(&mailbox->changed); /* who is woken finds the lock free */
   mail_release(&replaced);
 }
 

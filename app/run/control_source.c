@@ -91,7 +91,7 @@ int control_source_open(struct control_source **out, const struct control_source
                                              .gpu = first->gpu,
                                              .log = &control->log};
   mailbox_init(&control->mailbox);
-  pthread_mutex_init(&control->lock, NULL);
+  platform_lock_init(&control->lock);
   control->heard_ns = platform_now_ns();
   if (start(control, err) == 0) {
     *out = control;

@@ -71,7 +71,7 @@ static int start(struct output **result, const char *spec, const struct outputs_
   output->tap_by_clock = params->tap_by_clock;
   output->codec = target_is_camera(spec) ? NULL : params->codec;
   output->quality = params->quality;
-  pthread_mutex_init(&output->lock, NULL);
+  platform_lock_init(&output->lock);
   wait_init(&output->changed);
   int code = pthread_create(&output->thread, NULL, output_main, output);
   if (code) {

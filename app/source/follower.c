@@ -197,7 +197,7 @@ int follower_start(struct follower **out, struct source **source, const struct f
   f->patience_ms = options->patience_ms;
   f->begun = NAN;
   f->wanted = -INFINITY;
-  pthread_mutex_init(&f->lock, NULL);
+  platform_lock_init(&f->lock);
   wait_init(&f->changed);
   int code = pthread_create(&f->thread, NULL, read_ahead, f);
   if (code) {

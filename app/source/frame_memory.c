@@ -7,6 +7,8 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 
+#include "unet/base/platform.h"
+
 /* Decoders read and write that far behind a plane, whatever they say of its size; planes begin at multiples of it. */
 enum { ROOM = 128 };
 
@@ -53,7 +55,7 @@ int frame_memory_open(struct frame_memory **out, const struct gpu *gpu, struct e
   if (!memory)
     return error_set(err, STATUS_FAILED, "no memory for decoded frames");
   memory->gpu = *gpu;
-  pthread_mutex_init(&memory->lock, NULL);
+  platform_lock_init(&memory->lock);
   return 0;
 }
 

@@ -333,7 +333,7 @@ int listener_start(struct listener **out, const struct listener_params *params, 
   if (!listener)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   listener->params = *params;
-  pthread_mutex_init(&listener->lock, NULL);
+  platform_lock_init(&listener->lock);
   listener->frame = av_frame_alloc();
   listener->packet = av_packet_alloc();
   bool there = listener->frame && listener->packet && !mono_init(&listener->mono, err);

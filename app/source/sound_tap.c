@@ -36,7 +36,7 @@ int sound_tap_open(struct sound_tap **result, struct error *err) {
   struct sound_tap *tap = *result = calloc(1, sizeof *tap);
   if (!tap)
     return error_set(err, STATUS_FAILED, "no memory for sound");
-  pthread_mutex_init(&tap->lock, NULL);
+  platform_lock_init(&tap->lock);
   wait_init(&tap->arrived);
   tap->codec = avcodec_parameters_alloc();
   bool whole = tap->codec != NULL;

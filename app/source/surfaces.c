@@ -33,7 +33,7 @@ static int surface_make(void *opaque, struct picture *picture, struct error *err
     surface->gpu.impl->free_fence(&surface->gpu, picture->fence);
     return error_set(err, STATUS_FAILED, "no memory for a decoded frame");
   }
-  pthread_mutex_init(&surface->lock, NULL);
+  platform_lock_init(&surface->lock);
   return 0;
 }
 

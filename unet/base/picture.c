@@ -117,7 +117,7 @@ int picture_pool_open(struct picture_pool **out, const struct picture_owner *own
   if (!pool)
     return error_set(err, STATUS_FAILED, "no memory for pictures");
   *pool = (struct picture_pool){.owner = owner, .opaque = opaque, .most = most};
-  pthread_mutex_init(&pool->lock, NULL);
+  platform_lock_init(&pool->lock);
   for (; pool->made < at_once; pool->made++) {
     struct picture *picture = make(pool, err);
     if (!picture) {

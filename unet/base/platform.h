@@ -5,6 +5,7 @@
 #ifndef UNET_BASE_PLATFORM_H
 #define UNET_BASE_PLATFORM_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -76,6 +77,12 @@ void platform_release(void *reserved, size_t most); /* takes NULL */
 
 int platform_copy_descriptor(int descriptor); /* another one for the same; -1: failed */
 void platform_close_descriptor(int descriptor);
+
+/* --- locks --- */
+
+/* A lock that a thread on which a picture waits shares with others: whoever holds it runs as soon as whoever waits for
+ * it would, so that no third program comes between the two. pthread_mutex_destroy undoes it. */
+void platform_lock_init(pthread_mutex_t *lock);
 
 /* --- clock and machine --- */
 

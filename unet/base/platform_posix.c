@@ -187,6 +187,15 @@ void platform_sleep_until_ns(int64_t ns) {
 #endif
 }
 
+void platform_lock_init(pthread_mutex_t *lock) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+  if (pthread_mutex_init(lock, &attributes))
+    pthread_mutex_init(lock, NULL);
+  pthread_mutexattr_destroy(&attributes);
+}
+
 void platform_sleep_exactly(void) {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

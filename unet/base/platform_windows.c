@@ -276,6 +276,10 @@ void platform_sleep_until_ns(int64_t ns) {
   platform_sleep_ns(ns - platform_now_ns());
 }
 
+void platform_lock_init(pthread_mutex_t *lock) {
+  pthread_mutex_init(lock, NULL);
+}
+
 /* The system counts in milliseconds. */
 void platform_sleep_exactly(void) {}
 

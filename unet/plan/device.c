@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "unet/base/picture.h"
+#include "unet/base/platform.h"
 #include "unet/plan/check_run.h"
 
 void device_begin(struct device *device) {
   pthread_mutex_init(&device->weights, NULL);
-  pthread_mutex_init(&device->memory, NULL);
+  platform_lock_init(&device->memory);
 }
 
 void device_end(struct device *device) {
