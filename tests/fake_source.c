@@ -17,7 +17,7 @@ struct fake {
 
 /* The tests' switches and findings. */
 static struct fake_source_script script;
-static atomic_int openings, attempts, open_now, aheads;
+static atomic_int openings, attempts, open_now, aheads, urgency;
 static atomic_bool late;
 static atomic_long readable;
 static const struct source_impl fake_impl = {.name = "fake"};
@@ -53,6 +53,10 @@ int fake_source_aheads(void) {
   return aheads;
 }
 
+enum urgency fake_source_urgency(void) {
+  return (enum urgency)urgency;
+}
+
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
   (void)options;
   int attempt = attempts++;
@@ -83,6 +87,7 @@ int source_read_ahead(struct source *source, struct error *err) {
 
 int source_read(struct source *source, struct frame *frame, struct error *err) {
   struct fake *fake = (struct fake *)source;
+  urgency = platform_urgency();
   if (script.realtime)
     usleep((useconds_t)script.frame_ms * 1000);
   while (script.gated && fake->read >= readable && fake->read < script.frames && !source->interrupted)
@@ -110,7 +115,8 @@ void source_get_info(const struct source *source, struct source_info *info) {
                                .time_base_num = 1,
                                .time_base_den = 1000,
                                .realtime = script.realtime,
-                               .returns = script.realtime};
+                               .returns = script.realtime,
+                               .hardware = script.hardware};
 }
 
 void source_interrupt(struct source *source) {

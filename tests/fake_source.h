@@ -2,6 +2,7 @@
 #ifndef TESTS_FAKE_SOURCE_H
 #define TESTS_FAKE_SOURCE_H
 
+#include "app/platform/app_platform.h"
 #include "app/source/source.h"
 
 struct fake_source_script {
@@ -13,6 +14,7 @@ struct fake_source_script {
   bool late;          /* openings fail, and would not later, until fake_source_come */
   bool gated;         /* no frame is there before fake_source_let_read lets it be */
   long jump_at;       /* file: timestamps start again at this frame; 0: never */
+  const char *hardware; /* that decodes; NULL: none */
 };
 
 /* A source whose spec begins with "other" has pictures of 100 on, one of "missing" can never be opened. */
@@ -24,5 +26,7 @@ int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);
 int fake_source_open_now(void);
 int fake_source_aheads(void); /* whose first frame was read ahead */
+/* What the thread was that read last. */
+enum urgency fake_source_urgency(void);
 
 #endif

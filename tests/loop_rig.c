@@ -117,12 +117,14 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                       .budget_ms = rig->budget_ms,
                       .recovers = rig->recovers,
                       .insists = rig->insists,
-                      .leaves_lost = rig->leaves_lost};
+                      .leaves_lost = rig->leaves_lost,
+                      .urgent = rig->urgent};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
   rig->log = (struct log){note_line, rig};
   const struct loop_params params = {.open = open_fake,
+                                     .urgent = rig->urgent,
                                      .modulate = rig->modulated ? move_strength : NULL,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,

@@ -24,6 +24,7 @@ struct rig {
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
   double budget_ms;
+  bool urgent;
   bool recovers, insists, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */
   bool modulated;

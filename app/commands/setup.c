@@ -59,6 +59,7 @@ int setup_source_options(struct source_options *source, const struct options *op
       .duration = live ? 0 : options->duration,
       .read_timeout = options->read_timeout,
       .stop = &setup_stop,
+      .urgent = live && options->real_time == REAL_TIME_AUTO,
       .log = log,
   };
   return choose_hardware(source, options, err);

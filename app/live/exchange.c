@@ -26,6 +26,27 @@ static void tell_engine(const struct live *live) {
     log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
 }
 
+static void tell_urgency(const struct live *live) {
+  static const char *const words[] = {
+      [URGENCY_USUAL] = "as others: real time is not permitted (LIVE.md says how)",
+      [URGENCY_NICE] = "before others: real time is not permitted (LIVE.md says how)",
+      [URGENCY_REAL_TIME] = "real time"};
+  if (live->engine.hurries)
+    log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
+}
+
+/* The window's thread is what the engine's is, but where it draws by itself. */
+static void follow_urgency(struct live *live) {
+  int calmed = platform_calmed();
+  if (live->engine.engines != live->engines_told) {
+    platform_be_urgent(live->engine.hurries && !window_is_software(live->window));
+    tell_urgency(live);
+  }
+  if (calmed != live->calmed_told)
+    log_line(&live->log, LOG_INFO, "threads: as others now: one of them did not rest for 0.3 s");
+  live->calmed_told = calmed;
+}
+
 /* The engine is open: its settings become the user's, its picture's shape the window's, which keeps its size when the
  * picture's changes later. */
 static void adopt_engine(struct live *live) {
@@ -124,6 +145,7 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   }
   if (live->engine.engines != live->engines_told)
     tell_engine(live);
+  follow_urgency(live);
   live->engines_told = live->engine.engines;
 }
 

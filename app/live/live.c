@@ -70,6 +70,15 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
+/* NVIDIA's OpenGL waits by giving way to other threads, again and again. Where this one comes before all of them, it is to
+ * sleep. */
+static void calm_opengl(const struct options *options) {
+  bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
+  if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
+    platform_set_variable("__GL_YIELD", "USLEEP");
+  platform_be_urgent(false);
+}
+
 /* On the display that was asked for; the show goes on where that is gone. */
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
@@ -89,6 +98,7 @@ static int open_all(struct live *live, struct error *err) {
   atomic_store(&live->mirror.wish, live->options->values.mirror);
   if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err))
     return -1;
+  calm_opengl(live->options);
   if (create_window(live, err))
     return -1;
   follow_display(live);
@@ -183,6 +193,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   int status = open_all(&live, err);
   if (!status)
     status = run(&live, err);
+  platform_be_urgent(false);
   bool anew = !status && live.handing == HANDING_READY && !live.state.quit && !atomic_load(&setup_stop);
   /* A frame may take seconds: it ends behind the window, which goes at once. */
   loop_end(live.loop);

@@ -110,6 +110,7 @@ struct live {
   struct panel panel;
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
+  int calmed_told;  /* of platform_calmed */
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */

@@ -241,6 +241,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .recovers = true,
                                .insists = live->came != NULL,
                                .leaves_lost = !live->probe && platform_can_begin_anew(),
+                               .urgent = live->options->real_time == REAL_TIME_AUTO,
                                .budget_ms = live->figures.budget_ms,
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,

@@ -141,6 +141,8 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
 
 static void begin(struct live *live, int64_t now_ns) {
   live->probe->begun_ns = now_ns;
+  live->probe->engine_urgency = live->engine.urgency;
+  live->probe->window_urgency = platform_urgency();
   use_now(live, &live->probe->before);
 }
 

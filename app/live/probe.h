@@ -7,6 +7,7 @@
 
 #include "app/live/sightings.h"
 #include "app/options/options.h"
+#include "app/platform/app_platform.h"
 #include "app/window/present.h"
 
 enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
@@ -34,6 +35,8 @@ struct live_probe {
   double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without the looking */
   double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
   long shared, uploaded;               /* pictures, as present_counts has them */
+  /* What their threads were as it began */
+  enum urgency engine_urgency, window_urgency;
 
   bool measured; /* all but the changes */
   bool ended;    /* all that was asked for is there */

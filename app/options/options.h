@@ -23,6 +23,8 @@ enum hwdec { HWDEC_AUTO, HWDEC_NO, HWDEC_NVDEC, HWDEC_YES, HWDEC_CUDA };
 
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
 
+enum real_time { REAL_TIME_AUTO, REAL_TIME_NO };
+
 enum strength_grid {
   STRENGTH_CONTINUOUS, /* any noise level */
   STRENGTH_DIFFUSERS,  /* quantised as diffusers' image-to-image does */
@@ -53,6 +55,7 @@ struct options {
   int batch; /* frames of a run; 0: chosen */
 
   struct device_options device; /* log, cache_dir and stamps are not options */
+  enum real_time real_time;     /* scheduling of live's threads */
 
   /* Source */
   const char *input_format, *input_options;

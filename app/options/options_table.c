@@ -89,6 +89,9 @@ const struct option option_table[] = {
      .max = 1e15, .help = "device memory that may be used; K, M and G are understood (default: what there is)"},
     {"graph", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE, NULL, "on|off", AT(device.graph),
      .help = "GPU: a frame as one captured graph, or, to compare, its operations launched one by one (default: on)"},
+    {"real-time", 0, OPTION_CHOICE, GROUP_DEVICE, LIVE | BENCH, NULL, "auto|no", AT(real_time),
+     .help = "auto: where pictures are computed on a GPU, the few threads that a picture waits for come before other "
+             "programs, as far as the system permits that (default: auto)"},
 
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},

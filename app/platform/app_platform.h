@@ -73,6 +73,21 @@ bool platform_stop_blocking(int descriptor);
 void platform_block_again(int descriptor);
 bool platform_is_terminal(int descriptor);
 
+/* --- threads --- */
+
+/* Whether a thread that has something to do comes before others: no, before most, or before all that are usual. */
+enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
+
+/* Makes the calling thread urgent as far as the system permits it, or usual again, as it has to be before it ends, has
+ * work that takes long, or becomes another program. What it starts meanwhile, threads and processes, is usual. One that
+ * was given its place by whoever started the program keeps it. Returns what the thread is now. */
+enum urgency platform_be_urgent(bool wanted);
+/* What the calling thread is. */
+enum urgency platform_urgency(void);
+/* A thread of URGENCY_REAL_TIME that has had a processor for 0.3 s without a pause could hold up the machine: all of
+ * them are usual then. Returns how many became so. */
+int platform_calmed(void);
+
 /* --- the process --- */
 
 /* The first Ctrl-C, or request to end, sets *stop; the second one ends the program at once. Writing to a closed pipe or

@@ -19,6 +19,8 @@ void follow_publish(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
   loop->status.engines = loop->engines;
+  loop->status.hurries = loop->hurries;
+  loop->status.urgency = loop->urgency;
   loop->status.info = info;
   loop->status.prepared = prepared;
   loop->status.refused = loop->refused;
@@ -188,9 +190,18 @@ void follow_note_encoded(struct loop *loop, int slot, const char *text) {
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
+/* A thread that does the work itself takes whole processors, and would keep others from them. */
+static void hurry(struct loop *loop) {
+  struct engine_info info;
+  engine_get_info(loop->engine, &info);
+  loop->hurries = loop->params.urgent && info.depth > 1;
+  loop->urgency = platform_be_urgent(loop->hurries);
+}
+
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
+  hurry(loop);
   struct prepared_info info;
   prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);
@@ -281,6 +292,7 @@ int follow_engine(struct loop *loop, const struct parameters *values) {
 }
 
 void follow_close(struct loop *loop) {
+  platform_be_urgent(false);
   preparer_end(&loop->handles.preparer);
   opener_end(&loop->opener);
   engine_close(&loop->former_engine);

@@ -8,6 +8,8 @@
 /* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
  * IDLE_MS where something is known to be on its way, else after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
+/* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
+enum { SLICE_REST_NS = 1000 };
 
 enum loop_action loop_decide(const struct loop_situation *s) {
   if (s->in_flight >= s->depth)
@@ -238,12 +240,14 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
     return -1;
   if (!left)
     encode_ahead(loop, now);
-  if (left)
+  if (left) {
+    platform_sleep_ns(SLICE_REST_NS);
     take_newest(loop, 0);
-  else if (values->pause || !loop->in)
+  } else if (values->pause || !loop->in) {
     mailbox_rest(waited_at(loop), idle_ms(loop, values));
-  else
+  } else {
     take_newest(loop, idle_ms(loop, values));
+  }
   return 0;
 }
 
@@ -377,7 +381,7 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   loop->in = in;
   loop->out = pictures;
   mailbox_init(&loop->nothing);
-  pthread_mutex_init(&loop->lock, NULL);
+  platform_lock_init(&loop->lock);
   int code = pthread_create(&loop->thread, NULL, loop_main, loop);
   if (code) {
     loop_free(loop);

@@ -6,6 +6,7 @@
 
 #include "app/control/settings.h"
 #include "app/flow/mailbox.h"
+#include "app/platform/app_platform.h"
 #include "app/run/opener.h"
 #include "unet/engine.h"
 
@@ -40,6 +41,7 @@ struct loop_params {
   bool leaves_lost;    /* a device lost for this process is left: status.lost, and the thread waits for its end */
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
   int floor_pixels;    /* of pictures, below which that never goes; 0: a quarter of those wished for */
+  bool urgent;         /* so is the thread, while the engine's device works by itself (app_platform.h) */
   size_t memory_limit; /* of the device, for all engines together; 0: none */
   const struct log *log;
 };
@@ -56,6 +58,8 @@ struct loop_status {
   char why_away[200];          /* what failed last */
   bool lost;                   /* for good: only another process can open it */
   double busy_ms;              /* that the engine has been at what it does at this moment; 0: nothing */
+  bool hurries;                /* the engine's device works by itself: threads that frames wait for are to be urgent */
+  enum urgency urgency;        /* what the loop's thread is */
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */

@@ -67,6 +67,8 @@ struct loop {
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
   struct parameters opened_with; /* what the engine in use was opened with, and has read since */
   bool guidance_embedded;
+  bool hurries; /* as in the status, and so is urgency */
+  enum urgency urgency;
   int64_t recovered_ns, pause_ns;       /* when an engine that had failed was there again; before the next attempt */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 

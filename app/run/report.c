@@ -43,6 +43,12 @@ static void print_rows(const struct report *report, FILE *out) {
     fprintf(out, "energy: %.3f J a frame of the whole GPU, in \"compute only\"\n", report->joules);
 }
 
+static const char *urgency_word(enum urgency urgency) {
+  static const char *const words[] = {
+      [URGENCY_USUAL] = "usual", [URGENCY_NICE] = "nice", [URGENCY_REAL_TIME] = "real time"};
+  return words[urgency];
+}
+
 static void print_live(const struct report_live *live, FILE *out) {
   fprintf(out,
           "\n%ld pictures presented, %.2f a second of a source's %g: %ld missed (later than %.2f ms: a frame of the "
@@ -57,6 +63,8 @@ static void print_live(const struct report_live *live, FILE *out) {
             live->change[i].median_frames, live->change[i].most_frames, live->change[i].count);
   fprintf(out, "processor time a picture: engine's thread %.0f us, window's thread %.0f us\n", live->engine_cpu_us,
           live->window_cpu_us);
+  fprintf(out, "scheduling: engine's thread %s, window's thread %s%s\n", urgency_word(live->engine_urgency),
+          urgency_word(live->window_urgency), live->calmed ? ", until one did not rest" : "");
   fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",
           live->engine_bytes, live->window_bytes, live->shared, live->uploaded);
   fprintf(out,
@@ -116,6 +124,8 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddStringToObject(to, "read_from", live->is_front ? "presented" : "drawn");
   cJSON_AddNumberToObject(to, "engine_cpu_us", live->engine_cpu_us);
   cJSON_AddNumberToObject(to, "window_cpu_us", live->window_cpu_us);
+  cJSON_AddStringToObject(to, "engine_scheduling", urgency_word(live->engine_urgency));
+  cJSON_AddStringToObject(to, "window_scheduling", urgency_word(live->window_urgency));
   cJSON_AddNumberToObject(to, "engine_copied_bytes", live->engine_bytes);
   cJSON_AddNumberToObject(to, "window_copied_bytes", live->window_bytes);
   cJSON_AddNumberToObject(to, "shared", (double)live->shared);

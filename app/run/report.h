@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "app/flow/stats.h"
+#include "app/platform/app_platform.h"
 #include "app/run/sweep.h"
 #include "unet/engine.h"
 #include "unet/plan/profile.h"
@@ -39,6 +40,9 @@ struct report_live {
   double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
   double paced_ms;                     /* likewise alone, but as often as in the window */
   struct report_change change[REPORT_CHANGES_MAX];
+  /* What their threads were, and how many became usual meanwhile because they did not rest */
+  enum urgency engine_urgency, window_urgency;
+  int calmed;
 };
 
 struct report {

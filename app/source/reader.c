@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "app/flow/wait.h"
+#include "app/platform/app_platform.h"
 #include "app/source/pipe_input.h"
-#include "unet/base/platform.h"
 
 enum {
   SECOND = 1000000000,
@@ -45,6 +45,8 @@ struct reader {
   int retry_ms;    /* the pause before a lost source is opened again; grows until a frame comes */
   long from_here;  /* frames that this source gave */
   uint64_t serial; /* of the next frame, of whichever source */
+  bool urgent;     /* the thread is */
+  bool refused;    /* it may not be */
   bool failed;
   struct error err; /* valid after the thread's end if failed */
 
@@ -73,6 +75,16 @@ static int origin_set(struct reader *reader, struct origin *origin, struct sourc
   origin->source = *source;
   *source = NULL;
   return 0;
+}
+
+/* A frame is handed on when it is due by an urgent thread, and what takes long is done by a usual one: opening and
+ * closing, and decoding, but for hardware, which is only handed packets and waited for. Asked for once where the system
+ * permits nothing. */
+static void be_urgent(struct reader *reader, bool wanted) {
+  bool urgent = wanted && reader->now.options.urgent && !reader->refused;
+  if (urgent != reader->urgent)
+    reader->refused = platform_be_urgent(urgent) == URGENCY_USUAL && urgent;
+  reader->urgent = urgent && !reader->refused;
 }
 
 /* Waits until the clock says until_ns. False: the source is to be left. */
@@ -175,6 +187,7 @@ static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
 /* Opens the source, for as long as it takes where it may be there later: one that was there before. 0: it is open, or
  * is to be left; -1. */
 static int open_source(struct reader *reader, bool was_there, struct error *err) {
+  be_urgent(reader, false);
   for (bool told = was_there;; told = true) {
     struct source *source = NULL;
     int64_t begun_ns = platform_now_ns();
@@ -195,6 +208,7 @@ static int open_source(struct reader *reader, bool was_there, struct error *err)
 
 /* Opens a lost camera or stream again. */
 static int recover(struct reader *reader, struct error *err) {
+  be_urgent(reader, false);
   log_line(reader->now.options.log, LOG_WARNING, "%s; trying to open it again", err->message);
   set_lost(reader, true, err->message);
   swap_source(reader, NULL);
@@ -236,6 +250,7 @@ static void follow_frame(struct reader *reader, const struct frame *frame) {
 
 /* Hands one frame on when its time has come. */
 static void deliver(struct reader *reader, struct frame *frame) {
+  be_urgent(reader, !reader->info.realtime || reader->info.hardware);
   int wanted = await_time(reader, frame);
   reader->from_here++;
   if (wanted != 1) {
@@ -249,6 +264,7 @@ static void deliver(struct reader *reader, struct frame *frame) {
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
   mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
+  be_urgent(reader, reader->info.hardware);
 }
 
 static void found_again(struct reader *reader) {
@@ -315,6 +331,7 @@ static struct origin begin_next(struct reader *reader) {
 /* After a source has ended or failed: whether there is another one. Waits for it where the last picture stays. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0};
+  be_urgent(reader, false);
   pthread_mutex_lock(&reader->lock);
   bool is_picture = got == 0 && reader->from_here == 1;
   if (got < 0 && (reader->goes_on || reader->has_next))
@@ -359,7 +376,7 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader)
     return error_set(err, STATUS_FAILED, "no memory for the reader");
-  pthread_mutex_init(&reader->lock, NULL);
+  platform_lock_init(&reader->lock);
   wait_init(&reader->changed);
   reader->mailbox = mailbox;
   reader->goes_on = goes_on;

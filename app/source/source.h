@@ -41,6 +41,7 @@ struct source_options {
   struct gpu gpu;             /* that reads the frames; without impl: none does */
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software does */
   bool hardware_must;              /* what it cannot decode is an error */
+  bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
   bool tell_left_out;              /* one line names what of the input the output will lack */
   const struct log *log;
 };

@@ -1,0 +1,315 @@
+/* Urgent threads: what the system permits, who has it and who has not. Each case has a process of its own, as what a
+ * process may is not given back. Where the system permits real time to nobody, the cases that need it are skipped. */
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/platform/app_platform.h"
+#include "app/source/reader.h"
+#include "tests/fake_source.h"
+#include "tests/loop_rig.h"
+
+enum { GOOD = 0, BAD = 1, NO_REAL_TIME = 77, PRIORITY_LOWEST = 1, NICE = -10, NICE_LIMIT = 20 - NICE };
+
+/* What a case found wrong. */
+#define EXPECT(what)                                                                                                   \
+  do {                                                                                                                 \
+    if (!(what)) {                                                                                                     \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                                                       \
+      _exit(BAD);                                                                                                      \
+    }                                                                                                                  \
+  } while (0)
+
+/* Of a thread, as the kernel has it. */
+struct place {
+  int nice, policy;
+};
+
+static struct place place_of(int thread) {
+  char path[64], text[1024] = "";
+  struct place place = {0};
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  FILE *file = fopen(path, "r");
+  EXPECT(file && fgets(text, sizeof text, file));
+  fclose(file);
+  char *field = strrchr(text, ')') + 2; /* the third */
+  for (int number = 3; field && number <= 41; number++, field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL) {
+    if (number == 19)
+      place.nice = atoi(field);
+    if (number == 41)
+      place.policy = atoi(field);
+  }
+  return place;
+}
+
+static int this_thread(void) {
+  return (int)syscall(SYS_gettid);
+}
+
+static bool is_usual(int thread) {
+  struct place place = place_of(thread);
+  return place.policy == SCHED_OTHER && !place.nice;
+}
+
+/* Of this process, those with real-time scheduling. */
+static int count_real_time(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  int count = 0;
+  EXPECT(tasks);
+  for (const struct dirent *task; (task = readdir(tasks));)
+    count += *task->d_name != '.' && place_of(atoi(task->d_name)).policy == SCHED_RR;
+  closedir(tasks);
+  return count;
+}
+
+static void *look_at_oneself(void *opaque) {
+  *(bool *)opaque = is_usual(this_thread());
+  return NULL;
+}
+
+static bool new_thread_is_usual(void) {
+  pthread_t thread;
+  bool usual = false;
+  EXPECT(!pthread_create(&thread, NULL, look_at_oneself, &usual));
+  pthread_join(thread, NULL);
+  return usual;
+}
+
+static bool new_process_is_usual(void) {
+  int status;
+  pid_t child = fork();
+  if (!child)
+    _exit(is_usual(this_thread()) ? GOOD : BAD);
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == GOOD;
+}
+
+/* With these limits, and no other rights. Where this user may not raise them, the case cannot be. */
+static void become_nobody(rlim_t real_time, rlim_t nice) {
+  const rlim_t wanted[] = {real_time, nice};
+  const int what[] = {RLIMIT_RTPRIO, RLIMIT_NICE};
+  for (int i = 0; i < 2; i++)
+    if (setrlimit((__rlimit_resource_t)what[i], &(struct rlimit){wanted[i], wanted[i]}))
+      _exit(NO_REAL_TIME);
+  if (!geteuid())
+    EXPECT(!setgid(65534) && !setuid(65534));
+}
+
+/* --- what is asked for --- */
+
+static void is_real_time(void) {
+  if (platform_be_urgent(true) != URGENCY_REAL_TIME)
+    _exit(NO_REAL_TIME);
+  EXPECT(place_of(this_thread()).policy == SCHED_RR);
+  EXPECT(platform_urgency() == URGENCY_REAL_TIME);
+  EXPECT(new_thread_is_usual());
+  EXPECT(new_process_is_usual());
+  EXPECT(platform_be_urgent(true) == URGENCY_REAL_TIME); /* it is already */
+  EXPECT(count_real_time() == 1);
+}
+
+static void permitted_thread_is_real_time(void) {
+  is_real_time();
+  EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+  EXPECT(is_usual(this_thread()));
+  is_real_time();
+}
+
+/* The flag that keeps it from children stays: only root can take it away. What comes then is as before. */
+static void limit_permits_it_again_and_again(void) {
+  become_nobody(PRIORITY_LOWEST, 0);
+  for (int i = 0; i < 3; i++) {
+    is_real_time();
+    EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+    EXPECT(is_usual(this_thread()));
+  }
+}
+
+/* Becomes another program: see begin_anew. */
+static void successor_is_usual_and_may_be_urgent(void) {
+  is_real_time();
+  platform_be_urgent(false);
+  execl("/proc/self/exe", "test_urgent", "successor", (char *)NULL);
+  _exit(BAD);
+}
+
+static int succeed(void) {
+  EXPECT(is_usual(this_thread()));
+  is_real_time();
+  return GOOD;
+}
+
+static void other_limit_makes_it_nice(void) {
+  become_nobody(0, NICE_LIMIT);
+  EXPECT(platform_be_urgent(true) == URGENCY_NICE);
+  EXPECT(place_of(this_thread()).nice == NICE);
+  EXPECT(new_thread_is_usual());
+  EXPECT(new_process_is_usual());
+  EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+  EXPECT(is_usual(this_thread()));
+  EXPECT(platform_be_urgent(true) == URGENCY_NICE);
+}
+
+static void what_is_not_permitted_changes_nothing(void) {
+  become_nobody(0, 0);
+  EXPECT(platform_be_urgent(true) == URGENCY_USUAL);
+  EXPECT(is_usual(this_thread()));
+  EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+}
+
+/* As by `nice reverie` and `chrt -b 0 reverie`. */
+static void what_the_user_gave_stays(void) {
+  const struct sched_param none = {0};
+  EXPECT(nice(3) >= 0);
+  EXPECT(platform_be_urgent(true) == URGENCY_USUAL);
+  EXPECT(place_of(this_thread()).nice >= 3);
+  EXPECT(!sched_setscheduler(0, SCHED_BATCH, &none));
+  EXPECT(platform_be_urgent(true) == URGENCY_USUAL);
+  EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+  EXPECT(place_of(this_thread()).policy == SCHED_BATCH);
+}
+
+/* The machine goes on although a thread never rests. */
+static void thread_that_never_rests_is_calmed(void) {
+  is_real_time();
+  while (place_of(this_thread()).policy == SCHED_RR)
+    ;
+  EXPECT(platform_calmed() == 1);
+  EXPECT(is_usual(this_thread()));
+  is_real_time();
+}
+
+static void signal_keeps_its_other_meaning(void) {
+  is_real_time();
+  platform_be_urgent(false);
+  raise(SIGXCPU);
+  _exit(BAD);
+}
+
+/* --- who asks --- */
+
+static void run_loop(int depth, bool wanted, int expected) {
+  struct rig rig = {.urgent = wanted};
+  struct loop_status status;
+  rig_start(&rig, &(struct fake_engine_script){.depth = depth}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  loop_get_status(rig.loop, &status);
+  EXPECT(status.hurries == (expected > 0));
+  EXPECT(count_real_time() == expected);
+  EXPECT(status.urgency == (expected ? URGENCY_REAL_TIME : URGENCY_USUAL));
+  rig_finish(&rig, 0);
+  EXPECT(!count_real_time());
+}
+
+/* One that computes itself would keep others from the processors. */
+static void loop_is_urgent_where_the_device_works_by_itself(void) {
+  is_real_time();
+  platform_be_urgent(false);
+  run_loop(2, true, 1);
+  run_loop(2, false, 0);
+  run_loop(1, true, 0);
+}
+
+/* What it is while it waits for a frame's time, and while it decodes. */
+static void read_some(const struct fake_source_script *script, bool wanted, enum urgency waits, enum urgency decodes) {
+  struct mailbox mailbox;
+  struct reader *reader;
+  struct source *source = NULL;
+  const struct source_options options = {.urgent = wanted};
+  const struct mail *mail;
+  fake_source_begin(script);
+  mailbox_init(&mailbox);
+  EXPECT(!source_open(&source, "fake", &options, NULL));
+  EXPECT(!reader_start(&reader, &source, "fake", &options, &mailbox, NULL));
+  for (int i = 0; i < 3; i++)
+    EXPECT(mailbox_take(&mailbox, &mail, PATIENCE_MS) == 1);
+  EXPECT(fake_source_urgency() == decodes);
+  for (int i = 0; i < PATIENCE_MS && count_real_time() != (waits == URGENCY_REAL_TIME); i++)
+    usleep(1000);
+  EXPECT(count_real_time() == (waits == URGENCY_REAL_TIME));
+  EXPECT(!reader_stop(&reader, NULL));
+  EXPECT(!count_real_time());
+  mailbox_free(&mailbox);
+}
+
+static void reader_is_urgent_where_it_does_not_decode(void) {
+  const enum urgency urgent = URGENCY_REAL_TIME, usual = URGENCY_USUAL;
+  const struct fake_source_script file = {.frame_ms = 100, .frames = 100000};
+  struct fake_source_script hardware = file, camera = file;
+  hardware.hardware = "NVDEC";
+  camera.realtime = true;
+  is_real_time();
+  platform_be_urgent(false);
+  read_some(&file, true, urgent, usual);
+  read_some(&hardware, true, urgent, urgent);
+  read_some(&camera, true, usual, usual);
+  read_some(&hardware, false, usual, usual);
+}
+
+/* --- */
+
+static void run_apart(void (*run)(void), int signal_expected) {
+  int status;
+  fflush(NULL);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (!child) {
+    if (!is_usual(this_thread()) && setpriority(PRIO_PROCESS, 0, 0)) /* the tests were started by nice */
+      _exit(NO_REAL_TIME);
+    run();
+    fflush(NULL);
+    _exit(GOOD);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == NO_REAL_TIME) {
+    print_message("this user may not be given the right to real-time scheduling here\n");
+    skip();
+  }
+  if (signal_expected)
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signal_expected);
+  else
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == GOOD);
+}
+
+struct separate {
+  void (*run)(void);
+  int signal;
+};
+
+static void test_apart(void **state) {
+  const struct separate *test = *state;
+  run_apart(test->run, test->signal);
+}
+
+#define CASE(name, signal)                                                                                             \
+  {                                                                                                                    \
+    #name, test_apart, NULL, NULL, &(struct separate) { name, signal }                                                 \
+  }
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "successor"))
+    return succeed();
+  const struct CMUnitTest tests[] = {
+      CASE(permitted_thread_is_real_time, 0),
+      CASE(limit_permits_it_again_and_again, 0),
+      CASE(successor_is_usual_and_may_be_urgent, 0),
+      CASE(other_limit_makes_it_nice, 0),
+      CASE(what_is_not_permitted_changes_nothing, 0),
+      CASE(what_the_user_gave_stays, 0),
+      CASE(thread_that_never_rests_is_calmed, 0),
+      CASE(signal_keeps_its_other_meaning, SIGXCPU),
+      CASE(loop_is_urgent_where_the_device_works_by_itself, 0),
+      CASE(reader_is_urgent_where_it_does_not_decode, 0),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
