@@ -241,7 +241,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
 }
 
 /* Where the reader goes on by itself from a file's last picture to the next one's first, no picture's time is lost. A
- * single picture is no end. */
+ * single picture is no end. What was handed over comes no more, though the reader has not begun with it. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = neighbour(changer, changer->now, 1);
@@ -256,7 +256,7 @@ static void open_what_comes(struct changer *changer, const struct reader_status 
     start_opening(changer, changer->wanted, news);
   else if (ready && opening->source && status->moves && !status->next && changer->now == changer->handed[0])
     hand_over(changer, READER_AT_END, news);
-  else if (next >= 0 && !ready && !changer->waits && next != changer->unready &&
+  else if (next >= 0 && !ready && changer->now == changer->handed[0] && next != changer->unready &&
            can_be_early(changer->list.entries[next].name))
     start_opening(changer, next, news);
 }
