@@ -262,6 +262,13 @@ static void test_picture(void **state) {
   fclose(out);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
   remove(path);
+  out = fopen("/dev/full", "w");
+  if (!out)
+    return;
+  setvbuf(out, NULL, _IONBF, 0);
+  assert_int_equal(png_text_write(out, &picture, texts, 0, &err), -1);
+  assert_non_null(strstr(err.message, "No space left"));
+  fclose(out);
 }
 
 static uint8_t *picture_of(struct rig *rig, const struct parameters *of) {

@@ -1,5 +1,6 @@
 #include "app/control/png_text.h"
 
+#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,8 @@ int png_text_write(FILE *file, const struct frame *picture, const struct png_wor
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, note_error, note_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
   int status = info ? write_to(png, info, file, picture, list, used) : error_set(err, STATUS_FAILED, "no memory");
+  if (status && ferror(file)) /* libpng says no more than that */
+    error_set(err, STATUS_OUTPUT, "cannot be written: %s", strerror(errno));
   png_destroy_write_struct(&png, &info);
   return status;
 }
