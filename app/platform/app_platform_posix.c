@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* --- files --- */
@@ -243,6 +244,7 @@ void platform_catch_signals(atomic_bool *stop, const char *line, int status) {
   /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGURG); /* of hold_signals, which is to be heard after it */
   caught.stop = stop;
   caught.line = line;
   caught.status = status;
@@ -342,15 +344,58 @@ static void keep(const int *kept, int count) {
     fcntl(kept[i], F_SETFD, 0);
 }
 
-/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals): those that come to this
- * thread, and those that another one passes on to it. */
+/* What a thread holds when it comes back from a signal handler is what the handler leaves there. */
+static void on_hold(int number, siginfo_t *info, void *context) {
+  ucontext_t *thread = context;
+  (void)number;
+  (void)info;
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
+    sigaddset(&thread->uc_sigmask, ending_signals[i]);
+}
+
+/* Whether that thread of this process lets SIGINT or its like through. One that handles one of them lets the others. */
+static bool lets_through(const char *thread) {
+  char path[64], text[4096];
+  unsigned long long blocked = 0, all = 0;
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
+    all |= 1ull << (ending_signals[i] - 1);
+  snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+  FILE *file = fopen(path, "re");
+  if (!file) /* it has ended */
+    return false;
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  const char *at = strstr(text, "SigBlk:");
+  return at && sscanf(at, "SigBlk: %llx", &blocked) == 1 && (blocked & all) != all;
+}
+
+/* Tells the threads that do not hold them yet to. */
+static void hold_there(void *count, const char *thread) {
+  pid_t number = atoi(thread);
+  if (number <= 0 || number == gettid() || !lets_through(thread))
+    return;
+  ++*(int *)count;
+  tgkill(getpid(), number, SIGURG);
+}
+
+/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals): every thread holds them. A
+ * thread that the kernel does not let run for so long passes on to this one what comes to it. */
 static void hold_signals(sigset_t *held, sigset_t *before) {
+  enum { TRIES = 200, PAUSE_US = 1000 };
+  struct sigaction action = {.sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigemptyset(held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     sigaddset(held, ending_signals[i]);
   pthread_sigmask(SIG_BLOCK, held, before);
   caught.holder = pthread_self();
   atomic_store(&caught.held, true);
+  sigaction(SIGURG, &action, NULL);
+  for (int i = 0, others = 1; others && i < TRIES; i++) {
+    others = 0;
+    platform_list("/proc/self/task", hold_there, &others);
+    if (others)
+      usleep(PAUSE_US);
+  }
 }
 
 /* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. */
