@@ -62,9 +62,7 @@ int live_follow_context(struct live *live, int64_t now_ns, struct error *err) {
                            why.message);
   }
   upload_again(live);
-  live_notice(&live->state, now_ns, "the graphics driver lost the window's context: it is made again");
-  log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
-  live_was_told(live, LOG_WARNING);
+  live_tell(live, LOG_WARNING, now_ns, "the graphics driver lost the window's context: it is made again");
   live->context_lost_ns = 0;
   return 1;
 }

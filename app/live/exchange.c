@@ -62,17 +62,6 @@ static void adopt_engine(struct live *live) {
   }
 }
 
-void live_was_told(struct live *live, enum log_level level) {
-  if (level == LOG_WARNING || live->options->verbose > 0)
-    live->notice_told_ns = live->state.notice_until_ns;
-}
-
-/* The notice is said on the terminal as well. */
-static void tell(struct live *live, enum log_level level) {
-  log_line(&live->log, level, "%s", live->state.notice);
-  live_was_told(live, level);
-}
-
 static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   const char *path;
   struct error err;
@@ -80,8 +69,7 @@ static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   if (!taken)
     return;
   const char *word = taken > 0 ? "saved " : "", *text = taken > 0 ? path : err.message;
-  live_notice(&live->state, now_ns, "%s%s", word, text);
-  tell(live, taken > 0 ? LOG_INFO : LOG_WARNING);
+  live_tell(live, taken > 0 ? LOG_INFO : LOG_WARNING, now_ns, "%s%s", word, text);
 }
 
 /* One at a time: the next is taken when the last is written. */
@@ -112,13 +100,10 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
   if (!before->width || (before->width == now->width && before->height == now->height && before->steps == now->steps))
     return;
   if (live->engine.governed)
-    live_notice(&live->state, platform_now_ns(), "%dx%d, %d step%s now, for the budget", now->width, now->height,
-                now->steps, now->steps == 1 ? "" : "s");
+    live_tell(live, LOG_INFO, platform_now_ns(), "%dx%d, %d step%s now, for the budget", now->width, now->height,
+              now->steps, now->steps == 1 ? "" : "s");
   else if (before->width != now->width || before->height != now->height)
-    live_notice(&live->state, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
-  else
-    return;
-  tell(live, LOG_INFO);
+    live_tell(live, LOG_INFO, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
 }
 
 /* How long it has been seen to hang: a program that was stopped for a while has not seen it. */

@@ -1,6 +1,7 @@
 /* The live window from the inside: what its files share. The main thread owns all of it but where a field says
  * otherwise; a reader thread and an engine thread bring the pictures.
  *
+ * telling.c   what is said in the window's line and on the terminal
  * open.c      source, engine and what goes along with them, as the options ask for them
  * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
  * presets.c   the file of presets
@@ -169,12 +170,17 @@ struct live {
   struct live_probe *probe; /* NULL: nobody measures */
 };
 
+/* --- telling.c --- */
+
+/* In the window's line and on the terminal. */
+PRINTF_LIKE(4, 5) void live_tell(struct live *live, enum log_level level, int64_t now_ns, const char *format, ...);
+/* What the window's line says was logged at this level: where nobody sees that line it need not be said again. */
+void live_was_told(struct live *live, enum log_level level);
+
 /* --- open.c --- */
 
 /* The source of the command line; without one the first camera, else the sample clip again and again. */
 int live_open_source(struct live *live, struct source **source, struct error *err);
-/* The options as they are with these values. */
-void live_options_with(struct options *wish, const struct options *options, const struct parameters *values);
 /* What goes along with the source. */
 int live_open_beside(struct live *live, struct error *err);
 /* The engine opens on its thread. Takes over *source. */
@@ -227,8 +233,6 @@ int live_close_scripts(struct live *live, struct error *err);
 
 /* Takes what came from outside, and brings window, reader and engine thread to what the state says. */
 void live_exchange(struct live *live, int64_t now_ns);
-/* What the notice says was logged at this level: where nobody sees notices it need not be said again. */
-void live_was_told(struct live *live, enum log_level level);
 /* Those asked for before the window closed, too. */
 void live_finish_snapshots(struct live *live);
 

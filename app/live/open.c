@@ -56,32 +56,11 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-static int count_given(const struct parameters *values, enum parameter id) {
-  int count = 0;
-  while (count < parameter_instances(id) && parameters_text(values, id, count + 1))
-    count++;
-  return count;
-}
-
-void live_options_with(struct options *wish, const struct options *options, const struct parameters *values) {
-  *wish = *options;
-  wish->values = *values;
-  wish->prompt_count = count_given(values, PARAMETER_PROMPT);
-  wish->lora_count = count_given(values, PARAMETER_LORA);
-  wish->control_count = 0;
-  while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
-    wish->control_count++;
-  wish->style_count = 0;
-  for (int i = 1; i <= STYLES_MAX; i++)
-    wish->style_count += parameters_text(values, PARAMETER_STYLE, i) != NULL;
-  parameters_leave_to_model(&wish->values);
-}
-
 /* For an engine that is opened beside one in use: on its device, and in the memory that it leaves. */
 static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
                         const struct engine_info *used, struct error *err) {
   size_t limit = options->device.memory_limit;
-  live_options_with(wish, options, values);
+  options_with(wish, options, values);
   wish->device.name = used->device_name;
   if (limit)
     wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
@@ -214,7 +193,7 @@ static bool has_choice(const struct parameter_choices *files, const char *text) 
 }
 
 static void add_given(struct parameter_choices *files, const struct options *options, enum parameter id) {
-  int given = count_given(&options->values, id);
+  int given = options_given(&options->values, id);
   for (int i = 1; i <= given && files->count < CHOICES_MAX; i++) {
     const char *text = parameters_text(&options->values, id, i);
     if (!has_choice(files, text))

@@ -57,9 +57,7 @@ static void take_wanted(struct live *live, int64_t now_ns) {
     return;
   live->preset_set = false;
   if (wanted && take(live, wanted, now_ns, &err)) {
-    live_notice(&live->state, now_ns, "%s", err.message);
-    log_line(&live->log, LOG_WARNING, "%s", err.message);
-    live_was_told(live, LOG_WARNING);
+    live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
     parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->preset_taken, &ignored);
     live->preset_put_back = true;
   } else {

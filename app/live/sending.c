@@ -163,9 +163,7 @@ static void follow_recording(struct live *live, int64_t now_ns) {
       refuse_recording(live);
     live->record_ending = false;
   } else if (wanted && !live->recording && begin_recording(live, &err)) {
-    live_notice(&live->state, now_ns, "%s", err.message);
-    log_line(&live->log, LOG_WARNING, "%s", err.message);
-    live_was_told(live, LOG_WARNING);
+    live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
     refuse_recording(live);
   } else if (!wanted && live->recording && !live->record_ending) {
     outputs_end(live->outputs, live->recording);

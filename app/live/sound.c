@@ -109,9 +109,7 @@ void live_follow_sound(struct live *live, int64_t now_ns) {
     return;
   live->track_told = number;
   if (!present && strcmp(name, live->silent_told) != 0) {
-    live_notice(&live->state, now_ns, "--sound source: %.120s has no sound; nothing is moved", name);
-    log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
-    live_was_told(live, LOG_WARNING);
+    live_tell(live, LOG_WARNING, now_ns, "--sound source: %.120s has no sound; nothing is moved", name);
   }
   snprintf(live->silent_told, sizeof live->silent_told, "%s", present ? "" : name);
 }

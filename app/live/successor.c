@@ -71,7 +71,7 @@ static int name_files(struct succession *succession, struct error *err) {
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
-  live_options_with(own, options, &came->values);
+  options_with(own, options, &came->values);
   for (int i = 1; i <= options->lora_count && own->spare_loras.count < CHOICES_MAX; i++)
     own->spare_loras.text[own->spare_loras.count++] = parameters_text(&options->values, PARAMETER_LORA, i);
   for (int i = 1; i <= options->style_count && own->spare_styles.count < CHOICES_MAX; i++)

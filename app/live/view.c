@@ -189,12 +189,6 @@ static void handle_key(struct live *live, const struct window_event *event, int6
     commands_run(&live->state, event->key, event->repeat, now_ns);
 }
 
-/* The notice is said on the terminal as well. */
-static void tell(struct live *live) {
-  log_line(&live->log, LOG_WARNING, "%s", live->state.notice);
-  live_was_told(live, LOG_WARNING);
-}
-
 static void handle_event(struct live *live, const struct window_event *event, int64_t now_ns) {
   switch (event->type) {
   case WINDOW_CLOSE:
@@ -222,12 +216,10 @@ static void handle_event(struct live *live, const struct window_event *event, in
     live_drop(live, event->file, event->follows, now_ns);
     break;
   case WINDOW_DISPLAY_GONE:
-    live_notice(&live->state, now_ns, "the display %s is gone: the output comes back with it", event->display);
-    tell(live);
+    live_tell(live, LOG_WARNING, now_ns, "the display %s is gone: the output comes back with it", event->display);
     break;
   case WINDOW_DISPLAY_CAME:
-    live_notice(&live->state, now_ns, "the output is on the display %s again", event->display);
-    tell(live);
+    live_tell(live, LOG_WARNING, now_ns, "the output is on the display %s again", event->display);
     break;
   case WINDOW_DRAW:
     break;

@@ -296,3 +296,24 @@ int options_parse(struct options *options, struct options_request *request, int 
     return -1;
   return check_arguments(&parser, command, err);
 }
+
+int options_given(const struct parameters *values, enum parameter id) {
+  int count = 0;
+  while (count < parameter_instances(id) && parameters_text(values, id, count + 1))
+    count++;
+  return count;
+}
+
+void options_with(struct options *wish, const struct options *options, const struct parameters *values) {
+  *wish = *options;
+  wish->values = *values;
+  wish->prompt_count = options_given(values, PARAMETER_PROMPT);
+  wish->lora_count = options_given(values, PARAMETER_LORA);
+  wish->control_count = 0;
+  while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
+    wish->control_count++;
+  wish->style_count = 0;
+  for (int i = 1; i <= STYLES_MAX; i++)
+    wish->style_count += parameters_text(values, PARAMETER_STYLE, i) != NULL;
+  parameters_leave_to_model(&wish->values);
+}

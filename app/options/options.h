@@ -125,6 +125,11 @@ struct options_request {
  */
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err);
 
+/* How many texts of a parameter there are, from the first on. */
+int options_given(const struct parameters *values, enum parameter id);
+/* The options as they are with these values, which need not be those of the command line any more. */
+void options_with(struct options *wish, const struct options *options, const struct parameters *values);
+
 /* Help for one command, or for the program with COMMAND_NONE. */
 void options_help(FILE *out, enum command command);
 
