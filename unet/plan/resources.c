@@ -140,7 +140,7 @@ static void piece_close(struct piece *piece) {
   free(piece->values);
 }
 
-static void raise(float *values, size_t count, int exponent) {
+static void times_power(float *values, size_t count, int exponent) {
   float factor = ldexpf(1, exponent);
   for (size_t i = 0; exponent && i < count; i++)
     values[i] *= factor;
@@ -166,7 +166,7 @@ static int read_part(const struct resource *r, const struct weight_part *part, s
     if (out) {
       float *values = turned ? piece->values : out;
       weights_to_f32(part->dtype, piece->stored, elements, values);
-      raise(values, elements, part->exponent);
+      times_power(values, elements, part->exponent);
       if (turned)
         turn_rows(r, piece->values, count, piece->row, out);
       out += elements;
