@@ -33,6 +33,7 @@ struct bench {
   struct device *device;
   struct plan plan;
   struct program *program;
+  int levels; /* that a picture's values may differ by where products have other numbers of rows */
   struct error err;
 };
 
@@ -55,6 +56,7 @@ static int setup(void **state) {
   must(model_init(&b->model, b->checkpoint, &b->resources, &b->err));
   must(device_open(&b->device, &b->resources, &(struct device_options){.name = test->device}, &b->err));
   plan_init(&b->plan, &b->resources);
+  b->levels = !strcmp(test->device, "cpu");
   *state = b;
   return 0;
 }
@@ -319,11 +321,13 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   return copy;
 }
 
-/* Steps written out and steps in a loop make the same picture to the bit. */
+/* Steps written out and steps in a loop make the same picture to the bit. But the time rows of all steps are one product,
+ * and on a processor without AVX-512 oneDNN rounds a row by how many there are. */
 static void loop(void **state) {
   struct bench *b = *state;
   uint8_t *unrolled = make_picture(b, STEPS), *iterations = make_picture(b, ITERATIONS);
-  assert_memory_equal(unrolled, iterations, 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height);
+  for (size_t i = 0; i < 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height; i++)
+    assert_in_range(unrolled[i] - iterations[i] + b->levels, 0, 2 * b->levels);
   free(unrolled);
   free(iterations);
 }
