@@ -195,7 +195,7 @@ int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
       if (fed <= 0)
         return fed;
     } else if (code == AVERROR_EOF) {
-      if ((!from->unsure || seek_beginning(from) < 0) && !seek_again(from))
+      if ((!from->unsure || seek_beginning(from) < 0) && !ffmpeg_loop_again(from))
         return 0;
     } else if (code < 0) {
       if (decoder_failed(from, code, err))

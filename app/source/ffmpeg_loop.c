@@ -11,16 +11,13 @@
 /* Sums of times stay far from where numbers end. */
 static const int64_t time_most = INT64_MAX / 4;
 
-void ffmpeg_loop_reset(struct ffmpeg_source *from) {
-  from->rounds = (struct rounds){.lowest = INT64_MAX, .last = INT64_MIN, .end = INT64_MIN};
-}
-
-bool ffmpeg_loop_may_begin(const struct ffmpeg_source *from) {
+static bool may_begin(const struct ffmpeg_source *from) {
   return from->options.loop && !from->arrivals && from->serial != from->rewound_at && !from->gave_up &&
          !from->read_error && !source_interrupted(&from->source);
 }
 
-void ffmpeg_loop_begin(struct ffmpeg_source *from) {
+/* The next frame begins a round. */
+static void begin_round(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
   from->loop_shift = from->clock.last + from->clock.step;
 }
@@ -50,7 +47,7 @@ static bool is_timed(const struct ffmpeg_source *from) {
 
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from) {
   struct rounds *rounds = &from->rounds;
-  if (!ffmpeg_loop_may_begin(from) || reads_next(rounds) || from->draining || !is_timed(from))
+  if (!may_begin(from) || reads_next(rounds) || from->draining || !is_timed(from))
     return false;
   rounds->sought = seek_to_start(from, &rounds->unsure) >= 0;
   rounds->next_shift = foresee_end(from);
@@ -58,7 +55,7 @@ bool ffmpeg_loop_go_on(struct ffmpeg_source *from) {
 }
 
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from) {
-  if (!ffmpeg_loop_may_begin(from) || (!reads_next(&from->rounds) && !ffmpeg_loop_go_on(from)))
+  if (!may_begin(from) || (!reads_next(&from->rounds) && !ffmpeg_loop_go_on(from)))
     return false;
   from->rounds.next_shift = from->clock.last + from->clock.step;
   return true;
@@ -120,7 +117,18 @@ bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet) {
 
 void ffmpeg_loop_flush(struct ffmpeg_source *from) {
   seek_landed(from, from->rounds.unsure);
-  ffmpeg_loop_begin(from);
+  begin_round(from);
+}
+
+bool ffmpeg_loop_again(struct ffmpeg_source *from) {
+  if (!may_begin(from))
+    return false;
+  if (seek_to_start(from, &from->rounds.unsure) < 0) {
+    log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
+    return false;
+  }
+  ffmpeg_loop_flush(from);
+  return true;
 }
 
 /* --- frames --- */
@@ -129,7 +137,7 @@ void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   struct rounds *rounds = &from->rounds;
   int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
   if (rounds->ahead && time != AV_NOPTS_VALUE && time >= rounds->begin) {
-    ffmpeg_loop_begin(from);
+    begin_round(from);
     rounds->given_shift = rounds->sent_shift;
     rounds->ahead = false;
   }

@@ -9,7 +9,7 @@ static const double key_frame_search_seconds = 12;
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
   coverage_restart(&from->coverage);
-  ffmpeg_loop_reset(from);
+  rounds_reset(&from->rounds);
   from->draining = false;
   from->unsure = unsure;
 }
@@ -45,27 +45,12 @@ int seek_to_start(struct ffmpeg_source *from, bool *unsure) {
   return go_to(from, 0, unsure);
 }
 
-static int seek_to(struct ffmpeg_source *from, double seconds) {
+int seek_resume(struct ffmpeg_source *from) {
   bool unsure;
-  int code = go_to(from, seconds, &unsure);
+  int code = go_to(from, from->options.resume, &unsure);
   if (code >= 0)
     seek_landed(from, unsure);
   return code;
-}
-
-int seek_resume(struct ffmpeg_source *from) {
-  return seek_to(from, from->options.resume);
-}
-
-bool seek_again(struct ffmpeg_source *from) {
-  if (!ffmpeg_loop_may_begin(from))
-    return false;
-  if (seek_to(from, 0) < 0) {
-    log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
-    return false;
-  }
-  ffmpeg_loop_begin(from);
-  return true;
 }
 
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {

@@ -31,6 +31,11 @@ struct rounds {
   int64_t next_shift;              /* loop_shift of the next round, as far as its packets can know */
 };
 
+/* The decoder has forgotten the times that are known of rounds. */
+static inline void rounds_reset(struct rounds *rounds) {
+  *rounds = (struct rounds){.lowest = INT64_MAX, .last = INT64_MIN, .end = INT64_MIN};
+}
+
 struct ffmpeg_source {
   struct source source;
   struct source_options options;
@@ -111,23 +116,16 @@ int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame);
 /* To so much further than the first frame asked for (source_options), or before it. FFmpeg's codes. */
 int seek_resume(struct ffmpeg_source *from);
 int seek_beginning(struct ffmpeg_source *from);
-/* The same to the first frame asked for, of the input alone: the decoder is not flushed. */
+/* To the first frame asked for or before it, of the input alone: the decoder is not flushed. FFmpeg's codes. */
 int seek_to_start(struct ffmpeg_source *from, bool *unsure);
 /* What comes from the input begins anew: the decoder forgets what it has. */
 void seek_landed(struct ffmpeg_source *from, bool unsure);
-/* At the end of a looping input: back to its start, with a decoder that is flushed. */
-bool seek_again(struct ffmpeg_source *from);
 /* Whether a seek landed behind the frame asked for, which the first frame's time shows; then all is read from the
  * beginning. */
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 
 /* --- ffmpeg_loop.c --- */
 
-/* What is known of rounds is about times in the decoder that it has forgotten. */
-void ffmpeg_loop_reset(struct ffmpeg_source *from);
-bool ffmpeg_loop_may_begin(const struct ffmpeg_source *from);
-/* The next frame begins a round. */
-void ffmpeg_loop_begin(struct ffmpeg_source *from);
 /* Where the input has ended: whether it is read from its start now, while the decoder goes on. */
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
 /* Where the part asked for has ended: the same, or it is done already. What the decoder still has of this round comes
@@ -137,6 +135,8 @@ bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
 bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
 /* The decoder is empty: the packet that is held begins a round in it. */
 void ffmpeg_loop_flush(struct ffmpeg_source *from);
+/* Where the input has ended and the decoder is empty: back to the start, with a decoder that is flushed. */
+bool ffmpeg_loop_again(struct ffmpeg_source *from);
 /* A frame out of the decoder: gives it the file's times. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
 /* loop_shift for what is read now. */

@@ -72,7 +72,7 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
 static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->heard_ns = platform_now_ns();
   from->heard_bytes = -1;
-  ffmpeg_loop_reset(from);
+  rounds_reset(&from->rounds);
   int code = input_open(from, err);
   if (!code)
     code = find_decoder(from, err);
@@ -205,7 +205,7 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
     *pts = settle_time(from);
     double seconds = (double)(*pts - from->loop_shift) * av_q2d(from->stream->time_base);
     if (from->options.duration > 0 && seconds >= from->options.duration) {
-      if (ffmpeg_loop_cut_off(from) || seek_again(from))
+      if (ffmpeg_loop_cut_off(from) || ffmpeg_loop_again(from))
         continue;
       from->ended_early = true;
       return 0;
