@@ -177,7 +177,7 @@ static void test_lost_in_a_fade(void **state) {
 
 #define THROUGH_A_PIPE                                                                                                 \
   "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=1 REVERIE_FAULT_LOST=1; "                          \
-  "{ %s; } | @ live %s --size 64x64 --device %s"
+  "{ %s; } | { sh -c 'echo $PPID' >pid.txt; @ live %s --size 64x64 --device %s; }"
 
 /* A sender that ends before the program anew can join it has ended, as it may at any other time. */
 static void test_pipe_ends(void **state) {
@@ -212,7 +212,7 @@ static void test_pipe_is_kept(void **state) {
     pid_t pid = program_start(THROUGH_A_PIPE, cases[i].sender, cases[i].arguments, device);
     for (int waited = 0; waited < 1800 && !count_said(cases[i].why); waited++)
       usleep(100000);
-    kill(pid, SIGTERM);
+    shell("kill $(cat pid.txt)"); /* pid is the shell's, which waits for the program */
     program_wait(&outcome, pid);
     if (!strstr(outcome.said, cases[i].why))
       fail_msg("%s: %s", cases[i].why, outcome.said);
