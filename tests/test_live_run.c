@@ -385,6 +385,7 @@ static void test_bench(void **state) {
   assert_true(figure(all, "frames") == presented - repeated && figure(live, "missed") <= presented);
   assert_true(figure(all, "min_ms") > 0 && fabs(sum - figure(all, "mean_ms")) < 1e-3);
   assert_true(figure(row_of(json, "engine, in the window"), "frames") == presented);
+  assert_true(figure(row_of(json, "waking alone"), "frames") > 0 && figure(live, "woken_late") >= 0);
   assert_true(figure(row_of(json, "compute only"), "frames") == FRAMES);
   assert_true(figure(live, "engine_cpu_us") > 0 && figure(live, "window_cpu_us") > 0);
   cJSON_ArrayForEach(change, cJSON_GetObjectItem(live, "changes")) {

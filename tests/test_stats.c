@@ -38,6 +38,11 @@ static void test_quantiles_match_a_sort(void **state) {
   const double at[] = {0.01, 0.25, 0.5, 0.95, 0.99};
   for (int i = 0; i < 5; i++)
     assert_near(stats_quantile(&stats, at[i]), sorted[(int)ceil(at[i] * COUNT) - 1], 0.011);
+  for (int i = 0; i < 5; i++) {
+    long above = stats_above(&stats, sorted[(int)(at[i] * COUNT)]);
+    assert_true(labs(above - (long)(COUNT - at[i] * COUNT)) <= COUNT / 100);
+  }
+  assert_true(stats_above(&stats, sorted[COUNT - 1]) == 0);
   struct stats_summary summary;
   stats_summarise(&stats, &summary);
   assert_int_equal(summary.count, COUNT);

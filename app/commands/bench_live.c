@@ -48,6 +48,8 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
   bench_add_row(bench, "picture to presented", "from then until it was read back from the window", &seen->shown,
                 seconds);
   bench_add_row(bench, "capture to presented", "all of that: the latency as a user sees it", &seen->latency, seconds);
+  bench_add_row(bench, "waking alone", "how late the machine wakes a thread that only wakes, as often, meanwhile",
+                &probe->woken, seconds);
   bench_add_row(bench, "prompt to visible", "from a new prompt until a picture that shows it is presented",
                 &probe->change[CHANGE_PROMPT].ms, 0);
   bench_add_row(bench, "strength to visible", "likewise, of another strength", &probe->change[CHANGE_STRENGTH].ms, 0);
@@ -56,6 +58,7 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
 static void report_live(struct bench *bench, const struct live_probe *probe, double source_fps, double compute_ms) {
   static const char *const names[PROBE_CHANGES] = {"prompt", "strength"};
   const struct sightings *seen = &probe->seen;
+  double spare_ms = seen->deadline_ms - stats_quantile(&seen->latency, 0.5);
   struct report_live *live = &bench->report.live;
   *live = (struct report_live){
       .measured = true,
@@ -65,6 +68,8 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
       .presented = seen->presented,
       .missed = seen->missed,
       .missed_by = {seen->missed_by[MISS_WAITING], seen->missed_by[MISS_ENGINE], seen->missed_by[MISS_WINDOW]},
+      .spare_ms = spare_ms,
+      .woken_late = stats_above(&probe->woken, spare_ms),
       .dropped = seen->dropped,
       .repeated = seen->repeated,
       .unread = seen->unread,

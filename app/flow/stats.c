@@ -35,6 +35,13 @@ double stats_quantile(const struct stats *stats, double q) {
   return fmin(fmax(middle, stats->min_ms), stats->max_ms);
 }
 
+long stats_above(const struct stats *stats, double ms) {
+  long above = 0;
+  for (int i = bucket_of(ms) + 1; i < STATS_BUCKETS; i++)
+    above += stats->buckets[i];
+  return above;
+}
+
 /* Quantiles are good to half a bucket of 1/64 octave. */
 static const double bucket_error = 0.0055;
 

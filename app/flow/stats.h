@@ -17,6 +17,8 @@ struct stats {
 void stats_add(struct stats *stats, double ms);
 /* q in 0..1; 0 with no samples. */
 double stats_quantile(const struct stats *stats, double q);
+/* How many were longer, to the bucket. */
+long stats_above(const struct stats *stats, double ms);
 
 /* What bench, render and the HUD print. */
 struct stats_summary {

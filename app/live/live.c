@@ -220,7 +220,10 @@ static int perform(const struct options *options, struct live_probe *probe, cons
 }
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
-  return perform(options, probe, NULL, err);
+  int status = perform(options, probe, NULL, err);
+  if (probe) /* the window was closed meanwhile */
+    pulse_stop(&probe->pulse, &probe->woken);
+  return status;
 }
 
 int command_live(const struct options *options, struct error *err) {

@@ -139,7 +139,15 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
          (probe->seconds > 0 && (double)(now_ns - probe->begun_ns) >= probe->seconds * 1e9);
 }
 
+/* All else is measured without it, too. */
+static void begin_pulse(struct live *live) {
+  struct error err;
+  if (pulse_start(&live->probe->pulse, live->options->input_fps, live->engine.hurries, &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
 static void begin(struct live *live, int64_t now_ns) {
+  begin_pulse(live);
   live->probe->begun_ns = now_ns;
   live->probe->engine_urgency = live->engine.urgency;
   live->probe->window_urgency = platform_urgency();
@@ -150,6 +158,7 @@ static void end_measuring(struct live *live) {
   if (!live->probe->measured)
     measure_use(live);
   live->probe->measured = true;
+  pulse_stop(&live->probe->pulse, &live->probe->woken);
 }
 
 /* Steady first, then with changes, each when the one before is visible. */

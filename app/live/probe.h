@@ -5,6 +5,7 @@
 #ifndef APP_LIVE_PROBE_H
 #define APP_LIVE_PROBE_H
 
+#include "app/live/pulse.h"
 #include "app/live/sightings.h"
 #include "app/options/options.h"
 #include "app/platform/app_platform.h"
@@ -31,6 +32,7 @@ struct live_probe {
   double seconds;      /* of measuring; 0: no limit */
 
   struct sightings seen;
+  struct stats woken; /* how late a thread that only wakes did so meanwhile; none: there was no such thread */
   struct probe_change_times change[PROBE_CHANGES];
   double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without the looking */
   double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
@@ -43,6 +45,7 @@ struct live_probe {
   long shown;
   bool knows_side, reads_back; /* of the window: see present_read_column */
   int64_t begun_ns;            /* when measuring began */
+  struct pulse *pulse;         /* while measuring */
   struct probe_use before;
   double looking_ms; /* of this thread's processor time, since then */
   enum probe_change changing;

@@ -58,6 +58,11 @@ static void print_live(const struct report_live *live, FILE *out) {
   if (live->missed)
     fprintf(out, "of those missed, %ld waited for the engine, %ld were long in it, %ld came late to the screen\n",
             live->missed_by[0], live->missed_by[1], live->missed_by[2]);
+  if (live->spare_ms > 0)
+    fprintf(out,
+            "the median picture had %.2f ms to spare; a thread that only wakes, as often, was later than that %ld times "
+            "meanwhile: the machine's doing\n",
+            live->spare_ms, live->woken_late);
   for (int i = 0; i < REPORT_CHANGES_MAX; i++)
     fprintf(out, "a change of %s is visible in picture %g (median; at most %g), of %ld changes\n", live->change[i].name,
             live->change[i].median_frames, live->change[i].most_frames, live->change[i].count);
@@ -118,6 +123,8 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "missed_waiting", (double)live->missed_by[0]);
   cJSON_AddNumberToObject(to, "missed_in_engine", (double)live->missed_by[1]);
   cJSON_AddNumberToObject(to, "missed_to_screen", (double)live->missed_by[2]);
+  cJSON_AddNumberToObject(to, "spare_ms", live->spare_ms);
+  cJSON_AddNumberToObject(to, "woken_late", (double)live->woken_late);
   cJSON_AddNumberToObject(to, "dropped", (double)live->dropped);
   cJSON_AddNumberToObject(to, "repeated", (double)live->repeated);
   cJSON_AddNumberToObject(to, "unread", (double)live->unread);

@@ -33,6 +33,8 @@ struct report_live {
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
   long missed_by[3]; /* waiting for the engine, in the engine, on the way to the screen */
+  double spare_ms;  /* that the median picture came before it was late */
+  long woken_late;  /* how often a thread that only wakes, and as often, was later than that */
   bool is_front;                       /* what was presented was read, not what was drawn to be presented */
   double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
   double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
