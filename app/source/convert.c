@@ -208,6 +208,12 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
   return 0;
 }
 
+/* Where a GPU reads frames, those that no decoder wrote into its memory (screens, raw video) are copied there by the
+ * reader: the engine's thread would have to do it, in the frame's time. */
+static bool is_to_be_copied(const struct convert *convert, const AVFrame *in) {
+  return convert->copies || (convert->gpu.impl && !frame_memory_holds(in));
+}
+
 /* --- */
 
 /* Whether the format is one that frames with alpha may have, or can become one. */
@@ -270,7 +276,8 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   if (turned)
     failed = turn(convert, frame, err);
   else if (direct)
-    failed = convert->copies ? host_pictures_copy(&convert->scaled, frame, frame, err) : keep(convert, in, frame, err);
+    failed = is_to_be_copied(convert, in) ? host_pictures_copy(&convert->scaled, frame, frame, err)
+                                          : keep(convert, in, frame, err);
   if (failed)
     frame_release(frame);
   return failed;
