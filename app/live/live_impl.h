@@ -54,11 +54,13 @@ enum { LONGEST_SIDE = 320 };
 /* On the way to the program anew. */
 enum handing { HANDING_NOT, HANDING_COVERED, HANDING_READY };
 
-/* By the engine and for the window, when so many pictures were shown. */
-struct copied_bytes {
-  size_t engine;
-  uint64_t window;
-  long shown;
+/* What pictures have cost until so many were made and shown: bytes of pixels copied by the engine and for the window,
+ * and what their threads have had of a processor. */
+struct costs {
+  size_t engine_bytes;
+  uint64_t window_bytes;
+  double engine_cpu_ms, window_cpu_ms;
+  long made, shown;
 };
 
 struct live {
@@ -144,7 +146,7 @@ struct live {
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
-  struct copied_bytes copied; /* of pixels, until pictures took their ways */
+  struct costs costs; /* until pictures took their ways */
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
   bool cover_moves;                 /* they will be others in the next one */

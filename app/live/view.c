@@ -412,20 +412,32 @@ static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   window_swap(live->window);
 }
 
-static struct copied_bytes count_copied(const struct live *live) {
-  return (struct copied_bytes){live->engine.copied, present_count(live->present).bytes, live->figures.shown};
+static struct costs count_costs(const struct live *live) {
+  return (struct costs){
+      .engine_bytes = live->engine.copied,
+      .window_bytes = present_count(live->present).bytes,
+      .engine_cpu_ms = live->engine.cpu_ms,
+      .window_cpu_ms = (double)platform_thread_cpu_ns() * 1e-6,
+      .made = live->engine.frames,
+      .shown = live->figures.shown,
+  };
 }
 
 /* The first pictures go through the host's memory, until it is known that the window reads them elsewhere. */
-static void tell_copied(const struct live *live) {
-  struct copied_bytes now = count_copied(live);
+static void tell_costs(const struct live *live) {
+  const struct costs *then = &live->costs;
+  struct costs now = count_costs(live);
   struct present_counts counts = present_count(live->present);
-  double pictures = (double)(now.shown - live->copied.shown);
-  if (live->copied.shown && pictures > 0)
-    log_line(&live->log, LOG_INFO,
-             "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded",
-             (double)(now.engine - live->copied.engine) / pictures,
-             (double)(now.window - live->copied.window) / pictures, counts.shared, counts.uploaded);
+  double shown = (double)(now.shown - then->shown), made = (double)(now.made - then->made);
+  if (!then->shown || shown <= 0 || made <= 0)
+    return;
+  log_line(&live->log, LOG_INFO,
+           "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded",
+           (double)(now.engine_bytes - then->engine_bytes) / shown,
+           (double)(now.window_bytes - then->window_bytes) / shown, counts.shared, counts.uploaded);
+  log_line(&live->log, LOG_INFO, "processor time a picture: engine's thread %.0f us, window's thread %.0f us",
+           (now.engine_cpu_ms - then->engine_cpu_ms) * 1e3 / made,
+           (now.window_cpu_ms - then->window_cpu_ms) * 1e3 / shown);
 }
 
 static void count_shown(struct live *live) {
@@ -434,7 +446,7 @@ static void count_shown(struct live *live) {
     log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", platform_process_age_ms() / 1000);
   live_figures_shown(figures, live->shown, platform_now_ns());
   if (figures->shown == SETTLED)
-    live->copied = count_copied(live);
+    live->costs = count_costs(live);
   figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
                      mailbox_count(&live->pictures).dropped;
 }
@@ -480,7 +492,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
 
 void live_close_window(struct live *live) {
   if (live->present)
-    tell_copied(live);
+    tell_costs(live);
   history_close(&live->panel.history);
   hud_close(&live->hud);
   present_close(&live->present);
