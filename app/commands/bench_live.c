@@ -86,6 +86,7 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
       .engine_ms = stats_quantile(&seen->frame, 0.5),
       .compute_ms = compute_ms,
       .paced_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
+  memcpy(live->late, seen->late, sizeof live->late);
   for (int i = 0; i < PROBE_CHANGES; i++) {
     const struct stats *frames = &probe->change[i].frames;
     live->change[i] =

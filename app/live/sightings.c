@@ -20,14 +20,22 @@ static enum miss_reason reason_of(const struct sightings *s, const struct sighti
 static void add_times(struct sightings *s, const struct sighting *sighting) {
   int64_t captured_ns = sighting->marker.captured_us * 1000;
   double latency_ms = ms_between(captured_ns, sighting->presented_ns);
-  stats_add(&s->taken, ms_between(captured_ns, sighting->submitted_ns));
-  stats_add(&s->finished, ms_between(sighting->submitted_ns, sighting->finished_ns));
-  stats_add(&s->shown, ms_between(sighting->finished_ns, sighting->presented_ns));
+  const struct report_late stages = {
+      .at_s = ms_between(s->first_ns, sighting->presented_ns) * 1e-3,
+      .waiting_ms = ms_between(captured_ns, sighting->submitted_ns),
+      .engine_ms = ms_between(sighting->submitted_ns, sighting->finished_ns),
+      .window_ms = ms_between(sighting->finished_ns, sighting->presented_ns),
+  };
+  stats_add(&s->taken, stages.waiting_ms);
+  stats_add(&s->finished, stages.engine_ms);
+  stats_add(&s->shown, stages.window_ms);
   stats_add(&s->latency, latency_ms);
-  bool missed = s->deadline_ms > 0 && latency_ms > s->deadline_ms;
-  s->missed += missed;
-  if (missed)
-    s->missed_by[reason_of(s, sighting)]++;
+  if (s->deadline_ms <= 0 || latency_ms <= s->deadline_ms)
+    return;
+  if (s->missed < REPORT_LATE_MAX)
+    s->late[s->missed] = stages;
+  s->missed++;
+  s->missed_by[reason_of(s, sighting)]++;
 }
 
 void sightings_add(struct sightings *s, const struct sighting *sighting) {

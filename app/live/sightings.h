@@ -3,6 +3,7 @@
 #define APP_LIVE_SIGHTINGS_H
 
 #include "app/flow/stats.h"
+#include "app/run/report.h"
 #include "app/source/marker.h"
 
 /* One picture presented. Stamps are of platform_now_ns. */
@@ -26,6 +27,7 @@ struct sightings {
   long dropped;  /* numbers that never came, from the first one seen to the last */
   long missed;   /* came after the deadline */
   long missed_by[MISS_REASONS];
+  struct report_late late[REPORT_LATE_MAX]; /* the first of them */
   uint32_t newest;
   int64_t first_ns, last_ns;
   struct stats taken;    /* from capture until the engine took it, */

@@ -114,6 +114,18 @@ static void add_row(cJSON *rows, const struct report_row *row) {
   cJSON_AddItemToArray(rows, to);
 }
 
+static void add_late(cJSON *to, const struct report_live *live) {
+  cJSON *list = cJSON_AddArrayToObject(to, "late");
+  for (int i = 0; i < REPORT_LATE_MAX && i < live->missed; i++) {
+    cJSON *late = cJSON_CreateObject();
+    cJSON_AddNumberToObject(late, "at_s", live->late[i].at_s);
+    cJSON_AddNumberToObject(late, "waiting_ms", live->late[i].waiting_ms);
+    cJSON_AddNumberToObject(late, "in_engine_ms", live->late[i].engine_ms);
+    cJSON_AddNumberToObject(late, "to_screen_ms", live->late[i].window_ms);
+    cJSON_AddItemToArray(list, late);
+  }
+}
+
 static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "source_fps", live->source_fps);
   cJSON_AddNumberToObject(to, "shown_fps", live->shown_fps);
@@ -123,6 +135,7 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "missed_waiting", (double)live->missed_by[0]);
   cJSON_AddNumberToObject(to, "missed_in_engine", (double)live->missed_by[1]);
   cJSON_AddNumberToObject(to, "missed_to_screen", (double)live->missed_by[2]);
+  add_late(to, live);
   cJSON_AddNumberToObject(to, "spare_ms", live->spare_ms);
   cJSON_AddNumberToObject(to, "woken_late", (double)live->woken_late);
   cJSON_AddNumberToObject(to, "dropped", (double)live->dropped);

@@ -17,7 +17,7 @@ struct report_row {
   struct stats_summary times;
 };
 
-enum { REPORT_ROWS_MAX = 12, REPORT_CHANGES_MAX = 2 };
+enum { REPORT_ROWS_MAX = 12, REPORT_CHANGES_MAX = 2, REPORT_LATE_MAX = 64 };
 
 /* A control that was changed, and the pictures presented until one showed it, that one among them. */
 struct report_change {
@@ -27,11 +27,17 @@ struct report_change {
 };
 
 /* What bench --live has beside its rows. */
+/* A picture that came too late: when it was presented, after the first one, and how long it was where. */
+struct report_late {
+  double at_s, waiting_ms, engine_ms, window_ms;
+};
+
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
+  struct report_late late[REPORT_LATE_MAX]; /* the first of those missed */
   long missed_by[3]; /* waiting for the engine, in the engine, on the way to the screen */
   double spare_ms;  /* that the median picture came before it was late */
   long woken_late;  /* how often a thread that only wakes, and as often, was later than that */
