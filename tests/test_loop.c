@@ -148,6 +148,27 @@ static void two_in_flight_for_a_gpu(void **state) {
   assert_in_range(fake_engine_log()->most_in_flight, 1, 2);
 }
 
+/* Where the window draws on the same GPU, nothing is there before what it draws; that it never says so does no harm. */
+static void one_in_flight_where_it_is_drawn(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 30, .depth = 2}, true);
+  loop_set_drawn_there(rig.loop, true);
+  for (int i = 1; i < 8; i++) {
+    put_frame(&rig, i);
+    wait_for_submits(2 * i - 1);
+    put_frame(&rig, 100 + i); /* comes while the other is worked on */
+    const struct mail *mail = expect_picture(&rig);
+    assert_int_equal(mail->frame.serial, i);
+    if (i % 2)
+      mailbox_done(&rig.out);
+    assert_int_equal(expect_picture(&rig)->frame.serial, 100 + i);
+    mailbox_done(&rig.out);
+  }
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->most_in_flight, 1);
+}
+
 static void input_goes_with_its_picture(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -307,6 +328,7 @@ int main(void) {
       cmocka_unit_test(called_before_each_frame),
       cmocka_unit_test(stamps_rise),
       cmocka_unit_test(two_in_flight_for_a_gpu),
+      cmocka_unit_test(one_in_flight_where_it_is_drawn),
       cmocka_unit_test(input_goes_with_its_picture),
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(it_rests_where_nothing_comes),

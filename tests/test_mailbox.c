@@ -151,6 +151,41 @@ static void a_reader_is_woken(void **state) {
   mailbox_free(&mailbox);
 }
 
+static void *read_and_say(void *opaque) {
+  struct mailbox *mailbox = opaque;
+  const struct mail *mail;
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  assert_int_equal(mailbox_take(mailbox, &mail, 0), 1);
+  mailbox_done(mailbox);
+  return NULL;
+}
+
+/* Waits for what was put last alone, which is not done with before it is taken, and not for ever. */
+static void a_writer_waits_until_it_is_done(void **state) {
+  (void)state;
+  enum { MOST_S = 600 };
+  struct mailbox mailbox;
+  const struct mail *mail;
+  pthread_t reader;
+  mailbox_init(&mailbox);
+  int64_t far_ns = platform_now_ns() + MOST_S * INT64_C(1000000000);
+  assert_false(mailbox_wait_done(&mailbox, far_ns));
+  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(1, WIDTH, HEIGHT)});
+  mailbox_done(&mailbox);
+  assert_false(mailbox_wait_done(&mailbox, platform_now_ns() - 1));
+  assert_true(mailbox_wait_done(&mailbox, platform_now_ns() + 5000000));
+  assert_int_equal(pthread_create(&reader, NULL, read_and_say, &mailbox), 0);
+  assert_true(mailbox_wait_done(&mailbox, far_ns) && platform_now_ns() < far_ns);
+  assert_int_equal(pthread_join(reader, NULL), 0);
+  assert_false(mailbox_wait_done(&mailbox, far_ns));
+  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(2, WIDTH, HEIGHT)});
+  assert_int_equal(mailbox_take(&mailbox, &mail, 0), 1);
+  mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(3, WIDTH, HEIGHT)});
+  mailbox_done(&mailbox); /* with the one that was taken */
+  assert_true(mailbox_wait_done(&mailbox, platform_now_ns() + 1000000));
+  mailbox_free(&mailbox);
+}
+
 static void closed_gives_the_last_one_first(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -208,7 +243,7 @@ int main(void) {
       cmocka_unit_test(carries_the_input_too), cmocka_unit_test(nothing_is_copied),
       cmocka_unit_test(peek_leaves_it_there),  cmocka_unit_test(waiting_ends_in_time),
       cmocka_unit_test(a_reader_is_woken),     cmocka_unit_test(closed_gives_the_last_one_first),
-      cmocka_unit_test(two_threads),
+      cmocka_unit_test(two_threads),           cmocka_unit_test(a_writer_waits_until_it_is_done),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   host_pictures_free(&pictures);

@@ -14,11 +14,13 @@ void mailbox_init(struct mailbox *mailbox) {
   *mailbox = (struct mailbox){0};
   platform_lock_init(&mailbox->lock);
   wait_init(&mailbox->changed);
+  wait_init(&mailbox->done);
 }
 
 void mailbox_free(struct mailbox *mailbox) {
   mail_release(&mailbox->taken);
   mail_release(&mailbox->newest);
+  pthread_cond_destroy(&mailbox->done);
   pthread_cond_destroy(&mailbox->changed);
   pthread_mutex_destroy(&mailbox->lock);
 }
@@ -32,6 +34,7 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
+  mailbox->undone = true;
   pthread_mutex_unlock(&mailbox->lock);
   pthread_cond_signal(&mailbox->changed); /* who is woken finds the lock free */
   mail_release(&replaced);
@@ -88,6 +91,24 @@ int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms)
   }
   pthread_mutex_unlock(&mailbox->lock);
   return result;
+}
+
+void mailbox_done(struct mailbox *mailbox) {
+  pthread_mutex_lock(&mailbox->lock);
+  mailbox->undone = mailbox->full;
+  pthread_mutex_unlock(&mailbox->lock);
+  pthread_cond_signal(&mailbox->done);
+}
+
+bool mailbox_wait_done(struct mailbox *mailbox, int64_t until_ns) {
+  struct timespec deadline = wait_deadline(until_ns);
+  pthread_mutex_lock(&mailbox->lock);
+  bool waits = mailbox->undone && platform_now_ns() < until_ns;
+  while (waits && mailbox->undone)
+    if (pthread_cond_timedwait(&mailbox->done, &mailbox->lock, &deadline) == ETIMEDOUT)
+      break;
+  pthread_mutex_unlock(&mailbox->lock);
+  return waits;
 }
 
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame) {

@@ -32,6 +32,8 @@ struct mailbox {
   struct mail newest; /* of zeros unless full */
   bool full, closed;
   bool woken; /* the reader is to look up */
+  bool undone; /* the newest of all; see mailbox_done */
+  pthread_cond_t done;
   long put, dropped; /* handed in; replaced before anyone took them */
 };
 
@@ -63,5 +65,10 @@ struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 void mailbox_wake(struct mailbox *mailbox);
 /* Reader: waits for that alone; what there is to be taken stays. */
 void mailbox_rest(struct mailbox *mailbox, int wait_ms);
+
+/* Reader: what the writer may wait for has been done with all that was taken. */
+void mailbox_done(struct mailbox *mailbox);
+/* Writer: waits for that, of the newest, until until_ns of platform_now_ns. Returns whether it had to. */
+bool mailbox_wait_done(struct mailbox *mailbox, int64_t until_ns);
 
 #endif

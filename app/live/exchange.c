@@ -226,8 +226,9 @@ static void publish(struct live *live, int64_t now_ns) {
 /* Pictures stay on the GPU where the window reads them there and no output needs each of them in the host's memory. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
-  loop_set_on_device(live->loop, !outputs->recordings && !outputs->streams &&
-                                     present_shares(live->present, &live->engine.info.gpu));
+  bool shares = present_shares(live->present, &live->engine.info.gpu);
+  loop_set_on_device(live->loop, shares && !outputs->recordings && !outputs->streams);
+  loop_set_drawn_there(live->loop, shares);
 }
 
 void live_exchange(struct live *live, int64_t now_ns) {

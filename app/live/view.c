@@ -479,6 +479,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
     draw_output(live);
   if (fresh && live->shown && live->probe)
     live_probe_look(live);
+  mailbox_done(&live->pictures);
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);

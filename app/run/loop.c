@@ -8,6 +8,9 @@
 /* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
  * IDLE_MS where something is known to be on its way, else after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
+/* So long at most a run is put off for the drawing of the picture before, and so many times as long as the drawing would
+ * else wait for the run. */
+static const double drawing_ms = 4, drawing_runs = 2;
 /* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
 enum { SLICE_REST_NS = 1000 };
 
@@ -204,6 +207,18 @@ static bool newest_is_late(const struct loop *loop) {
   return loop_is_late(&timing);
 }
 
+/* Frames in the engine that are worth having there. */
+static int depth_now(const struct loop *loop) {
+  return loop->drawn_there ? 1 : loop->depth;
+}
+
+/* A frame that has come meanwhile takes the place of the one that had to wait. */
+static void let_draw(struct loop *loop) {
+  double runs_ms = drawing_runs * loop->last_ms, ms = runs_ms < drawing_ms ? runs_ms : drawing_ms;
+  if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, loop->last_finished_ns + (int64_t)(ms * 1e6)))
+    take_newest(loop, 0);
+}
+
 /* Takes those under way in a stream batch one step on. */
 static int drain(struct loop *loop, const struct moment *now) {
   const struct engine_request request = {.prepared = handles_used(&loop->handles),
@@ -271,7 +286,7 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
  * in a stream batch may want more. */
 static bool is_under_way(const struct loop *loop, const struct parameters *values) {
   int in_flight = engine_in_flight(loop->engine);
-  bool begins = loop->fresh && !values->pause && in_flight < loop->depth;
+  bool begins = loop->fresh && !values->pause && in_flight < depth_now(loop);
   return in_flight > 0 && !begins && !engine_under_way(handles_used(&loop->handles));
 }
 
@@ -289,8 +304,10 @@ static int run(struct loop *loop) {
   const struct parameters *values = &now.settings.values;
   current_moment(loop, &now);
   while (!loop->stop) {
-    if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
+    if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
       take_newest(loop, 0);
+      let_draw(loop);
+    }
     if (is_under_way(loop, values)) {
       if (loop_collect(loop))
         return -1;
@@ -311,7 +328,7 @@ static int run(struct loop *loop) {
     if (follow_files(loop, values))
       return -1;
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
-                                       .depth = loop->depth,
+                                       .depth = depth_now(loop),
                                        .fresh = loop->fresh && !values->pause,
                                        .late = newest_is_late(loop),
                                        .stale = is_stale(loop, &now),
@@ -431,6 +448,10 @@ void loop_get_status(struct loop *loop, struct loop_status *status) {
 
 void loop_set_on_device(struct loop *loop, bool on_device) {
   loop->on_device = on_device;
+}
+
+void loop_set_drawn_there(struct loop *loop, bool drawn_there) {
+  loop->drawn_there = drawn_there;
 }
 
 void loop_end(struct loop *loop) {

@@ -115,6 +115,10 @@ void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Whether pictures stay in the device's memory until somebody waits for them in the host's; at first they do not. Any
  * thread. */
 void loop_set_on_device(struct loop *loop, bool on_device);
+/* Whether who takes the pictures draws them on the device that makes them, and says mailbox_done then; at first not.
+ * What is drawn would wait there for all that the device was given before: one run at a time is in flight, and the next
+ * begins when the picture before was drawn, or should have been. Any thread. */
+void loop_set_drawn_there(struct loop *loop, bool drawn_there);
 
 /* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
 void loop_end(struct loop *loop);

@@ -35,7 +35,7 @@ struct loop {
   bool failed;
   struct error err;          /* valid after the thread's end if failed */
   atomic_bool stop, through; /* through: the thread has ended */
-  atomic_bool on_device;
+  atomic_bool on_device, drawn_there;
   atomic_llong busy_ns; /* since then the thread waits for the engine; 0: it does not */
 
   /* The thread's alone */
@@ -52,6 +52,7 @@ struct loop {
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
   int64_t last_finished_ns;
+  double last_ms; /* that it took */
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
   int engines;                 /* used so far */
