@@ -178,14 +178,60 @@ static void what_the_user_gave_stays(void) {
   EXPECT(place_of(this_thread()).policy == SCHED_BATCH);
 }
 
+/* How long a thread may be real time without a rest. */
+static struct rlimit get_limit(void) {
+  struct rlimit limit;
+  EXPECT(!getrlimit(RLIMIT_RTTIME, &limit));
+  return limit;
+}
+
+/* As by `chrt -R -r 1 reverie`, which gives it to the first thread alone. */
+static void become_real_time(void) {
+  const struct sched_param lowest = {.sched_priority = PRIORITY_LOWEST};
+  if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest))
+    _exit(NO_REAL_TIME);
+}
+
+static void *hurry_and_rest(void *opaque) {
+  *(enum urgency *)opaque = platform_be_urgent(true);
+  platform_be_urgent(false);
+  return NULL;
+}
+
+/* Not even where that thread never rests, which calms others. */
+static void real_time_that_the_user_gave_stays(void) {
+  pthread_t other;
+  enum urgency urgency;
+  become_real_time();
+  EXPECT(platform_be_urgent(true) == URGENCY_REAL_TIME);
+  EXPECT(platform_be_urgent(false) == URGENCY_REAL_TIME);
+  EXPECT(!pthread_create(&other, NULL, hurry_and_rest, &urgency) && !pthread_join(other, NULL));
+  EXPECT(urgency == URGENCY_REAL_TIME);
+  rlim_t limit = get_limit().rlim_cur;
+  EXPECT(limit != RLIM_INFINITY);
+  while (get_limit().rlim_cur == limit) /* the kernel puts it off with the signal */
+    ;
+  EXPECT(place_of(this_thread()).policy == SCHED_RR);
+  EXPECT(!platform_calmed());
+}
+
 /* The machine goes on although a thread never rests. */
 static void thread_that_never_rests_is_calmed(void) {
   is_real_time();
+  rlim_t limit = get_limit().rlim_cur;
   while (place_of(this_thread()).policy == SCHED_RR)
     ;
   EXPECT(platform_calmed() == 1);
   EXPECT(is_usual(this_thread()));
   is_real_time();
+  EXPECT(get_limit().rlim_cur == limit); /* the next time as soon */
+}
+
+/* What is started later may want more. */
+static void limit_that_cannot_be_raised_stays(void) {
+  rlim_t before = get_limit().rlim_max;
+  is_real_time();
+  EXPECT(get_limit().rlim_max == before);
 }
 
 static void signal_keeps_its_other_meaning(void) {
@@ -193,6 +239,15 @@ static void signal_keeps_its_other_meaning(void) {
   platform_be_urgent(false);
   raise(SIGXCPU);
   _exit(BAD);
+}
+
+/* As by `ulimit -t`. */
+static void program_that_has_used_its_time_ends(void) {
+  is_real_time();
+  platform_be_urgent(false);
+  EXPECT(!setrlimit(RLIMIT_CPU, &(struct rlimit){1, RLIM_INFINITY}));
+  for (;;)
+    EXPECT(platform_thread_cpu_ns() < 30 * 1000000000ll);
 }
 
 /* --- who asks --- */
@@ -306,8 +361,11 @@ int main(int argc, char **argv) {
       CASE(other_limit_makes_it_nice, 0),
       CASE(what_is_not_permitted_changes_nothing, 0),
       CASE(what_the_user_gave_stays, 0),
+      CASE(real_time_that_the_user_gave_stays, 0),
       CASE(thread_that_never_rests_is_calmed, 0),
+      CASE(limit_that_cannot_be_raised_stays, 0),
       CASE(signal_keeps_its_other_meaning, SIGXCPU),
+      CASE(program_that_has_used_its_time_ends, SIGXCPU),
       CASE(loop_is_urgent_where_the_device_works_by_itself, 0),
       CASE(reader_is_urgent_where_it_does_not_decode, 0),
   };

@@ -1,10 +1,12 @@
 /* Urgent threads. Linux' own calls: those of the C library that are meant for a thread change the process in some. */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/platform/app_platform.h"
@@ -18,7 +20,11 @@ static const rlim_t run_most_us = 300000;
 static struct {
   atomic_int thread[THREADS_MAX]; /* those with real-time scheduling; 0: none */
   atomic_int calmed;
+  struct sigaction before; /* what SIGXCPU did */
+  bool caught;             /* it is */
 } urgent;
+
+static _Thread_local bool given; /* by this file, to this thread */
 
 static int this_thread(void) {
   return (int)syscall(SYS_gettid);
@@ -57,33 +63,58 @@ static void drop_thread(int thread) {
   }
 }
 
-/* Which of them ran on is not known. The signal has another meaning, too (RLIMIT_CPU), which it keeps. */
-static void on_long_run(int number) {
-  int reason = errno;
-  bool any = false;
+/* Which of them ran on is not known. */
+static void calm_all(void) {
   for (int i = 0; i < THREADS_MAX; i++) {
     int thread = atomic_exchange(&urgent.thread[i], 0);
     if (!thread)
       continue;
-    any = true;
     set_policy(thread, SCHED_OTHER, 0);
     atomic_fetch_add(&urgent.calmed, 1);
   }
-  if (!any) {
-    signal(number, SIG_DFL);
+}
+
+/* Whether RLIMIT_CPU has been reached, by the clock that it goes by, which counts ticks of all threads. The kernel puts
+ * a limit off by a second before it sends the signal. */
+static bool has_used_its_time(void) {
+  const clockid_t ticks = (clockid_t)(~0u << 3);
+  struct timespec used;
+  struct rlimit limit;
+  return !getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur != RLIM_INFINITY && !clock_gettime(ticks, &used) &&
+         (rlim_t)used.tv_sec + 1 >= limit.rlim_cur;
+}
+
+/* The signal has another meaning, too, which it keeps: RLIMIT_CPU, or that somebody sent it. Where it is neither, a
+ * thread has run on: one of these, or one that was given its place by whoever started the program, and keeps it. */
+static void on_long_run(int number, siginfo_t *info, void *context) {
+  int reason = errno;
+  (void)context;
+  if (info->si_code == SI_KERNEL && !has_used_its_time()) {
+    calm_all();
+  } else {
+    sigaction(number, &urgent.before, NULL);
     raise(number);
   }
   errno = reason;
 }
 
-/* The kernel sends the signal, and puts the limit off each time. At the other limit it kills. */
+static void catch_signal(void) {
+  const struct sigaction action = {.sa_sigaction = on_long_run, .sa_flags = SA_RESTART | SA_SIGINFO};
+  urgent.caught = !sigaction(SIGXCPU, NULL, &urgent.before) && !sigaction(SIGXCPU, &action, NULL);
+}
+
+/* The kernel sends the signal, and puts the limit off each time: then it is set again. At the other limit, which stays as
+ * it is, the kernel kills. */
 static bool watch(void) {
-  const struct sigaction action = {.sa_handler = on_long_run, .sa_flags = SA_RESTART};
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;
-  if (getrlimit(RLIMIT_RTTIME, &limit) || limit.rlim_max <= run_most_us)
+  pthread_once(&once, catch_signal);
+  if (!urgent.caught || getrlimit(RLIMIT_RTTIME, &limit) || limit.rlim_max <= run_most_us)
     return false;
+  if (limit.rlim_cur == run_most_us)
+    return true;
   limit.rlim_cur = run_most_us;
-  return !setrlimit(RLIMIT_RTTIME, &limit) && !sigaction(SIGXCPU, &action, NULL);
+  return !setrlimit(RLIMIT_RTTIME, &limit);
 }
 
 /* --- */
@@ -106,11 +137,6 @@ static bool is_as_usual(void) {
   return (get_policy() & ~SCHED_RESET_ON_FORK) == SCHED_OTHER && !get_nice();
 }
 
-static bool is_own(void) {
-  return get_policy() == (SCHED_RR | SCHED_RESET_ON_FORK) ||
-         (get_policy() == (SCHED_OTHER | SCHED_RESET_ON_FORK) && get_nice() == NICE);
-}
-
 enum urgency platform_urgency(void) {
   int policy = get_policy() & ~SCHED_RESET_ON_FORK;
   if (policy == SCHED_RR || policy == SCHED_FIFO)
@@ -120,12 +146,13 @@ enum urgency platform_urgency(void) {
 
 enum urgency platform_be_urgent(bool wanted) {
   int thread = this_thread();
-  if (wanted && is_as_usual() && !be_real_time(thread))
-    be_nice(thread);
-  if (!wanted && is_own()) {
-    drop_thread(thread);
+  if (wanted && is_as_usual())
+    given = be_real_time(thread) || be_nice(thread);
+  if (!wanted && given) {
     set_policy(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)thread, 0);
+    drop_thread(thread); /* last: one that is real time is known at any moment */
+    given = false;
   }
   return platform_urgency();
 }
