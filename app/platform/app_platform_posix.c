@@ -355,18 +355,19 @@ static void on_hold(int number, siginfo_t *info, void *context) {
 
 /* Whether that thread of this process lets SIGINT or its like through. One that handles one of them lets the others. */
 static bool lets_through(const char *thread) {
-  char path[64], text[4096];
+  char path[64], line[256]; /* a part of one that is longer: a user may be in thousands of groups */
   unsigned long long blocked = 0, all = 0;
+  bool found = false;
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     all |= 1ull << (ending_signals[i] - 1);
   snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
   FILE *file = fopen(path, "re");
   if (!file) /* it has ended */
     return false;
-  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  while (!found && fgets(line, sizeof line, file))
+    found = sscanf(line, "SigBlk: %llx", &blocked) == 1;
   fclose(file);
-  const char *at = strstr(text, "SigBlk:");
-  return at && sscanf(at, "SigBlk: %llx", &blocked) == 1 && (blocked & all) != all;
+  return found && (blocked & all) != all;
 }
 
 /* Tells the threads that do not hold them yet to. */
@@ -398,7 +399,8 @@ static void hold_signals(sigset_t *held, sigset_t *before) {
   }
 }
 
-/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. */
+/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. The other threads
+ * go on holding such requests, which so come to this one. */
 static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   atomic_store(&caught.held, false);
   while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
