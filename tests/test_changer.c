@@ -166,9 +166,8 @@ static bool one_waits(void) {
   return status.next;
 }
 
-/* The reader has the next one before it is needed, and goes on with it by itself. */
-static void test_next_waits_in_the_reader(void **state) {
-  (void)state;
+/* The next one waits in the reader, which goes on with it by itself, though nobody has heard of that yet. */
+static void begin_and_go_on(void) {
   const struct mail *mail;
   begin("a,other b,c", false, 0, &(struct fake_source_script){.frame_ms = 2, .frames = 8, .gated = true});
   fake_source_let_read(2);
@@ -179,10 +178,39 @@ static void test_next_waits_in_the_reader(void **state) {
     if (mailbox_take(&rig.frames, &mail, 1) == 1)
       rig.other = mail->frame.plane[0][0] >= 100;
   assert_true(rig.other);
+}
+
+static void test_next_waits_in_the_reader(void **state) {
+  (void)state;
+  begin_and_go_on();
   UNTIL(rig.changes == 1);
   assert_true(changer_now(rig.changer) == 1 && changer_wanted(rig.changer) == 1);
   UNTIL(rig.ended);
   assert_int_equal(fake_source_openings(), 3);
+  end();
+}
+
+/* What is asked for meanwhile is read already, and not once more. */
+static void test_asked_for_as_the_reader_goes_on(void **state) {
+  (void)state;
+  begin_and_go_on();
+  changer_ask(rig.changer, 1);
+  UNTIL(rig.ended);
+  assert_true(rig.changes == 2 && changer_now(rig.changer) == 2);
+  assert_int_equal(fake_source_openings(), 3);
+  end();
+}
+
+/* What is read anew is what is read. */
+static void test_read_anew_as_the_reader_goes_on(void **state) {
+  (void)state;
+  begin_and_go_on();
+  changer_again(rig.changer);
+  assert_int_equal(changer_wanted(rig.changer), 1);
+  UNTIL(rig.changes == 2);
+  assert_int_equal(changer_now(rig.changer), 1);
+  UNTIL(rig.ended);
+  assert_true(rig.changes == 3 && changer_now(rig.changer) == 2);
   end();
 }
 
@@ -366,6 +394,8 @@ int main(void) {
       cmocka_unit_test(test_devices_wait),
       cmocka_unit_test(test_asked_for),
       cmocka_unit_test(test_next_waits_in_the_reader),
+      cmocka_unit_test(test_asked_for_as_the_reader_goes_on),
+      cmocka_unit_test(test_read_anew_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
       cmocka_unit_test(test_missing_ones_are_passed_over),
       cmocka_unit_test(test_nothing_follows),

@@ -29,6 +29,7 @@ struct changer {
   int handed[2];           /* to the reader: the last, and the one before */
   bool waits;              /* the last is not wanted yet, but when the one before ends */
   int begun;               /* reader_status.sources, as far as it is known here */
+  bool changed;            /* it has become another, which no news has said yet */
   int step;                /* which way to go on from a source that cannot be opened */
   int refusals;            /* in a row */
   bool given_up;           /* what was to follow at an end cannot be opened */
@@ -206,18 +207,21 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
     pass_over(changer, news);
 }
 
-/* A reader may have begun with one while another was handed to it. */
-static void follow_reader(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
+/* A reader may have begun with one while another was handed to it, and by itself with what is asked for just then. */
+static void follow_reader(struct changer *changer, struct reader_status *status) {
+  reader_get_status(changer->params.reader, status);
   if (status->sources == changer->begun)
     return;
   changer->begun = status->sources;
   changer->now = changer->handed[status->next];
+  if (changer->waits && !status->next && changer->wanted == changer->now)
+    changer->wanted = -1;
   changer->waits = changer->waits && status->next;
   changer->refusals = 0;
   changer->unready = -1;
   changer->given_up = false;
   changer->stands_since_ns = 0;
-  news->changed = true;
+  changer->changed = true;
 }
 
 /* How long what stands at its end stays: a file's last frame as long as all others. */
@@ -264,11 +268,12 @@ static void open_what_comes(struct changer *changer, const struct reader_status 
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news) {
   struct reader_status status;
   *news = (struct changer_news){.changed = false};
-  reader_get_status(changer->params.reader, &status);
-  follow_reader(changer, &status, news);
+  follow_reader(changer, &status);
   take_opened(changer, news);
   follow_end(changer, &status, now_ns);
   open_what_comes(changer, &status, news);
+  news->changed = changer->changed;
+  changer->changed = false;
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
 }
 
@@ -293,6 +298,8 @@ void changer_ask(struct changer *changer, int index) {
 }
 
 void changer_again(struct changer *changer) {
+  struct reader_status status;
+  follow_reader(changer, &status);
   if (changer->wanted < 0)
     want(changer, current(changer), 1);
 }
