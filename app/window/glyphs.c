@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/run/errand.h"
 #include "app/window/cells.h"
 #include "app/window/embed.h"
 #include "app/window/fonts.h"
@@ -12,11 +13,22 @@
 /* Characters that no font has are looked for once each, and no more of them than this. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
 
+/* For a font of the system, on a thread of its own: the system may have to read all of them first, and a picture does
+ * not wait for that. */
+struct search {
+  struct errand errand;
+  struct fonts *fonts;
+  bool asked; /* for them */
+  uint32_t character;
+  int number; /* of the fonts that may have it */
+  bool found;
+  struct font_file file;
+};
+
 struct glyphs {
   TTF_Font *own;
   int size, advance;
-  bool asked; /* for fonts of the system */
-  struct fonts *fonts;
+  struct search search;
   TTF_Font *others[OTHERS_MAX];
   int other_count;
   uint32_t missing[MISSING_MAX];
@@ -45,11 +57,12 @@ void glyphs_close(struct glyphs **pointer) {
   struct glyphs *glyphs = *pointer;
   if (!glyphs)
     return;
+  errand_join(&glyphs->search.errand);
+  fonts_close(&glyphs->search.fonts);
   for (int i = 0; i < glyphs->other_count; i++)
     TTF_CloseFont(glyphs->others[i]);
   if (glyphs->own)
     TTF_CloseFont(glyphs->own);
-  fonts_close(&glyphs->fonts);
   if (TTF_WasInit())
     TTF_Quit();
   free(glyphs);
@@ -81,21 +94,42 @@ static bool is_missing(const struct glyphs *glyphs, uint32_t character) {
   return glyphs->missing_count == MISSING_MAX || glyphs->other_count == OTHERS_MAX;
 }
 
-/* NULL: none of the system's has it. */
-static TTF_Font *open_other(struct glyphs *glyphs, uint32_t character) {
-  struct font_file file;
-  if (!glyphs->asked)
-    glyphs->fonts = fonts_open();
-  glyphs->asked = true;
-  for (int i = 0; fonts_find(glyphs->fonts, character, i, &file); i++) {
-    TTF_Font *font = TTF_OpenFontIndex(file.path, glyphs->size, file.index);
-    if (font && has(font, character))
-      return glyphs->others[glyphs->other_count++] = font;
-    if (font)
-      TTF_CloseFont(font);
-  }
+static void look(void *opaque) {
+  struct search *search = opaque;
+  if (!search->asked)
+    search->fonts = fonts_open();
+  search->asked = true;
+  search->found = fonts_find(search->fonts, search->character, search->number, &search->file);
+}
+
+/* Returns whether it is looked for. */
+static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) {
+  struct search *search = &glyphs->search;
+  struct error ignored;
+  search->character = character;
+  search->number = number;
+  if (!errand_start(&search->errand, look, search, "looks for fonts", &ignored))
+    return true;
   glyphs->missing[glyphs->missing_count++] = character;
-  return NULL;
+  return false;
+}
+
+bool glyphs_follow(struct glyphs *glyphs) {
+  struct search *search = &glyphs->search;
+  if (!errand_is_done(&search->errand))
+    return false;
+  errand_join(&search->errand);
+  TTF_Font *font = search->found ? TTF_OpenFontIndex(search->file.path, glyphs->size, search->file.index) : NULL;
+  if (font && has(font, search->character)) {
+    glyphs->others[glyphs->other_count++] = font;
+    return true;
+  }
+  if (font)
+    TTF_CloseFont(font);
+  if (search->found)
+    return !begin_search(glyphs, search->character, search->number + 1);
+  glyphs->missing[glyphs->missing_count++] = search->character;
+  return true;
 }
 
 static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
@@ -104,8 +138,9 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
   for (int i = 0; i < glyphs->other_count; i++)
     if (has(glyphs->others[i], character))
       return glyphs->others[i];
-  TTF_Font *found = is_missing(glyphs, character) ? NULL : open_other(glyphs, character);
-  return found ? found : glyphs->own;
+  if (!glyphs->search.errand.busy && !is_missing(glyphs, character))
+    begin_search(glyphs, character, 0);
+  return glyphs->own;
 }
 
 /* --- drawing --- */

@@ -1,5 +1,6 @@
 /* Glyphs on a surface: the built-in monospaced font, and of the system's fonts those that have what it lacks, which are
- * opened when they are first needed. What no font has is a box. The main thread's. */
+ * looked for when they are first needed, one character after the other. What no font has is a box, and so is what is
+ * looked for. The main thread's. */
 #ifndef APP_WINDOW_GLYPHS_H
 #define APP_WINDOW_GLYPHS_H
 
@@ -19,5 +20,7 @@ int glyphs_advance(const struct glyphs *glyphs); /* pixels from column to column
 /* Text from x on, with its line's top at y. blend: over what is there; else in its place. */
 void glyphs_draw(struct glyphs *glyphs, SDL_Surface *surface, bool blend, int x, int y, SDL_Color color,
                  const char *text, size_t length);
+/* Whether it is known since the last call which font has what was looked for: text is to be drawn anew. */
+bool glyphs_follow(struct glyphs *glyphs);
 
 #endif

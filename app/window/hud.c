@@ -335,6 +335,7 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
 
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
   bool all = typeface_fit(hud->face, height), changed = false;
+  all |= typeface_follow(hud->face);
   all = all || width != hud->width || height != hud->height || content->layout != hud->layout;
   hud->layout = content->layout;
   bool words_due = all || now_ns - hud->updated_ns >= refresh_ns;

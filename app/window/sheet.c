@@ -76,6 +76,10 @@ bool typeface_fit(struct typeface *face, int height) {
   return true;
 }
 
+bool typeface_follow(struct typeface *face) {
+  return glyphs_follow(face->glyphs);
+}
+
 int typeface_size(const struct typeface *face) {
   return face->size;
 }

@@ -17,6 +17,8 @@ int typeface_open(struct typeface **face, struct error *err);
 void typeface_close(struct typeface **face); /* stores NULL; takes NULL */
 /* The size of type that suits a drawable of this height. Returns whether it changed. */
 bool typeface_fit(struct typeface *face, int height);
+/* Whether sheets would look different by now, because of fonts that were looked for. */
+bool typeface_follow(struct typeface *face);
 /* In pixels. */
 int typeface_size(const struct typeface *face);
 int typeface_advance(const struct typeface *face); /* from character to character */
