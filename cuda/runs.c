@@ -413,6 +413,16 @@ static void choose_ways(const struct cuda_device *device, const struct cuda_prog
   buffer->downloads = program->has_output && !buffer->on_device && !(alone && carry_down(program, buffer, pictures));
 }
 
+/* Ends a run of which something may have been started: its frames and pictures are read and written no more, nothing is
+ * carried for it, and the turn, which its launches may have passed on, is the same run's again. */
+static void undo_start(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer) {
+  cudaStream_t streams[] = {device->upload, device->queue.stream, device->download};
+  for (int i = 0; i < 3; i++)
+    cudaStreamSynchronize(streams[i]);
+  buffer->order->ups = buffer->order->downs = 0;
+  program_set_turn(device->queue.stream, program, "after a failure", NULL);
+}
+
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
                    const struct frame *frames, const struct frame *pictures, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
@@ -433,10 +443,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
     device->pictures_in_flight += program->has_output;
     return 0;
   }
-  /* Frames are read no more from here on. If the launches were started, they have passed the turn on. It becomes this
-   * run's again. */
-  cudaStreamSynchronize(device->upload);
-  program_set_turn(device->queue.stream, program, "after a failure", NULL);
+  undo_start(device, program, buffer);
   return -1;
 }
 
@@ -448,10 +455,13 @@ int program_start_part(struct device *base, struct program *program_base, const 
   struct run_buffer *buffer = &program->buffer[program_base->submitted % RUNS_IN_FLIGHT];
   int set = merged ? !device->set : device->set;
   size_t staged;
-  if (part == 0 && (fill_buffer(device, program, buffer, params, NULL, &staged, err) < 0 ||
-                    start_run(device, program, buffer, NULL, 0, err) < 0))
+  if (part == 0 && fill_buffer(device, program, buffer, params, NULL, &staged, err) < 0)
     return -1;
-  return cuda_check(run(device, program, part, set), "starting a part", err);
+  if ((part > 0 || start_run(device, program, buffer, NULL, 0, err) == 0) &&
+      cuda_check(run(device, program, part, set), "starting a part", err) == 0)
+    return 0;
+  undo_start(device, program, buffer);
+  return -1;
 }
 
 /* --- waiting --- */

@@ -85,11 +85,15 @@ static float input(int run, size_t i) {
   return (float)((int)(i % 7) - 3 + run % 2);
 }
 
-static void run(struct net *net, struct program *program, int number) {
+static void write_input(struct net *net, struct program *program, int number) {
   float x[COUNT];
   for (size_t i = 0; i < COUNT; i++)
     x[i] = input(number, i);
   must(net, device_write(net->device, program, net->x, 0, x, COUNT, &net->err));
+}
+
+static void run(struct net *net, struct program *program, int number) {
+  write_input(net, program, number);
   net->params.turn = (unsigned)number;
   must(net, device_run(net->device, program, &net->params, &net->err));
 }
@@ -255,6 +259,53 @@ static void bfloat16_reaches_states(void **state) {
   net_close(net);
 }
 
+/* --- runs in parts --- */
+
+static struct {
+  const struct device_impl *real;
+  struct device_impl impl;
+  bool fails;
+} wrapped;
+
+static int start_part(struct device *base, struct program *program, const struct run_params *params, int part,
+                      bool merged, struct error *err) {
+  return wrapped.fails ? error_set(err, STATUS_DEVICE, "no part today")
+                       : wrapped.real->start_part(base, program, params, part, merged, err);
+}
+
+/* What was done of it is no part of the run after. The CPU's, as no part fails on a GPU by itself. */
+static void a_run_that_failed_in_parts_is_begun_anew(void **state) {
+  (void)state;
+  if (strncmp(device_name, "cpu", 3) != 0)
+    skip();
+  struct net *net = net_open(device_name);
+  struct program *program;
+  float expected[COUNT];
+  int left = 1;
+  wrapped.real = net->device->impl;
+  wrapped.impl = *wrapped.real;
+  wrapped.impl.start_part = start_part;
+  net->device->impl = &wrapped.impl;
+  must(net, device_prepare(net->device, &program, &net->plan, &(struct program_options){.parts = net->plan.op_count},
+                           &net->err));
+  write_input(net, program, 0);
+  assert_int_equal(device_start_part(net->device, program, &net->params, false, &net->err), 1);
+  wrapped.fails = true;
+  assert_int_equal(device_start_part(net->device, program, &net->params, false, &net->err), -1);
+  wrapped.fails = false;
+  write_input(net, program, 1);
+  for (; left; must(net, left))
+    left = device_start_part(net->device, program, &net->params, false, &net->err);
+  for (size_t i = 0; i < COUNT; i++)
+    expected[i] = input(1, i);
+  expect(net, program, net->memory, 0, expected, 0);
+  device_release(net->device, &program);
+  net->device->impl = wrapped.real;
+  net_close(net);
+}
+
+/* --- */
+
 /* Whether the device is there and, where that is asked for, computes in bfloat16. */
 static bool is_there(void) {
   struct net net = {0};
@@ -279,6 +330,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(programs_of_one_plan_have_their_own),
       cmocka_unit_test(it_is_freed_with_its_program),
       cmocka_unit_test(a_program_beside_shares_by_name),
+      cmocka_unit_test(a_run_that_failed_in_parts_is_begun_anew),
       cmocka_unit_test(bfloat16_reaches_states),
   };
   device_name = argc > 1 ? argv[1] : "cpu";

@@ -282,8 +282,10 @@ int device_start_part(struct device *device, struct program *program, const stru
     return -1;
   if (program->started == 0 && check_run(device, program, params, NULL, err) < 0)
     return -1;
-  if (device->impl->start_part(device, program, params, program->started, merged, err) < 0)
+  if (device->impl->start_part(device, program, params, program->started, merged, err) < 0) {
+    program->started = 0;
     return -1;
+  }
   program->started = (program->started + 1) % program->parts;
   program->submitted += program->started == 0;
   return program->started > 0;

@@ -190,7 +190,7 @@ struct device_impl {
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *pictures, struct error *err);
   /* Starts one part of a run without pixels, as submit the first time. merged: with the weights of the set that runs do
-   * not read. */
+   * not read. After a failure the run has not begun. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
                     bool merged, struct error *err);
   /* Waits for the oldest run in flight. */
@@ -292,7 +292,8 @@ int device_run(struct device *device, struct program *program, const struct run_
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
 /* Starts the next part of a run, program->parts in all, so that other runs may come between two: whatever is started
  * stays in order. The arguments are the first part's; a run that was begun is gone on with before anything else of its
- * program. Waits as device_start does before the first part. 1: parts are left; 0: it was the last. */
+ * program. Waits as device_start does before the first part. 1: parts are left; 0: it was the last. After a failure the
+ * next call begins a run. */
 int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
                       struct error *err);
 /* Waits for all that was started. */
