@@ -1,5 +1,5 @@
 /* A thread that only wakes, as often as a source has frames, as urgent as those that a picture waits for. How late it
- * wakes is the machine's doing: a picture, which waits for three such threads one after the other, cannot be less late. */
+ * wakes is the machine's doing; a picture waits for three such threads one after the other. */
 #ifndef APP_LIVE_PULSE_H
 #define APP_LIVE_PULSE_H
 
