@@ -4,7 +4,7 @@
 #define APP_RUN_OPENER_H
 
 #include "app/control/parameters.h"
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 #include "unet/engine.h"
 
 /* What an engine and its first handle begin with. */

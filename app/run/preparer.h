@@ -3,7 +3,7 @@
 #ifndef APP_RUN_PREPARER_H
 #define APP_RUN_PREPARER_H
 
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 #include "unet/engine.h"
 
 /* Zero-initialise to start, but for the engine. */

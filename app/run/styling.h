@@ -4,7 +4,7 @@
 #define APP_RUN_STYLING_H
 
 #include "app/control/parameters.h"
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 #include "unet/engine.h"
 
 struct styling {

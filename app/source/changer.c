@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
 #include "app/source/spec.h"

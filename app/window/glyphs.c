@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 #include "app/window/cells.h"
 #include "app/window/embed.h"
 #include "app/window/fonts.h"

@@ -1,4 +1,4 @@
-#include "app/run/errand.h"
+#include "app/flow/errand.h"
 
 #include <string.h>
 

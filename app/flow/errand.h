@@ -1,7 +1,7 @@
 /* Work on a thread of its own, one piece at a time, which another thread looks after without waiting. All functions are
  * called from that other one. */
-#ifndef APP_RUN_ERRAND_H
-#define APP_RUN_ERRAND_H
+#ifndef APP_FLOW_ERRAND_H
+#define APP_FLOW_ERRAND_H
 
 #include <pthread.h>
 #include <stdatomic.h>
