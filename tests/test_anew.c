@@ -19,9 +19,11 @@
 enum { ASKED = 130, NEVER_ASKED = 1, FAILED = 2, THREADS = 2, PATIENCE_MS = 5000, TRIES = 200 };
 
 static atomic_bool stop;
+static atomic_int idling;
 
-/* As a library's do, these let every signal through. */
+/* As a library's do, these let every signal through, once they run: until then the system has them hold all. */
 static void *idle(void *opaque) {
+  atomic_fetch_add(&idling, 1);
   for (;;)
     usleep(100);
   return opaque;
@@ -32,6 +34,8 @@ static int play(int round) {
   platform_catch_signals(&stop, "", FAILED);
   for (int i = 0; i < THREADS; i++)
     pthread_create(&thread, NULL, idle, NULL);
+  while (atomic_load(&idling) < THREADS)
+    usleep(100);
   if (!round) {
     if (write(STDOUT_FILENO, "", 1) != 1)
       return FAILED;
