@@ -112,6 +112,7 @@ static const struct forced_way {
     {"sm90 192x160", PRODUCT(192x160, NONE, 1)},
     {"sm90 192x160, sum, 2", PRODUCT(192x160, SUM, 2)},
     {"sm90 256x160", PRODUCT(256x160, NONE, 1)},
+    {"sm90 256x160, many tiles", PRODUCT(256x160, NONE, 1), 1},
     {"sm90 256x160, input", PRODUCT(256x160, INPUT, 1)},
     {"sm90 256x160, weights", PRODUCT(256x160, WEIGHTS, 1)},
     {"sm90 192x80, input", PRODUCT(192x80, INPUT, 1)},
