@@ -71,7 +71,7 @@ static int open_more(struct live *live, struct error *err) {
 }
 
 /* NVIDIA's OpenGL waits by giving way to other threads, again and again. Where this one comes before all of them, it is to
- * sleep. */
+ * sleep. Called before there are other threads, which may read the environment. */
 static void calm_opengl(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
@@ -92,14 +92,13 @@ static int create_window(struct live *live, struct error *err) {
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
+  calm_opengl(live->options);
   if (setup_source_options(&live->source_options, live->options, true, &live->log, err))
     return -1;
   live->source_options.mirror = &live->mirror;
   atomic_store(&live->mirror.wish, live->options->values.mirror);
-  if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err))
-    return -1;
-  calm_opengl(live->options);
-  if (create_window(live, err))
+  if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err) ||
+      create_window(live, err))
     return -1;
   follow_display(live);
   if (live_list_sources(live, err))
