@@ -149,7 +149,9 @@ static double brightness(const char *name, const char *which) {
                                      "ffmpeg -nostdin -i %s -vf signalstats,metadata=print:file=- -f null - 2>err2.txt "
                                      "| sed -n 's/.*YAVG=//p' | %s",
                                      name, which);
-  double mean = *value ? atof(value) : -1;
+  if (!*value)
+    fail_msg("ffmpeg measures nothing of %s:\n%s", name, (char *)shell_output(NULL, "tail -n 4 err2.txt"));
+  double mean = atof(value);
   free(value);
   return mean;
 }
