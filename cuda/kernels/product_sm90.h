@@ -21,7 +21,7 @@ enum product_tile {
   PRODUCT_64x64,
   PRODUCT_192x160,
   PRODUCT_192x80,
-  PRODUCT_128x160_TURNS, /* GEGLU alone: see turns_sm90.cuh */
+  PRODUCT_128x160_TURNS, /* two consumers, each with a tile of its own: see turns_sm90.cuh */
   PRODUCT_256x160,
   PRODUCT_TILES
 };
