@@ -167,6 +167,23 @@ static void test_hash(void **state) {
   assert_string_not_equal(hash[0], hash[3]);
 }
 
+/* A kernel's source that another one includes is not left out unseen. */
+static void test_hash_is_whole(void **state) {
+  (void)state;
+  static const char *const lists[] = {"./one.c ./attention/two.cuh >hash.h",
+                                      "./one.c 2>said.txt && exit 1; grep -q attention/two.cuh said.txt"};
+  static const char including[] = "#include \"attention/two.cuh\"\n";
+  char one[160], command[512];
+  snprintf(one, sizeof one, "%s/one.c", folder);
+  write_file(one, including, strlen(including));
+  snprintf(command, sizeof command, "cd '%s' && mkdir attention && echo 'int two;' >attention/two.cuh", folder);
+  assert_int_equal(system(command), 0);
+  for (int i = 0; i < 2; i++) {
+    snprintf(command, sizeof command, "cd '%s' && sh '" WAYS_HASH_SCRIPT "' 90a %s", folder, lists[i]);
+    assert_int_equal(system(command), 0);
+  }
+}
+
 /* Cut at every length: what is left of it is right, the rest is timed anew, and saving makes it whole again. */
 static void test_truncated(void **state) {
   (void)state;
@@ -366,6 +383,7 @@ int main(void) {
       CASE(test_for_one_gpu_and_driver),
       CASE(test_for_these_ways),
       CASE(test_hash),
+      CASE(test_hash_is_whole),
       CASE(test_truncated),
       CASE(test_corrupt),
       CASE(test_nowhere_to_write),
