@@ -26,6 +26,7 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static constexpr int LOAD_BYTES = STAGES * STAGE_CHUNKS * 16, SUM_BYTES = M * SUM_PITCH * 4;
   static constexpr int SHARED_BYTES = LOAD_BYTES > SUM_BYTES ? LOAD_BYTES : SUM_BYTES;
   static constexpr int A_LOADS = M * CHUNKS / THREADS, B_LOADS = (N * CHUNKS + THREADS - 1) / THREADS;
+  static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
   static_assert(M * CHUNKS % THREADS == 0 && THREADS % CHUNKS == 0, "every thread copies whole rows' chunks of A");
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
 };
@@ -349,7 +350,7 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
   case TILE_128x128:
     return launch_tile<tile_shape<128, 128, 64, 32, 1, 3>>(queue, args);
   case TILE_64x160:
-    return launch_tile<tile_shape<64, 160, 32, 80, 2, 4>>(queue, args);
+    return launch_tile<tile_shape<64, 160, 32, 80, 2, 3>>(queue, args);
   case TILE_64x64:
     return launch_tile<tile_shape<64, 64, 32, 32, 2, 4>>(queue, args);
   default:

@@ -86,6 +86,7 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
 /* As a gemm_args with kernel 3, stride 1, pad 1, no x2, and c to columns: 8 to 32 or 64; 32 or 64 to as many, or to at
  * most 16. Each block keeps all weights and a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
+int narrow_shared_bytes(const struct gemm_args *args); /* of a block; not every GPU has as many */
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- norm.cu, group_norm.cu, layer_norm.cu --- */

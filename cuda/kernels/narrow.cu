@@ -10,6 +10,12 @@ namespace {
 
 constexpr int SIDE = 16, BORDERED = SIDE + 2, WARPS = 8, THREADS = 32 * WARPS, ROWS = SIDE / WARPS;
 
+/* What a thread block of so many input and output channels keeps: weights, two tiles of the input, and the output. */
+constexpr int count_bytes(int c, int n) {
+  int taps = c == 8 ? 10 : 9;
+  return (taps * n + 2 * BORDERED * BORDERED) * c * 2 + WARPS * SIDE * (n + 8) * 4;
+}
+
 /* C input channels, N output channels. A step of the sum is 16 deep: half a tap or less, or two taps of 8 channels
  * each, of which the tenth has no weights. */
 template <int C_, int N_> struct shape {
@@ -19,7 +25,8 @@ template <int C_, int N_> struct shape {
   static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps at once */
   static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* a multiprocessor */
   static constexpr int OUT_PITCH = N + 8;                                 /* floats: fragment rows in different banks */
-  static constexpr int SHARED_BYTES = (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4;
+  static constexpr int SHARED_BYTES = count_bytes(C, N);
+  static_assert(SHARED_BYTES == (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4, "as laid out");
 };
 
 /* Eight rows' chunks of one number lie in different banks. */
@@ -189,6 +196,10 @@ bool narrow_supported(const struct gemm_args *args) {
                : c == 16 ? columns == 16
                          : (c == 32 || c == 64) && (columns == c || columns <= 16);
   return known && args->c2 == 0 && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->act != ACT_GEGLU;
+}
+
+int narrow_shared_bytes(const struct gemm_args *args) {
+  return count_bytes(args->c, args->columns <= 16 ? 16 : args->columns);
 }
 
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args) {

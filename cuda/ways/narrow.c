@@ -1,16 +1,19 @@
 /* 3x3 convolutions of few channels over many pixels (kernels/narrow.cu). */
 #include "cuda/ways/way.h"
 
+static bool fits(const struct cuda_device *device, const struct gemm_args *args) {
+  return narrow_supported(args) && narrow_shared_bytes(args) <= (int)device->properties.sharedMemPerBlockOptin;
+}
+
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  (void)device, (void)choice;
-  return narrow_supported(args);
+  (void)choice;
+  return fits(device, args);
 }
 
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
-  (void)device;
   list[0] = (struct choice){.way = &way_narrow};
-  return narrow_supported(args);
+  return fits(device, args);
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
