@@ -6,24 +6,33 @@
 #                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all but fidelity): ops products sanitizer models attention mini program shapes
-#                     fidelity device
+#              PARTS  what to run (default: all but fidelity): ops products sanitizer models generic attention mini program
+#                     shapes fidelity device
 #              MINI   a mini model (default: assets/mini/model)
+#              GENERIC the programs built with -Dgpu_archs=ptx80, likewise in a folder (default: built here where the others
+#                     are)
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
-# "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
+# "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
+# driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
 # "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "fidelity" compares every family with diffusers,
 # which takes minutes and 20 GB of disk, and writes FIDELITY.md, here and among the logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
 out=${OUT:-gpu-logs}
-parts=${PARTS:-ops products sanitizer models attention mini program shapes device}
+parts=${PARTS:-ops products sanitizer models generic attention mini program shapes device}
+generic=${GENERIC:-}
 mini=${MINI:-assets/mini/model}
 mkdir -p "$out"
 if [ -z "$programs" ]; then
   programs=build-gpu
   [ -d $programs ] || meson setup $programs -Dprogram=auto || exit
   ninja -C $programs || exit
+  if [ -z "$generic" ] && [[ " $parts " == *" generic "* ]]; then
+    generic=build-gpu-generic
+    [ -d $generic ] || meson setup $generic -Dprogram=disabled -Dgpu_archs=ptx80 || exit
+    ninja -C $generic || exit
+  fi
 fi
 programs=$(realpath "$programs")
 export PATH=$programs/bin:$PATH LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -96,6 +105,21 @@ if wanted models; then
   step gpus "$programs/tests/test_gpus"
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
+fi
+if wanted generic && [ -n "$generic" ]; then
+  export CUDA_CACHE_PATH=$work/compiled # by the driver, once for all of them
+  for name in ops attention engine controls models models-mini; do
+    case $name in
+      ops) command=(test_ops_cuda --generic) ;;
+      attention) command=(test_attention) ;;
+      engine | controls | models) command=(test_$name tests/data/goldens cuda) ;;
+      models-mini) command=(test_models tests/data/goldens "$mini" cuda) ;;
+    esac
+    PATIENCE=600 TUNING_DIR=$work/generic step "generic-$name" "$generic/tests/${command[0]}" "${command[@]:1}"
+  done
+  PATIENCE=600 TUNING_DIR=$work/generic step generic-mini-512 "$generic/tests/gpu_frame" "$mini" time 200 512 512
+elif wanted generic; then
+  left_out generic "there are no programs of -Dgpu_archs=ptx80 (GENERIC)"
 fi
 if wanted attention; then
   step attention "$programs/tests/test_attention"

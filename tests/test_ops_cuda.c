@@ -5,6 +5,8 @@
  * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
  * test_ops_cuda --way WAY         the ways whose names begin with WAY
  * test_ops_cuda --fused           chains of ops that are one launch
+ * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU has
+ *                                 no room for
  * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +20,29 @@ enum { SKIPPED = 77, QUICK_APART = 7 };
 
 static const struct choice *forced; /* NULL: the device's choice */
 static int sms;                     /* that kernels are told of; 0: all */
+static bool generic;
+
+enum { ADA_SHARED_BYTES = 99 << 10 }; /* that a thread block may have */
+
+static void limit(struct cuda_device *device) {
+  if (generic)
+    device->properties.sharedMemPerBlockOptin = ADA_SHARED_BYTES;
+}
 
 static void opened(struct device *device) {
+  limit(cuda_device(device));
   cuda_device(device)->forced = forced;
   if (sms)
     cuda_device(device)->queue.sms = cuda_device(device)->preparing.queue.sms = sms;
 }
 
 static void opened_apart(struct device *device) {
+  limit(cuda_device(device));
   cuda_device(device)->apart = true;
 }
 
 static void opened_to_tune(struct device *device) {
+  limit(cuda_device(device));
   cuda_device(device)->tune_always = true;
 }
 
@@ -196,11 +209,20 @@ static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, 
   return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
 }
 
+/* What the device has that an Ada GPU has not; NULL: nothing. */
+static const char *find_hopper(const struct cuda_device *device) {
+  return device->queue.overlap                 ? "launches that overlap"
+         : device->product.encode_tiled        ? "the products of compute capability 9.0"
+         : device->attention.encode_tensor_map ? "the attention of compute capability 9.0"
+                                               : NULL;
+}
+
 int main(int argc, char **argv) {
+  generic = argc > 1 && !strcmp(argv[1], "--generic");
   bool quick = argc > 1 && !strcmp(argv[1], "--quick");
   bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
   const char *only = some && argc > 2 ? argv[2] : "";
-  const char *prefix = argc > 1 && !some ? argv[1] : "";
+  const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
   /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda"},
                                     .opened = opened,
@@ -210,7 +232,7 @@ int main(int argc, char **argv) {
                                     .codes = 1,
                                     .operands = DTYPE_F16,
                                     .large = !quick,
-                                    .seed = argc > 2 && !some ? strtoull(argv[2], NULL, 10) : 0};
+                                    .seed = argc > 2 && !some && !generic ? strtoull(argv[2], NULL, 10) : 0};
   struct resources resources = {0};
   struct device *device;
   struct error err;
@@ -223,7 +245,12 @@ int main(int argc, char **argv) {
   printf("%s: %s\n", info.name, info.detail);
   bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
   bool sm90 = cuda_device(device)->product.encode_tiled;
+  const char *hopper = generic ? find_hopper(cuda_device(device)) : NULL;
   device_close(&device);
+  if (hopper) {
+    printf("FAIL the device has %s: build with -Dgpu_archs=ptx80\n", hopper);
+    return 1;
+  }
   if (argc > 1 && !strcmp(argv[1], "--fused"))
     return run_fused(sm90, options) != 0;
   int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
