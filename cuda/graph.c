@@ -126,7 +126,7 @@ static void output_find(struct cuda_program *program, const struct plan *plan, e
     if (op->type != OP_PIXELS_OUT)
       continue;
     program->has_output = true;
-    output_describe(program, format, op->pixels_out.x.w, op->pixels_out.x.h);
+    output_describe(program, format, pixels_out_w(&op->pixels_out), pixels_out_h(&op->pixels_out));
   }
 }
 

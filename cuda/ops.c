@@ -412,6 +412,8 @@ static int prepare_pixels_out(struct preparation *p) {
                                        .n = o->x.n,
                                        .h = o->x.h,
                                        .w = o->x.w,
+                                       .out_h = pixels_out_h(o),
+                                       .out_w = pixels_out_w(o),
                                        .scale = o->scale,
                                        .bias = o->bias,
                                        .input_scale = o->input_scale,

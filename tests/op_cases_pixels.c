@@ -85,14 +85,17 @@ struct out_case {
   int w, h;
   float mix; /* 1: no input */
   float scale, bias;
+  int more_w, more_h; /* that x has */
 };
 
 static void build_out(struct op_test *t, const void *argument) {
   const struct out_case *c = argument;
-  struct op_pixels_out op = {.scale = c->scale, .bias = c->bias, .input_scale = 0.5f, .input_bias = 0.5f};
-  op.x = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  int w = c->w + c->more_w, h = c->h + c->more_h;
+  struct op_pixels_out op = {
+      .w = c->w, .h = c->h, .scale = c->scale, .bias = c->bias, .input_scale = 0.5f, .input_bias = 0.5f};
+  op.x = test_input(t, 1, h, w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->mix < 1)
-    op.input = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+    op.input = test_input(t, 1, h, w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.mix = c->mix;
   t->output = c->format;
   t->has_picture = true;
@@ -106,26 +109,33 @@ static const struct out_case out_cases[] = {
     {PIXEL_BGRA, 1, 1, 1, 1, 0},          {PIXEL_NV12, 7, 5, 1, 0.5f, 0.5f},       {PIXEL_P010, 7, 5, 1, 0.5f, 0.5f},
     {PIXEL_YUV420P, 7, 5, 1, 0.5f, 0.5f}, {PIXEL_YUYV, 7, 5, 1, 0.5f, 0.5f},       {PIXEL_YUV420P, 1, 1, 1, 0.5f, 0.5f},
     {PIXEL_YUYV, 1, 3, 1, 100, 0},
+    {PIXEL_RGBA, 30, 20, 0.3f, 0.25f, 0.5f, 2, 12},
+    {PIXEL_NV12, 62, 40, 1, 0.25f, 0.5f, 2, 24},
+    {PIXEL_YUV420P, 7, 5, 0.5f, 0.5f, 0.5f, 25, 11},
+    {PIXEL_YUYV, 7, 5, 1, 0.5f, 0.5f, 1, 0},
+    {PIXEL_P010, 30, 20, 1, 0.5f, 0.5f, 0, 12},
 };
 
 struct show_case {
   enum pixel_format format;
   int w, h;
   enum show show;
-  int control; /* maps are there of 1 and 3 */
-  float mix;   /* 1: no input */
-  int n;       /* pictures; 0: 1 */
+  int control;        /* maps are there of 1 and 3 */
+  float mix;          /* 1: no input */
+  int n;              /* pictures; 0: 1 */
+  int more_w, more_h; /* that x has */
 };
 
 static void build_show(struct op_test *t, const void *argument) {
   const struct show_case *c = argument;
-  struct op_pixels_out op = {.scale = 0.25f, .bias = 0.5f, .input_scale = 0.5f, .input_bias = 0.5f};
-  int n = c->n ? c->n : 1;
-  op.x = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
-  op.map1 = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
-  op.map3 = test_state(t, n, c->h, c->w, 3, ELEMENT_DEVICE);
+  int n = c->n ? c->n : 1, w = c->w + c->more_w, h = c->h + c->more_h;
+  struct op_pixels_out op = {
+      .w = c->w, .h = c->h, .scale = 0.25f, .bias = 0.5f, .input_scale = 0.5f, .input_bias = 0.5f};
+  op.x = test_input(t, n, h, w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map1 = test_input(t, n, h, w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map3 = test_state(t, n, h, w, 3, ELEMENT_DEVICE);
   if (c->mix < 1)
-    op.input = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+    op.input = test_input(t, n, h, w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.mix = c->mix;
   t->params.show = c->show;
   t->params.show_control = c->control;
@@ -149,6 +159,8 @@ static const struct show_case show_cases[] = {
     {PIXEL_RGBA, 32, 24, SHOW_PICTURE, 0, 1, 4},
     {PIXEL_YUV420P, 64, 38, SHOW_BESIDE, 3, 0.3f, 2},
     {PIXEL_BGRA, 7, 5, SHOW_MAP, 1, 1, 2},
+    {PIXEL_RGBA, 30, 20, SHOW_BESIDE, 1, 0.3f, 2, 2, 12},
+    {PIXEL_NV12, 62, 38, SHOW_MAP, 3, 1, 1, 2, 26},
 };
 
 /* Frames that have nothing in common. */

@@ -197,6 +197,21 @@ static void pictures_are_encoded(void **state) {
              NULL, NULL);
 }
 
+static void what_lies_beyond_the_picture_is_not_seen(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct frame picture;
+  const float colours[] = {1, 0, 0, 0, 1, 0, 0.2f, 0.2f, 0.2f, 0, 0, 1, 1, 1, 1, 0.2f, 0.2f, 0.2f};
+  plan_pixels_out(&b.plan, "out", (struct op_pixels_out){.w = 1, .h = 2, .scale = 1, .x = input(&b, 2, 3, 3, colours)});
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, &picture);
+  assert_true(picture.width == 1 && picture.height == 2);
+  assert_memory_equal(picture.plane[0], ((uint8_t[]){255, 0, 0, 255}), 4);
+  assert_memory_equal(picture.plane[0] + picture.pitch[0], ((uint8_t[]){0, 0, 255, 255}), 4);
+  frame_release(&picture);
+  finish(&b);
+}
+
 static void the_input_is_mixed_in(void **state) {
   (void)state;
   struct bench b = begin();
@@ -219,7 +234,8 @@ int main(void) {
       cmocka_unit_test(an_unscaled_frame_is_exact), cmocka_unit_test(a_reduction_is_the_mean_of_its_area),
       cmocka_unit_test(an_enlargement_is_linear),   cmocka_unit_test(chroma_lies_between_its_pixels),
       cmocka_unit_test(a_letterbox_is_black),       cmocka_unit_test(sources_are_apart),
-      cmocka_unit_test(pictures_are_encoded),       cmocka_unit_test(the_input_is_mixed_in),
+      cmocka_unit_test(pictures_are_encoded),       cmocka_unit_test(what_lies_beyond_the_picture_is_not_seen),
+      cmocka_unit_test(the_input_is_mixed_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

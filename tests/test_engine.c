@@ -354,11 +354,44 @@ static void test_shapes(void **state) {
     assert_fresh_agrees(&rig, &picture);
   }
   must(rig_reshape(&rig, width, height, 1), &rig.err);
-  assert_int_equal(rig_reshape(&rig, 50, 48, 1), -1);
-  assert_error(&rig.err, STATUS_USAGE, "48 or 64");
+  assert_int_equal(rig_reshape(&rig, 51, 48, 1), -1);
+  assert_error(&rig.err, STATUS_USAGE, "50 or 52");
+  assert_int_equal(rig_reshape(&rig, 64, 14, 1), -1);
+  assert_error(&rig.err, STATUS_USAGE, "at least 16");
   assert_int_equal(rig_reshape(&rig, 0, 0, 51), -1);
   assert_error(&rig.err, STATUS_USAGE, "51");
   assert_same(&rig, first, generate_default(&rig));
+  rig_close(&rig);
+}
+
+enum { CUT_W = 50, CUT_H = 44, WHOLE_W = 64, WHOLE_H = 48 };
+
+/* No two pixels are alike; behind the first CUT_W x CUT_H of them the last ones go on. */
+static struct frame going_on(int width, int height, uint8_t pixels[4 * WHOLE_W * WHOLE_H]) {
+  for (int i = 0; i < width * height; i++) {
+    int x = i % width < CUT_W ? i % width : CUT_W - 1, y = i / width < CUT_H ? i / width : CUT_H - 1;
+    memcpy(pixels + 4 * i, (uint8_t[]){(uint8_t)(5 * x), (uint8_t)(5 * y), (uint8_t)(x * y), 255}, 4);
+  }
+  return (struct frame){
+      .format = PIXEL_RGBA, .width = width, .height = height, .plane = {pixels}, .pitch = {4 * width}};
+}
+
+/* A picture of a size that networks do not make is the part of a larger one that is as large. */
+static void test_cut_off(void **state) {
+  (void)state;
+  struct rig rig;
+  static uint8_t pixels[2][4 * WHOLE_W * WHOLE_H];
+  const struct frame part = going_on(CUT_W, CUT_H, pixels[0]), all = going_on(WHOLE_W, WHOLE_H, pixels[1]);
+  rig_open(&rig, args, "turbo", false);
+  must(rig_reshape(&rig, CUT_W, CUT_H, 2), &rig.err);
+  assert_true(shape_of(&rig).shape.width == CUT_W && shape_of(&rig).shape.height == CUT_H);
+  uint8_t *cut = generate(&rig, &part);
+  must(rig_reshape(&rig, WHOLE_W, WHOLE_H, 2), &rig.err);
+  uint8_t *whole = generate(&rig, &all);
+  for (int y = 0; y < CUT_H; y++)
+    assert_memory_equal(cut + 4 * y * CUT_W, whole + 4 * y * WHOLE_W, 4 * CUT_W);
+  free(cut);
+  free(whole);
   rig_close(&rig);
 }
 
@@ -476,6 +509,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_time_projections),
       cmocka_unit_test(test_pooled_text),
       cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_cut_off),
       cmocka_unit_test(test_fit),
       cmocka_unit_test(test_held_pictures),
   };

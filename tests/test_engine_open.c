@@ -63,8 +63,8 @@ static void test_refused_shapes(void **state) {
   rig_open(&rig, args, "levels", false);
   const struct engine_shape good = default_shape(&rig.golden);
   struct engine_shape shape = good;
-  shape.width = 40;
-  prepare_fails(rig.engine, &shape, "32 or 48");
+  shape.width = 41;
+  prepare_fails(rig.engine, &shape, "40 or 42");
   shape.nearest_size = true;
   struct prepared *prepared;
   struct prepared_info info;

@@ -88,8 +88,8 @@ struct engine_params {
 
 /* What a handle is for. */
 struct engine_shape {
-  int width, height;           /* of the generated picture; 0: the model's native size. Multiples of
-                                  engine_info.size_multiple, else an error says which sizes are near */
+  int width, height;           /* of the generated picture; 0: the model's native size. Even, and at least
+                                  engine_info.size_multiple: networks make a multiple of that, whose end is cut off */
   bool nearest_size;           /* width and height are wishes: rounded to the nearest multiple instead of refused */
   enum sampler sampler;        /* SAMPLER_AUTO: what the checkpoint's scheduler names */
   enum spacing spacing;        /* SPACING_AUTO: what suits the two */

@@ -53,7 +53,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
   engine_get_info(engine, &info);
   prepared_get_info(prepared, &own);
   printf("\nruns on %s%s%s\n", info.device, *info.device_detail ? ", " : "", info.device_detail);
-  printf("  %dx%d, %d step%s (%s, %s spacing), sizes in multiples of %d: %.1f GFLOP a frame\n", own.shape.width,
+  printf("  %dx%d, %d step%s (%s, %s spacing), made in multiples of %d: %.1f GFLOP a frame\n", own.shape.width,
          own.shape.height, own.shape.steps, own.shape.steps == 1 ? "" : "s", own.sampler, own.spacing,
          info.size_multiple, own.flops * 1e-9);
   printf("  %.0f MB of device memory, %.1f of them for prompts\n", (double)info.device_peak_bytes * 1e-6,

@@ -233,7 +233,8 @@ struct pixels_args {
   half_t *y;                       /* pixels_in: [n, h, w, 3] */
   half_t *padded; /* pixels_in: [n, h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
   int n, h, w;
-  int first; /* pixels_in: number of the first frame */
+  int out_h, out_w; /* pixels_out: of the pictures */
+  int first;        /* pixels_in: number of the first frame */
   float scale, bias, input_scale, input_bias;
 };
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);

@@ -169,10 +169,10 @@ __device__ __forceinline__ void map_rgb(const struct pixels_args &p, const half_
 }
 
 __device__ __noinline__ void beside_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
-  int w = p.w / 2, h = p.h / 2;
+  int w = p.out_w / 2, h = p.out_h / 2;
   bool left = x < w;
   x -= left ? 0 : w;
-  y -= (p.h - h) / 2;
+  y -= (p.out_h - h) / 2;
   rgb[0] = rgb[1] = rgb[2] = 0.0f;
   for (int i = 0; i < 4 && x < w && y >= 0 && y < h; i++) {
     float one[3];
@@ -218,19 +218,19 @@ __device__ void store_yuv(const struct pixels_args &p, const struct planes &out,
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
   float blue = 0.0f, red = 0.0f;
   int count = 0;
-  for (int y = y0; y < min(y0 + 2, p.h); y++) {
-    for (int x = x0; x < min(x0 + 2, p.w); x++) {
+  for (int y = y0; y < min(y0 + 2, p.out_h); y++) {
+    for (int x = x0; x < min(x0 + 2, p.out_w); x++) {
       float rgb[3];
       read_rgb(p, v, x, y, rgb);
       float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
       store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
-      if (out.format == PIXEL_YUYV && x + 1 == p.w && p.w % 2) /* the pair's second luma */
+      if (out.format == PIXEL_YUYV && x + 1 == p.out_w && p.out_w % 2) /* the pair's second luma */
         store_sample(luma, x + 1, y, k.zero[0] + l / k.scale[0]);
       blue += (rgb[2] - l) / k.b_cb;
       red += (rgb[0] - l) / k.r_cr;
       count++;
     }
-    if (!cb.half_y || y + 1 == min(y0 + 2, p.h)) {
+    if (!cb.half_y || y + 1 == min(y0 + 2, p.out_h)) {
       int row = cb.half_y ? y0 / 2 : y;
       store_sample(cb, x0 / 2, row, k.zero[1] + blue / ((float)count * k.scale[1]));
       store_sample(cr, x0 / 2, row, k.zero[2] + red / ((float)count * k.scale[2]));
@@ -243,7 +243,7 @@ __device__ void store_yuv(const struct pixels_args &p, const struct planes &out,
 __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) {
   int x0 = 2 * (blockIdx.x * THREADS_X + threadIdx.x), y0 = 2 * (blockIdx.y * THREADS_Y + threadIdx.y);
   wait_for_previous();
-  if (x0 >= p.w || y0 >= p.h)
+  if (x0 >= p.out_w || y0 >= p.out_h)
     return;
   const struct planes &out = p.block->output[blockIdx.z];
   const view v = get_view(p);
@@ -251,8 +251,8 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
     store_yuv(p, out, v, x0, y0);
     return;
   }
-  for (int y = y0; y < min(y0 + 2, p.h); y++)
-    for (int x = x0; x < min(x0 + 2, p.w); x++) {
+  for (int y = y0; y < min(y0 + 2, p.out_h); y++)
+    for (int x = x0; x < min(x0 + 2, p.out_w); x++) {
       float rgb[3];
       read_rgb(p, v, x, y, rgb);
       store_rgb(out, x, y, rgb);
@@ -267,6 +267,6 @@ cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixe
 }
 
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args) {
-  dim3 grid(blocks_for((size_t)args->w, 2 * THREADS_X), blocks_for((size_t)args->h, 2 * THREADS_Y), args->n);
+  dim3 grid(blocks_for((size_t)args->out_w, 2 * THREADS_X), blocks_for((size_t)args->out_h, 2 * THREADS_Y), args->n);
   return launch(queue, pixels_out_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
 }

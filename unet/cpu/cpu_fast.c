@@ -234,8 +234,10 @@ static float clamped(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
-/* A row of what is shown half as wide, from two rows of count values of it. */
-static void halve_row(const struct compose *c, const float *x, const float *input, size_t count, int w, float *out) {
+/* A row of w pixels of what is shown half as wide, from two rows of it. */
+static void halve_row(const struct compose *c, int y, int w, float *out) {
+  size_t count = 3 * (size_t)c->w, first = 2 * (size_t)y * count;
+  const float *x = c->x + first, *input = c->input ? c->input + first : NULL;
   for (int i = 0; i < 3 * w; i++) {
     size_t at = (size_t)(6 * (i / 3) + i % 3);
     float sum = 0;
@@ -247,7 +249,7 @@ static void halve_row(const struct compose *c, const float *x, const float *inpu
   }
 }
 
-/* Both halves of it, each made as compose says. */
+/* Both halves of a picture of w x h pixels, each made as compose says. */
 static void put_beside(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
   size_t count = 3 * (size_t)w;
   int top = (h - h / 2) / 2;
@@ -255,15 +257,15 @@ static void put_beside(const struct compose *map, const struct compose *picture,
 #pragma omp parallel for
   for (int y = 0; y < h / 2; y++) {
     float *row = out + (size_t)(y + top) * count;
-    size_t from = 2 * (size_t)y * count;
-    halve_row(map, map->x + from, NULL, count, w / 2, row);
-    halve_row(picture, picture->x + from, picture->input ? picture->input + from : NULL, count, w / 2,
-              row + 3 * (w / 2));
+    halve_row(map, y, w / 2, row);
+    halve_row(picture, y, w / 2, row + 3 * (w / 2));
   }
 }
 
-static struct compose compose_map(const struct cpu_run *run, int i, const float *map) {
-  return (struct compose){.picture = &run->pictures[i], .x = map, .x_scale = 1, .values = run->program->scratch};
+/* Of rows of w pixels. */
+static struct compose compose_map(const struct cpu_run *run, int i, const float *map, int w) {
+  return (struct compose){
+      .picture = &run->pictures[i], .x = map, .w = w, .x_scale = 1, .values = run->program->scratch};
 }
 
 /* Picture number i of a tensor; NULL: it is not there. */
@@ -280,18 +282,19 @@ static void write_picture(const struct cpu_run *run, const struct op_pixels_out 
       .picture = &run->pictures[i],
       .x = picture_of(p, op->x, i),
       .input = mix != 1 ? picture_of(p, op->input, i) : NULL,
+      .w = op->x.w,
       .x_scale = mix * op->scale,
       .input_scale = (1 - mix) * op->input_scale,
       .bias = mix * op->bias + (1 - mix) * op->input_bias,
       .values = p->scratch,
   };
-  struct compose map = compose_map(run, i, picture_of(p, pixels_out_map(op, params->show_control), i));
+  struct compose map = compose_map(run, i, picture_of(p, pixels_out_map(op, params->show_control), i), op->x.w);
   float *both = (float *)p->scratch + rows_floats(p, op);
   if (map.x && params->show == SHOW_MAP)
     picture = map;
   else if (map.x && params->show == SHOW_BESIDE) {
-    put_beside(&map, &picture, op->x.w, op->x.h, both);
-    picture = compose_map(run, i, both);
+    put_beside(&map, &picture, pixels_out_w(op), pixels_out_h(op), both);
+    picture = compose_map(run, i, both, pixels_out_w(op));
   }
   p->device->kernels->compose(&picture);
 }

@@ -72,9 +72,10 @@ struct resize {
 
 struct compose {
   const struct frame *picture;
-  const float *x, *input;           /* [h, w, 3]; input NULL: x alone */
+  const float *x, *input;           /* rows of w pixels of R, G, B; input NULL: x alone */
+  int w;                            /* at least the picture's */
   float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
-  float *values;                    /* scratch: 6 * w for each thread */
+  float *values;                    /* scratch: 6 * the picture's width for each thread */
 };
 
 /* code = floor(x * scale + bias) within 0 to 255, in one rounding; no number is 0. */

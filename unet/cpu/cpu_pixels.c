@@ -98,6 +98,7 @@ struct output {
   const float *x, *input, *map; /* map: that is to be shown; NULL: none */
   double mix;
   bool beside;
+  int w, h; /* of the picture */
 };
 
 static void picture_rgb(const struct output *p, int x, int y, double rgb[3]) {
@@ -117,10 +118,10 @@ static void map_rgb(const struct output *p, int x, int y, double rgb[3]) {
 }
 
 static void beside_rgb(const struct output *p, int x, int y, double rgb[3]) {
-  int w = p->op->x.w / 2, h = p->op->x.h / 2;
+  int w = p->w / 2, h = p->h / 2;
   bool left = x < w;
   x -= left ? 0 : w;
-  y -= (p->op->x.h - h) / 2;
+  y -= (p->h - h) / 2;
   rgb[0] = rgb[1] = rgb[2] = 0;
   for (int i = 0; i < 4 && x < w && y >= 0 && y < h; i++) {
     double one[3];
@@ -145,8 +146,8 @@ static double sample_value(const struct output *p, const struct coding *coding, 
                            int index, int x, int y) {
   int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;
   double sum = 0;
-  for (int j = y * rows; j < (y + 1) * rows && j < p->op->x.h; j++)
-    for (int i = x * columns; i < (x + 1) * columns && i < p->op->x.w; i++) {
+  for (int j = y * rows; j < (y + 1) * rows && j < p->h; j++)
+    for (int i = x * columns; i < (x + 1) * columns && i < p->w; i++) {
       double rgb[3];
       output_rgb(p, i, j, rgb);
       sum += is_rgb ? rgb[index] : encode(coding, rgb, index);
@@ -194,7 +195,9 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
                      .x = cpu_f32(run->program, op->x),
                      .input = cpu_f32(run->program, op->input),
                      .mix = (double)params->mix,
-                     .beside = params->show == SHOW_BESIDE};
+                     .beside = params->show == SHOW_BESIDE,
+                     .w = pixels_out_w(op),
+                     .h = pixels_out_h(op)};
   if (params->show != SHOW_PICTURE)
     p.map = cpu_f32(run->program, pixels_out_map(op, params->show_control));
   size_t count = tensor_elements(op->x) / (size_t)op->x.n;

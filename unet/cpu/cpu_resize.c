@@ -154,8 +154,8 @@ void KERNEL(cpu_resize)(const struct resize *r) {
 
 /* A row of R, G, B in 0..1. */
 static void value_row(const struct compose *c, int y, float *values) {
-  size_t count = 3 * (size_t)c->picture->width;
-  const float *x = c->x + (size_t)y * count, *input = c->input + (size_t)y * count;
+  size_t count = 3 * (size_t)c->picture->width, from = 3 * (size_t)c->w * (size_t)y;
+  const float *x = c->x + from, *input = c->input + from;
   if (c->input)
     for (size_t i = 0; i < count; i++)
       values[i] = clamp_unit(x[i] * c->x_scale + input[i] * c->input_scale + c->bias);

@@ -365,7 +365,7 @@ int mask_write(struct engine *engine, struct prepared *prepared, struct error *e
 /* --- geometry.c --- */
 
 /* Where a frame of this shape comes to lie in a picture. */
-struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width, int height);
+struct geometry geometry_fit(enum fit fit, const struct frame *frame, const struct frame_shape *shape);
 
 /* --- sampling.c --- */
 

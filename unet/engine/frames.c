@@ -82,7 +82,7 @@ static void fill_geometry(const struct engine *engine, const struct prepared *pr
                           const struct frame frames[FRAMES_MAX], struct run_params *run) {
   for (int i = 0; i < prepared->program->frames; i++)
     if (frames[i].width > 0)
-      run->geometry[i] = geometry_fit(engine->fit, &frames[i], prepared->shape.width, prepared->shape.height);
+      run->geometry[i] = geometry_fit(engine->fit, &frames[i], &prepared->shape);
 }
 
 bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,

@@ -1,7 +1,7 @@
 /* Which part of an input of any shape a picture shows, and where. */
 #include "unet/engine/engine_impl.h"
 
-struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width, int height) {
+static struct geometry fit_picture(enum fit fit, const struct frame *frame, int width, int height) {
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
   float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
@@ -18,5 +18,20 @@ struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width,
     g.dest_x = (width - g.dest_w) / 2;
     g.dest_y = (height - g.dest_h) / 2;
   }
+  return g;
+}
+
+/* More of the picture behind its end, where the frame reaches that; there it goes on as it does, or its edge does. */
+static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
+  if (dest + *dest_size < picture)
+    return;
+  *source_size = (float)((double)*source_size * (all - dest) / *dest_size);
+  *dest_size = all - dest;
+}
+
+struct geometry geometry_fit(enum fit fit, const struct frame *frame, const struct frame_shape *shape) {
+  struct geometry g = fit_picture(fit, frame, shape->picture_width, shape->picture_height);
+  extend(&g.source_w, g.dest_x, &g.dest_w, shape->picture_width, shape->width);
+  extend(&g.source_h, g.dest_y, &g.dest_h, shape->picture_height, shape->height);
   return g;
 }

@@ -95,7 +95,7 @@ int mask_write(struct engine *engine, struct prepared *prepared, struct error *e
     prepared->kept[i] = mask->kept ? 1 : 0;
   if (mask->kept) {
     const struct frame shape = {.width = mask->width, .height = mask->height, .sample_aspect = mask->sample_aspect};
-    const struct geometry g = geometry_fit(engine->fit, &shape, to.w, to.h);
+    const struct geometry g = geometry_fit(engine->fit, &shape, &prepared->shape);
     resize(mask, &g, to.w, prepared->kept);
   }
   if (device_write(engine->device, prepared->program, to, 0, prepared->kept, count, err) < 0)

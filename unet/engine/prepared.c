@@ -6,17 +6,18 @@
 
 enum { SIDE_MAX = 8192 };
 
-static int check_side(const char *side, int size, int multiple, struct error *err) {
-  if (size >= multiple && size % multiple == 0 && size <= SIDE_MAX)
-    return 0;
+static int check_side(const char *side, int size, int least, struct error *err) {
   if (size > SIDE_MAX)
     return error_set(err, STATUS_USAGE, "%s %d: at most %d is supported", side, size, SIDE_MAX);
-  if (size < multiple)
-    return error_set(err, STATUS_USAGE, "%s %d: this model takes multiples of %d, at least %d", side, size, multiple,
-                     multiple);
-  int below = size / multiple * multiple;
-  return error_set(err, STATUS_USAGE, "%s %d: this model takes multiples of %d, such as %d or %d", side, size, multiple,
-                   below, below + multiple);
+  if (size < least)
+    return error_set(err, STATUS_USAGE, "%s %d: this model takes at least %d", side, size, least);
+  if (size % 2) /* two pixels may share their colour */
+    return error_set(err, STATUS_USAGE, "%s %d: sides are even, such as %d or %d", side, size, size - 1, size + 1);
+  return 0;
+}
+
+static int round_up(int size, int multiple) {
+  return (size + multiple - 1) / multiple * multiple;
 }
 
 static int nearest(int size, int multiple) {
@@ -33,12 +34,13 @@ void engine_nearest_size(const struct engine *engine, int *width, int *height) {
 /* The network's calls are what a stream batch has at a time: with PNDM one more than there are steps. */
 static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
                        struct error *err) {
-  int multiple = model_size_multiple(model);
+  int least = model_size_multiple(model);
   if (shape->stream_batch && shape->steps > STREAM_BATCH_MAX)
     return error_set(err, STATUS_USAGE, "a stream batch of %d steps: with the sampler %s at most %d are supported",
                      sampling->steps, sampler_name(sampling->sampler),
                      STREAM_BATCH_MAX - (shape->steps - sampling->steps));
-  if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
+  if (check_side("width", shape->picture_width, least, err) < 0 ||
+      check_side("height", shape->picture_height, least, err) < 0)
     return -1;
   return 0;
 }
@@ -94,12 +96,12 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
 
 static int choose_shape(const struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling,
                         struct frame_shape *shape, struct error *err) {
-  int width, height, steps = sampling->steps;
+  int width, height, steps = sampling->steps, multiple = model_size_multiple(&engine->model);
   enum sampler sampler = sampling->sampler;
   model_native_size(&engine->model, &width, &height);
   *shape = (struct frame_shape){
-      .width = wish->width ? wish->width : width,
-      .height = wish->height ? wish->height : height,
+      .picture_width = wish->width ? wish->width : width,
+      .picture_height = wish->height ? wish->height : height,
       .steps = sampler_calls(sampler, steps),
       .noise_samples = sampler_noise_samples(sampler, steps),
       .earlier = sampler_earlier(&engine->checkpoint->scheduler, sampler, steps),
@@ -113,8 +115,12 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .controls = wish->controls,
   };
   if (wish->nearest_size)
-    engine_nearest_size(engine, &shape->width, &shape->height);
-  return check_shape(&engine->model, sampling, shape, err);
+    engine_nearest_size(engine, &shape->picture_width, &shape->picture_height);
+  if (check_shape(&engine->model, sampling, shape, err) < 0)
+    return -1;
+  shape->width = round_up(shape->picture_width, multiple);
+  shape->height = round_up(shape->picture_height, multiple);
+  return 0;
 }
 
 /* --- handles --- */
@@ -256,8 +262,8 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                  .eta = sampler_usual_eta(sampling->sampler),
                                  .frames_behind = shape->stream_batch ? shape->steps - 1 : 0,
                                  .rows = shape->rows.first};
-  info->shape.width = shape->width;
-  info->shape.height = shape->height;
+  info->shape.width = shape->picture_width;
+  info->shape.height = shape->picture_height;
   info->shape.nearest_size = false;
   info->shape.steps = sampling->steps;
   info->shape.chunks = shape->chunks;

@@ -346,9 +346,11 @@ static struct tensor latents(const struct model *model, const struct frame_shape
                     model->unet.config->out_channels, ELEMENT_PRECISE);
 }
 
-static void write_pixels(struct plan *plan, const struct picture *made, struct tensor input,
-                         const struct tensor maps[CONTROLS_MAX]) {
-  const struct op_pixels_out op = {.scale = made->scale,
+static void write_pixels(const struct frame_shape *shape, struct plan *plan, const struct picture *made,
+                         struct tensor input, const struct tensor maps[CONTROLS_MAX]) {
+  const struct op_pixels_out op = {.w = shape->picture_width,
+                                   .h = shape->picture_height,
+                                   .scale = made->scale,
                                    .bias = made->bias,
                                    .x = made->pixels,
                                    .input = input,
@@ -398,6 +400,6 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     denoise(&d);
   }
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
-  write_pixels(plan, &(struct picture){x, scale, bias}, pixels, maps);
+  write_pixels(shape, plan, &(struct picture){x, scale, bias}, pixels, maps);
   return plan_finish(plan, err);
 }

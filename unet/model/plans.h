@@ -7,10 +7,11 @@
 
 /* What a frame plan is for. */
 struct frame_shape {
-  int width, height; /* of the picture */
-  int steps;         /* U-Net calls */
-  int noise_samples; /* for the first of them: see sampler_noise_samples */
-  int earlier;       /* predictions that steps look back on: see sampler_earlier */
+  int width, height;                 /* of what the networks make: multiples of model_size_multiple */
+  int picture_width, picture_height; /* the part of it that the picture is, from its first pixel on; 0: all */
+  int steps;                         /* U-Net calls */
+  int noise_samples;                 /* for the first of them: see sampler_noise_samples */
+  int earlier;                       /* predictions that steps look back on: see sampler_earlier */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   int chunks;                /* of prompts that the network attends to; 0: 1 */

@@ -79,8 +79,8 @@ static struct frame describe_output(const struct plan *plan, enum pixel_format f
     output.range = RANGE_FULL;
   for (int i = 0; i < plan->op_count; i++)
     if (plan->ops[i].type == OP_PIXELS_OUT) {
-      output.width = plan->ops[i].pixels_out.x.w;
-      output.height = plan->ops[i].pixels_out.x.h;
+      output.width = pixels_out_w(&plan->ops[i].pixels_out);
+      output.height = pixels_out_h(&plan->ops[i].pixels_out);
     }
   return output;
 }

@@ -25,6 +25,8 @@ const char *op_check_pixels_out(const struct op *op, int runs, struct op_result 
   (void)runs, (void)y;
   if (o->x.n > BATCH_MAX || o->x.c != 3)
     return "the pictures are too many or do not have three channels";
+  if (o->w < 0 || o->h < 0 || o->w > o->x.w || o->h > o->x.h)
+    return "the pictures are larger than what they are made of";
   for (int i = 0; i < CONTROLS_MAX; i++)
     if (!fits_latents(pixels_out_map(o, i), o->x))
       return "a map's size differs from the picture's";

@@ -59,7 +59,10 @@ struct op_map {
  * With run.show SHOW_MAP it is map number run.show_control instead. With SHOW_BESIDE it has the map at the left and
  * what it would have been at the right, each whole and half as wide and high (W / 2 by H / 2, a pixel the mean of
  * four), the rows above and below them black: (H - H / 2) / 2 above. Where there is no such map it is the picture
- * whatever is asked for. x      [n, H, W, 3] input  from OP_PIXELS_IN map0.. [n, H, W, 3], 0..1: of each control */
+ * whatever is asked for. W and H are w and h; what x has beyond them, at the right and below, is not seen.
+ *   x      [n, at least H, at least W, 3]
+ *   input  x's shape, from OP_PIXELS_IN
+ *   map0.. x's shape, 0..1: of each control */
 #define OPERANDS_PIXELS_OUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(input, OPERAND_READ | OPERAND_OPTIONAL)                                                                            \
@@ -69,9 +72,18 @@ struct op_map {
   T(map3, OPERAND_READ | OPERAND_OPTIONAL)
 struct op_pixels_out {
   OPERANDS(PIXELS_OUT)
+  int w, h; /* 0: x's */
   float scale, bias;
   float input_scale, input_bias;
 };
+
+static inline int pixels_out_w(const struct op_pixels_out *op) {
+  return op->w ? op->w : op->x.w;
+}
+
+static inline int pixels_out_h(const struct op_pixels_out *op) {
+  return op->h ? op->h : op->x.h;
+}
 
 /* Of each control. */
 static inline struct tensor pixels_out_map(const struct op_pixels_out *op, int control) {

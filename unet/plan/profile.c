@@ -60,7 +60,7 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
   if (op->type == OP_PIXELS_IN) /* where no frame is known */
     *activations += rgba_bytes * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
-    *activations += rgba_bytes * (double)tensor_rows(op->pixels_out.x);
+    *activations += rgba_bytes * op->pixels_out.x.n * pixels_out_w(&op->pixels_out) * pixels_out_h(&op->pixels_out);
 }
 
 /* --- words --- */
