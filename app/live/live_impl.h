@@ -291,8 +291,8 @@ void live_hand_over(struct live *live, struct error *err);
 
 /* Before an exchange: changes what is due to change. Ends the program when enough was seen. */
 void live_probe_turn(struct live *live, int64_t now_ns);
-/* Right after a picture was presented. */
-void live_probe_look(struct live *live);
+/* Right after a picture was presented, as it was drawn. */
+void live_probe_look(struct live *live, const struct present_view *view);
 
 /* --- view.c --- */
 
@@ -313,8 +313,6 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
 /* The output as it is drawn, without what is said over it: RGBA, from the lowest row up; free() it. NULL: it cannot be
  * had. */
 uint8_t *live_read_output(struct live *live, int *width, int *height);
-/* Columns of the picture as the output shows it: as present_read_columns. */
-int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most);
 
 /* --- overlay.c --- */
 

@@ -58,14 +58,14 @@ static void see_change(struct live *live, int64_t presented_ns) {
 
 /* --- looking --- */
 
-static bool read_marker(struct live *live, bool front, struct marker *marker) {
+static bool read_marker(struct live *live, const struct present_view *view, bool front, struct marker *marker) {
   static const int rgba = 4;
   uint8_t pixels[MARKER_COLUMNS * COLUMN_MAX * 4], level[MARKER_BLOCKS];
   float at[MARKER_COLUMNS];
   double shape = (double)live->shown->frame.width / live->shown->frame.height;
   for (int x = 0; x < MARKER_COLUMNS; x++)
     at[x] = (float)marker_x(x, shape);
-  int height = live_read_columns(live, front, at, MARKER_COLUMNS, pixels, COLUMN_MAX);
+  int height = present_read_columns(live->present, view, front, at, MARKER_COLUMNS, pixels, COLUMN_MAX);
   for (int x = 0; x < MARKER_COLUMNS; x++)
     for (int y = 0; y < MARKER_ROWS && height; y++)
       level[y * MARKER_COLUMNS + x] = pixels[((x + 1) * height - 1 - (int)(marker_y(y) * height)) * rgba + 1];
@@ -74,13 +74,13 @@ static bool read_marker(struct live *live, bool front, struct marker *marker) {
 
 /* The marker of the picture shown last: of what was presented where the system lets that be read, else of what was
  * drawn to be presented. */
-static bool read_window(struct live *live, struct marker *marker) {
+static bool read_window(struct live *live, const struct present_view *view, struct marker *marker) {
   struct live_probe *probe = live->probe;
   int64_t captured_us = live->shown->frame.captured_ns / 1000;
   if (probe->knows_side)
-    return read_marker(live, !probe->reads_back, marker) && marker->captured_us == captured_us;
+    return read_marker(live, view, !probe->reads_back, marker) && marker->captured_us == captured_us;
   for (int back = 0; back < 2 && !probe->knows_side; back++) {
-    probe->knows_side = read_marker(live, !back, marker) && marker->captured_us == captured_us;
+    probe->knows_side = read_marker(live, view, !back, marker) && marker->captured_us == captured_us;
     probe->reads_back = back;
   }
   return probe->knows_side;
@@ -109,12 +109,12 @@ static void measure_use(struct live *live) {
       (now.window_cpu_ms - probe->before.window_cpu_ms - probe->looking_ms) * 1e3 / (double)probe->seen.presented;
 }
 
-void live_probe_look(struct live *live) {
+void live_probe_look(struct live *live, const struct present_view *view) {
   struct live_probe *probe = live->probe;
   const struct mail *mail = live->shown;
   struct marker marker = {0};
   int64_t began_ns = platform_thread_cpu_ns();
-  bool read = read_window(live, &marker);
+  bool read = read_window(live, view, &marker);
   const struct sighting sighting = {
       .read = read,
       .marker = marker,

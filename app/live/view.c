@@ -371,7 +371,7 @@ uint8_t *live_read_output(struct live *live, int *width, int *height) {
   return NULL;
 }
 
-static void draw_output(struct live *live) {
+static struct present_view draw_output(struct live *live) {
   int width, height;
   window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
@@ -382,14 +382,7 @@ static void draw_output(struct live *live) {
   window_swap(live->window);
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
-}
-
-int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most) {
-  int width, height;
-  window_use(live->window, WINDOW_OUTPUT);
-  window_get_size(live->window, &width, &height);
-  const struct present_view view = make_view(live, WINDOW_OUTPUT, width, height);
-  return present_read_columns(live->present, &view, front, x, count, rgba, most);
+  return view;
 }
 
 /* After the output, never before it, not with every picture, and only what looks different. */
@@ -475,10 +468,11 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   bool at_once = changed;
   if (alone && !fresh)
     changed |= follow_overlay(live, at_once, now_ns);
+  struct present_view view = {0};
   if (fresh || changed)
-    draw_output(live);
+    view = draw_output(live);
   if (fresh && live->shown && live->probe)
-    live_probe_look(live);
+    live_probe_look(live, &view);
   mailbox_done(&live->pictures);
   if (fresh && live->shown) {
     count_shown(live);
