@@ -236,6 +236,22 @@ static void test_kinds(void **state) {
   assert_int_equal(different, 0);
 }
 
+/* Live, where no decoder holds back more than it has to, pictures come in the order in which they are to be seen. */
+static void test_order(void **state) {
+  (void)state;
+  static const char *const names[] = {"mpeg4.avi", "mpeg4.mp4", "mpeg2.ts", "mpeg2.mpg", "h264.mp4"};
+  static const char *const codecs[] = {"mpeg4", "mpeg4", "mpeg2video", "mpeg2video", "libx264"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    shell(FFMPEG "-f lavfi -i testsrc2=s=64x96:r=25:d=0.8,format=yuv420p -c:v %s -bf 2 -g 9 %s", codecs[i], names[i]);
+    play(names[i], &(struct source_options){.live = false}, PICTURES_MOST, &once);
+    play(names[i], &(struct source_options){.live = true}, PICTURES_MOST, &rounds);
+    assert_true(once.count == 20 && rounds.count == 20);
+    for (int j = 0; j < 20; j++)
+      if (rounds.hash[j] != once.hash[j] || (j && step_to(j) != step_to(1)))
+        fail_msg("%s: picture %d is another live, or at another time", names[i], j);
+  }
+}
+
 /* What a decoder cannot go on with as if nothing had been, and what is like that at first sight. */
 static void test_beginnings(void **state) {
   (void)state;
@@ -286,7 +302,8 @@ static void test_hardware(void **state) {
 
 int main(int count, char **args) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_hardware),
-                                     cmocka_unit_test(test_sound), cmocka_unit_test(test_kinds)};
+                                     cmocka_unit_test(test_sound), cmocka_unit_test(test_order),
+                                     cmocka_unit_test(test_kinds)};
   av_log_set_level(AV_LOG_QUIET);
   if (count > 1)
     runs = atoi(args[1]);

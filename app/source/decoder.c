@@ -116,6 +116,13 @@ static void choose_threads(AVCodecContext *context, bool live) {
 #endif
 }
 
+/* Whether pictures come in the order in which they are to be seen from a decoder that is to hold none back. Those of
+ * MPEG-1, 2, 4 and their kin then give each one out as it is decoded, those in front of it behind it. */
+static bool keeps_order(enum AVCodecID codec) {
+  const AVCodecDescriptor *about = avcodec_descriptor_get(codec);
+  return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);
+}
+
 /* hardware NULL: in software. FFmpeg's code; *context is NULL where it is not 0. */
 static int open_context(struct decoder *decoder, const AVCodec *codec, const struct hardware *hardware) {
   const struct decoder_params *params = &decoder->params;
@@ -125,7 +132,7 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
   context->opaque = &decoder->decoding;
   int code = avcodec_parameters_to_context(context, params->video);
   context->pkt_timebase = params->time_base;
-  if (params->live)
+  if (params->live && (hardware || keeps_order(params->video->codec_id)))
     context->flags |= AV_CODEC_FLAG_LOW_DELAY;
   if (!hardware)
     choose_threads(context, params->live);
