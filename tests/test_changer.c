@@ -214,6 +214,18 @@ static void test_read_anew_as_the_reader_goes_on(void **state) {
   end();
 }
 
+/* And what is dropped comes behind it. */
+static void test_dropped_as_the_reader_goes_on(void **state) {
+  (void)state;
+  struct error err;
+  begin_and_go_on();
+  assert_int_equal(changer_drop(rig.changer, "d", false, &err), 0);
+  assert_string_equal(changer_name(rig.changer, 2), "d");
+  UNTIL(changer_now(rig.changer) == 3);
+  assert_int_equal(rig.changes, 3);
+  end();
+}
+
 /* While one waits: it is asked for, the one before is read anew, another is asked for, one is dropped. */
 static void test_asked_for_while_one_waits(void **state) {
   (void)state;
@@ -396,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_next_waits_in_the_reader),
       cmocka_unit_test(test_asked_for_as_the_reader_goes_on),
       cmocka_unit_test(test_read_anew_as_the_reader_goes_on),
+      cmocka_unit_test(test_dropped_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
       cmocka_unit_test(test_missing_ones_are_passed_over),
       cmocka_unit_test(test_nothing_follows),

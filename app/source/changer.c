@@ -224,6 +224,12 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed = true;
 }
 
+/* The same, where what is asked for goes by what is read. */
+static void look(struct changer *changer) {
+  struct reader_status status;
+  follow_reader(changer, &status);
+}
+
 /* How long what stands at its end stays: a file's last frame as long as all others. */
 static double patience(const struct changer *changer, const struct reader_status *status) {
   struct source_info info;
@@ -298,13 +304,13 @@ void changer_ask(struct changer *changer, int index) {
 }
 
 void changer_again(struct changer *changer) {
-  struct reader_status status;
-  follow_reader(changer, &status);
+  look(changer);
   if (changer->wanted < 0)
     want(changer, current(changer), 1);
 }
 
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err) {
+  look(changer);
   follows = follows && changer->dropped >= 0;
   int index = (follows ? changer->dropped : changer->now) + 1;
   if (playlist_insert(&changer->list, index, path, true, err))
