@@ -18,6 +18,7 @@ struct fake {
 /* The tests' switches and findings. */
 static struct fake_source_script script;
 static atomic_int openings, attempts, open_now, aheads, urgency;
+static _Thread_local int closed_here;
 static atomic_bool late;
 static atomic_long readable;
 static const struct source_impl fake_impl = {.name = "fake"};
@@ -47,6 +48,10 @@ int fake_source_attempts(void) {
 
 int fake_source_open_now(void) {
   return open_now;
+}
+
+int fake_source_closed_here(void) {
+  return closed_here;
 }
 
 int fake_source_aheads(void) {
@@ -126,6 +131,7 @@ void source_interrupt(struct source *source) {
 void source_close(struct source **source) {
   if (*source) {
     open_now--;
+    closed_here++;
     host_pictures_free(&((struct fake *)*source)->pictures);
   }
   free(*source);

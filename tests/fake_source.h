@@ -25,6 +25,7 @@ void fake_source_let_read(long frames);
 int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);
 int fake_source_open_now(void);
+int fake_source_closed_here(void); /* by the calling thread, in all */
 int fake_source_aheads(void); /* whose first frame was read ahead */
 /* What the thread was that read last. */
 enum urgency fake_source_urgency(void);

@@ -22,7 +22,7 @@ static struct {
   atomic_bool stop;
   bool ended, other; /* the last picture was an other's */
   long pictures;
-  int changes, refusals;
+  int changes, refusals, closed;
   char refused[512];
 } rig;
 
@@ -38,6 +38,7 @@ static void begin(const char *names, bool loop, double still_s, const struct fak
   snprintf(buffer, sizeof buffer, "%s", names);
   for (char *name = strtok(buffer, ","); name; name = strtok(NULL, ","))
     assert_int_equal(playlist_insert(&list, list.count, name, false, &err), 0);
+  rig.closed = fake_source_closed_here();
   assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
   /* However late the changer's first turn comes, the reader does not end before it. */
   assert_int_equal(reader_start_list(&rig.reader, &source, list.entries[0].name, &rig.options, &rig.frames, &err), 0);
@@ -45,7 +46,9 @@ static void begin(const char *names, bool loop, double still_s, const struct fak
   assert_int_equal(changer_open(&rig.changer, &list, &params, &err), 0);
 }
 
+/* No source has been closed on this thread, which has pictures to show. */
 static void end(void) {
+  assert_int_equal(fake_source_closed_here(), rig.closed);
   changer_close(&rig.changer);
   reader_stop(&rig.reader, NULL);
   mailbox_free(&rig.frames);

@@ -16,7 +16,7 @@ struct opening {
   int index; /* -1: none */
   const char *name;
   struct source_options options;
-  struct source *source;
+  struct source *source, *former; /* former: that nobody reads, which the thread closes */
   int code;
   struct error err;
 };
@@ -50,6 +50,7 @@ static int current(const struct changer *changer) {
 static void open_one(void *opaque) {
   struct opening *opening = opaque;
   struct source_info info;
+  source_close(&opening->former);
   opening->code = source_open(&opening->source, opening->name, &opening->options, &opening->err);
   if (opening->code)
     return;
@@ -86,6 +87,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
 static void drop_opening(struct changer *changer) {
   errand_join(&changer->opening.errand);
   source_close(&changer->opening.source);
+  source_close(&changer->opening.former);
   changer->opening.index = -1;
 }
 
@@ -121,10 +123,12 @@ static void refuse(struct changer *changer, const struct error *err, struct chan
   log_line(changer->options.log, LOG_WARNING, "%s", err->message);
 }
 
+/* While nothing is being opened. To close a source may take longer than a picture. */
 static void start_opening(struct changer *changer, int index, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   const struct playlist_entry *entry = &changer->list.entries[index];
-  drop_opening(changer);
+  opening->former = opening->source;
+  opening->source = NULL;
   opening->options = changer->options;
   opening->options.loop = changer->params.loop && changer->list.count == 1;
   playlist_narrow(entry, &opening->options);
@@ -133,6 +137,7 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   struct error err;
   if (errand_start(&opening->errand, open_one, opening, "opens sources", &err)) {
     refuse(changer, &err, news);
+    source_close(&opening->former);
     opening->index = changer->wanted = -1;
   }
 }

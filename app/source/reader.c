@@ -54,7 +54,7 @@ struct reader {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock, and so are the pointer now.source and info, which the thread alone changes */
-  struct origin next;
+  struct origin next, replaced; /* replaced: what waited in its place, for the thread to close */
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
   struct reader_status status;
@@ -330,7 +330,7 @@ static struct origin begin_next(struct reader *reader) {
 
 /* After a source has ended or failed: whether there is another one. Waits for it where the last picture stays. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
-  struct origin former = {0};
+  struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);
   pthread_mutex_lock(&reader->lock);
   bool is_picture = got == 0 && reader->from_here == 1;
@@ -341,10 +341,14 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
   while (!reader->stop && !reader->has_next && (reader->goes_on || is_picture))
     pthread_cond_wait(&reader->changed, &reader->lock);
   bool more = !reader->stop && reader->has_next;
-  if (more)
+  if (more) {
     former = begin_next(reader);
+    replaced = reader->replaced;
+    reader->replaced = (struct origin){0};
+  }
   pthread_mutex_unlock(&reader->lock);
   origin_free(&former);
+  origin_free(&replaced);
   return more;
 }
 
@@ -366,6 +370,7 @@ static void *reader_main(void *opaque) {
 static void reader_free(struct reader *reader) {
   origin_free(&reader->now);
   origin_free(&reader->next);
+  origin_free(&reader->replaced);
   pthread_cond_destroy(&reader->changed);
   pthread_mutex_destroy(&reader->lock);
   free(reader);
@@ -421,11 +426,12 @@ static void call_away(struct reader *reader) {
 
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err) {
-  struct origin next;
+  struct origin next, before;
   if (origin_set(reader, &next, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  struct origin replaced = reader->next;
+  before = reader->replaced; /* nothing, unless the thread has heard of neither */
+  reader->replaced = reader->next;
   reader->next = next;
   reader->next_when = when;
   reader->has_next = true;
@@ -433,7 +439,7 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
     call_away(reader);
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
-  origin_free(&replaced);
+  origin_free(&before);
   return 0;
 }
 
