@@ -6,6 +6,15 @@
  * earlier there is one, most likely. */
 static const double key_frame_search_seconds = 12;
 
+/* Where pictures are not decoded in the order in which they are seen, a search finds a key frame that is decoded before
+ * a time, and seen so much behind it at most. */
+static const double reordered_seconds = 1;
+
+static bool is_blind(const struct ffmpeg_source *from) {
+  int flags = from->input->iformat->flags;
+  return flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX);
+}
+
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
   coverage_restart(&from->coverage);
@@ -27,15 +36,15 @@ int seek_beginning(struct ffmpeg_source *from) {
 
 /* To a time in the input, in seconds from the start. unsure: as in struct ffmpeg_source. */
 static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
-  int flags = from->input->iformat->flags;
-  bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start + seconds <= 0;
+  bool blind = is_blind(from), whole = from->options.start + seconds <= 0;
+  double before = whole ? 0 : blind ? key_frame_search_seconds : from->seeks_early ? reordered_seconds : 0;
   int64_t place = from->origin + llrint(seconds / av_q2d(from->stream->time_base));
   *unsure = false;
   if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
     return AVERROR(ESPIPE);
   if (blind && from->options.start + seconds < key_frame_search_seconds && go_to_beginning(from) >= 0)
     return 0;
-  int64_t early = blind && !whole ? llrint(key_frame_search_seconds / av_q2d(from->stream->time_base)) : 0;
+  int64_t early = llrint(before / av_q2d(from->stream->time_base));
   int code = av_seek_frame(from->input, from->stream->index, place - early, AVSEEK_FLAG_BACKWARD);
   *unsure = code >= 0 && blind && !whole;
   return code < 0 && whole ? go_to_beginning(from) : code;
@@ -49,7 +58,7 @@ int seek_resume(struct ffmpeg_source *from) {
   bool unsure;
   int code = go_to(from, from->options.resume, &unsure);
   if (code >= 0)
-    seek_landed(from, unsure);
+    seek_landed(from, unsure || (from->stream->codecpar->video_delay > 0 && !from->seeks_early));
   return code;
 }
 
@@ -58,7 +67,10 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {
   int64_t place = from->loop_shift;
   if (!place)
     place = llrint(from->options.resume / av_q2d(from->stream->time_base));
-  bool late = from->unsure && time != FRAME_TIME_NONE && time - place > from->clock.step;
+  bool late = from->unsure && time != FRAME_TIME_NONE && time - place >= from->clock.step;
   from->unsure = false;
-  return late && seek_beginning(from) >= 0;
+  if (!late || is_blind(from))
+    return late && seek_beginning(from) >= 0;
+  from->seeks_early = true;
+  return seek_resume(from) >= 0;
 }

@@ -64,6 +64,7 @@ struct ffmpeg_source {
   bool gave_up;     /* too much damage in a row */
   bool ended_early; /* at the end of the part asked for */
   bool unsure;      /* a seek may have landed too late, and no frame has come yet to tell */
+  bool seeks_early; /* it had, and an earlier key frame is looked for */
   int64_t origin;   /* of frame.pts, in the stream's time base */
   bool has_origin;
   int64_t loop_shift; /* added to timestamps, so that they go on rising when the file starts again */
