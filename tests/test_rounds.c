@@ -35,7 +35,7 @@ static int below(int count) {
 /* $T: seconds; $B: of them between two others; $G: from key frame to key frame; $O: 0 or 1. */
 static const struct kind {
   const char *name, *make;
-  enum { PARTS, LATE, GUESSED } times; /* LATE: they do not begin at 0, or there are none; GUESSED: live, at first */
+  enum { PARTS, LATE } times; /* LATE: they do not begin at 0, or there are none */
 } kinds[] = {
     {"plain.mp4", "-c:v libx264 -preset veryfast -bf $B -g $G -x264-params open-gop=$O"},
     {"pyramid.mkv", "-c:v libx264 -preset veryfast -bf 4 -b-pyramid normal -refs 5 -g $G -x264-params open-gop=$O"},
@@ -55,9 +55,9 @@ static const struct kind {
     {"vp8.webm", "-c:v libvpx -b:v 200k -deadline good -cpu-used 5 -auto-alt-ref 1 -lag-in-frames 16 -g $G"},
     {"av1.mkv", "-c:v libaom-av1 -b:v 200k -cpu-used 8 -lag-in-frames 20 -g $G"},
     {"mpeg4.avi", "-c:v mpeg4 -bf $B -g $G", LATE},
-    {"mpeg4.mp4", "-c:v mpeg4 -bf $B -g $G", GUESSED},
-    {"mpeg2.ts", "-c:v mpeg2video -bf $B -g $G", GUESSED},
-    {"mpeg2.mpg", "-c:v mpeg2video -bf $B -g $G", GUESSED},
+    {"mpeg4.mp4", "-c:v mpeg4 -bf $B -g $G"},
+    {"mpeg2.ts", "-c:v mpeg2video -bf $B -g $G"},
+    {"mpeg2.mpg", "-c:v mpeg2video -bf $B -g $G"},
     {"mjpeg.avi", "-pix_fmt yuvj420p -c:v mjpeg -q:v 4"},
     {"prores.mov", "-c:v prores"},
     {"ffv1.mkv", "-c:v ffv1 -g $G"},
@@ -139,11 +139,10 @@ static int64_t step_to(int i) {
   return rounds.pts[i] - rounds.pts[i - 1];
 }
 
-/* Pictures, and times from picture to picture, are the first round's in each. Live some decoders have no time for the
- * first pictures of all, which is guessed. */
-static int find_difference(int count, bool live) {
+/* Pictures, and times from picture to picture, are the first round's in each. */
+static int find_difference(int count) {
   for (int i = 0; i < rounds.count; i++) {
-    bool same_step = i <= (live ? 2 * count : count) || step_to(i) == step_to(i - count);
+    bool same_step = i <= count || step_to(i) == step_to(i - count);
     if (rounds.hash[i] != once.hash[i % count] || !same_step || (i && step_to(i) <= 0))
       return i;
   }
@@ -157,7 +156,7 @@ static void compare(const char *name, const char *how, const struct source_optio
   assert_true(once.count > 0);
   play(name, &looping, ROUNDS * once.count, &rounds);
   assert_int_equal(rounds.count, ROUNDS * once.count);
-  int i = find_difference(once.count, options->live);
+  int i = find_difference(once.count);
   if (i < 0)
     return;
   different++;
@@ -176,7 +175,7 @@ static void compare_ways(const struct kind *kind, const char *how) {
     compare(kind->name, how, &(struct source_options){.live = live});
   int pictures = once.count;
   for (int part = 1; part < (kind->times == LATE ? 1 : 4); part++) {
-    struct source_options options = {.live = kind->times != GUESSED && below(2)};
+    struct source_options options = {.live = below(2)};
     if (part & 1)
       options.start = some_time(pictures / 2 + 1);
     if (part & 2)
