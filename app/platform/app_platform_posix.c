@@ -399,8 +399,8 @@ static void hold_signals(sigset_t *held, sigset_t *before) {
   }
 }
 
-/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. The other threads
- * go on holding such requests, which so come to this one. */
+/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. The other
+ * threads go on holding such requests, which so come to this one. */
 static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   atomic_store(&caught.held, false);
   while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)

@@ -103,8 +103,8 @@ static void catch_signal(void) {
   urgent.caught = !sigaction(SIGXCPU, NULL, &urgent.before) && !sigaction(SIGXCPU, &action, NULL);
 }
 
-/* The kernel sends the signal, and puts the limit off each time: then it is set again. At the other limit, which stays as
- * it is, the kernel kills. */
+/* The kernel sends the signal, and puts the limit off each time: then it is set again. At the other limit, which stays
+ * as it is, the kernel kills. */
 static bool watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;
