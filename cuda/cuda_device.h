@@ -138,7 +138,6 @@ struct cuda_device {
   bool waited;
   bool use_graph;
   bool stamps;
-  bool coarse_clock; /* the GPU's is too coarse to time runs by */
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
   int64_t origin_ns;
   struct attn_device attention;

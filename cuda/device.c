@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +6,6 @@
 #include "cuda/check.h"
 #include "cuda/gpus.h"
 #include "cuda/graph.h"
-#include "cuda/kernels/carry.h"
 #include "cuda/libraries/libraries.h"
 #include "cuda/libraries/nvml.h"
 #include "cuda/merges.h"
@@ -65,21 +63,6 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
     return -1;
   device->loads.arrived = arrived;
   device->writes.arrived = device->lane[0].workspace; /* in order with the runs that use it */
-  return 0;
-}
-
-/* Runs are timed by %globaltimer, of which PTX does not say how fine it is. Where it is coarse, a run's time is not told at
- * all; waiting for runs by it only looks sooner than it need. */
-static int measure_clock(struct cuda_device *device, struct error *err) {
-  enum { COARSE_NS = 10000 };
-  static const char doing[] = "measuring the GPU's clock";
-  uint64_t step_ns = 0, *there = device->lane[0].workspace;
-  if (cuda_check(launch_clock_step(&device->queue, there), doing, err) < 0 ||
-      memory_copy(device->queue.stream, &step_ns, there, sizeof step_ns, doing, err) < 0)
-    return -1;
-  device->coarse_clock = step_ns > COARSE_NS;
-  log_line(device->log, device->coarse_clock ? LOG_INFO : LOG_DEBUG, "cuda: the GPU's clock goes by %" PRIu64 " ns%s",
-           step_ns, device->coarse_clock ? ": times on the device are not known" : "");
   return 0;
 }
 
@@ -145,8 +128,7 @@ static int create(struct device **out, const struct device_options *options, str
   }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
       pictures_open(device, options->shares_pictures, err) < 0 || open_workspaces(device, err) < 0 ||
-      measure_clock(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
-      (options->two_sets && merge_open(device, err) < 0) ||
+      cuda_arena_open(device, err) < 0 || (options->two_sets && merge_open(device, err) < 0) ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);

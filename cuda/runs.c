@@ -541,8 +541,7 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
     return -1;
   if (program->has_output)
     wait_learn(waiter, &program->durations, took_ns);
-  if (!device->coarse_clock)
-    device->counters.run_ms = 1e-6 * (double)(at_ns(buffer->end->computed) - at_ns(buffer->end->there));
+  device->counters.run_ms = 1e-6 * (double)(at_ns(buffer->end->computed) - at_ns(buffer->end->there));
   return 0;
 }
 

@@ -146,26 +146,6 @@ static void test_many_frames(void **state) {
   assert_true(after.run_ms > 0 && after.run_ms < 1000);
 }
 
-/* Pictures come as before. */
-static void test_coarse_clock_tells_no_times(void **state) {
-  (void)state;
-  static uint8_t picture[2][SIDE * SIDE * 4];
-  struct rig rig;
-  struct device_counters counters;
-  rig_open(&rig, &(struct device_options){.name = "cuda"});
-  one_frame(&rig, 1, picture[0]);
-  device_get_counters(rig.device, &counters);
-  assert_true(cuda_device(rig.device)->coarse_clock || counters.run_ms > 0);
-  rig_close(&rig);
-  rig_open(&rig, &(struct device_options){.name = "cuda"});
-  cuda_device(rig.device)->coarse_clock = true;
-  one_frame(&rig, 1, picture[1]);
-  device_get_counters(rig.device, &counters);
-  assert_true(counters.run_ms == 0);
-  assert_memory_equal(picture[0], picture[1], sizeof picture[0]);
-  rig_close(&rig);
-}
-
 static void test_memory_limit(void **state) {
   (void)state;
   struct device_options options = {.name = "cuda", .memory_limit = 8 << 20};
@@ -315,7 +295,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_two_sources),
       cmocka_unit_test(test_many_frames),
-      cmocka_unit_test(test_coarse_clock_tells_no_times),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_profile),
       cmocka_unit_test(test_regions_follow_the_run),

@@ -8,27 +8,11 @@ namespace {
 
 constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
-/* Of one thread alone: many that read it wait for each other. How fine its steps are is the GPU's and the driver's matter
- * (measure_kernel). */
+/* Of one thread alone: many that read it wait for each other. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
-}
-
-/* The smallest of some steps, as between two looks there may be several. Of a clock that stands still: the most. */
-__global__ void measure_kernel(uint64_t *step_ns) {
-  constexpr int STEPS = 4, LOOKS = 1 << 18;
-  uint64_t least = ~0ull, last = clock_ns();
-  for (int i = 0; i < STEPS; i++) {
-    uint64_t now = last;
-    for (int look = 0; look < LOOKS && now == last; look++)
-      now = clock_ns();
-    if (now != last && now - last < least)
-      least = now - last;
-    last = now;
-  }
-  *step_ns = least;
 }
 
 static_assert(CARRY_UNIT == sizeof(uint4), "what a thread carries at a time");
@@ -135,10 +119,6 @@ __global__ void __launch_bounds__(THREADS) end_kernel(struct run_ring *ring, str
 }
 
 } // namespace
-
-cudaError_t launch_clock_step(const struct launch_queue *queue, uint64_t *step_ns) {
-  return launch(queue, measure_kernel, dim3(1), dim3(1), 0, step_ns);
-}
 
 cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order) {
   cudaError_t status = launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, order);

@@ -43,9 +43,6 @@ struct run_ring {
   unsigned turn, arrived;
 };
 
-/* How far the clock that runs are timed by goes at a time. Takes a few of these steps. */
-cudaError_t launch_clock_step(const struct launch_queue *queue, uint64_t *step_ns);
-
 /* Copies the order whose turn it is to *order, passes the turn on, and carries up what the order says: the first two
  * nodes of every run. */
 enum { BEGIN_LAUNCHES = 2 };
