@@ -14,6 +14,8 @@
  *   gpu_frame MODEL replay FRAMES [W H [STEPS]]
  *       the graph alone over and over, as long as clocks and power take to settle: times, joules and clocks of each
  *       tenth of the frames
+ *   gpu_frame MODEL clocks FRAMES [W H [STEPS]]
+ *       the graph alone, frame by frame: times, how many clocks the multiprocessors counted, and times by the clock
  *   gpu_frame MODEL profile FILE [W H [STEPS]]
  *       time of each op in its place and alone to FILE, in the plan's order, as `reverie bench --profile` measures it
  *   gpu_frame MODEL parts FILE [W H [STEPS]]
@@ -85,7 +87,7 @@ static struct run_params frame_params(const struct bench *b, const struct frame_
   return run;
 }
 
-static int by_value(const void *a, const void *b) {
+int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
 }
@@ -220,6 +222,13 @@ static void replay_frames(struct bench *b, int argc, char **argv) {
   }
   work_close(b, &work);
   free(times);
+}
+
+static void count_clocks(struct bench *b, int argc, char **argv) {
+  struct work work;
+  work_open(b, &work, argc, argv);
+  time_clocks(b, atoi(argv[3]));
+  work_close(b, &work);
 }
 
 /* --- parts alone, by power --- */
@@ -415,7 +424,7 @@ int main(int argc, char **argv) {
   if (argc < 4) {
     fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS [SAMPLER] | time FRAMES "
                     "[W H [STEPS]] | "
-                    "replay FRAMES [W H [STEPS]] | profile FILE [W H [STEPS]] | "
+                    "replay FRAMES [W H [STEPS]] | clocks FRAMES [W H [STEPS]] | profile FILE [W H [STEPS]] | "
                     "parts FILE [W H [STEPS]] | launches FILE [W H [STEPS]]\n"
                     "       gpu_frame VAE encode|decode FOLDER W H RUNS\n"
                     "       gpu_frame IP_ADAPTER vision FOLDER IMAGE_ENCODER\n"
@@ -450,6 +459,8 @@ int main(int argc, char **argv) {
     time_frames(&b, argc, argv, started);
   else if (!strcmp(argv[2], "replay"))
     replay_frames(&b, argc, argv);
+  else if (!strcmp(argv[2], "clocks"))
+    count_clocks(&b, argc, argv);
   else if (!strcmp(argv[2], "parts"))
     write_parts(&b, argc, argv);
   else if (!strcmp(argv[2], "profile"))

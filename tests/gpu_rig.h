@@ -59,6 +59,7 @@ void run_picture(struct bench *b, const char *folder, int steps, const char *sam
 
 /* --- gpu_frame.c --- */
 
+int by_value(const void *a, const void *b); /* doubles, for qsort */
 void print_times(const char *what, double *times, int count);
 
 /* Device planes to device picture: the graph alone, by the device's own clock. */
@@ -66,6 +67,11 @@ void time_device(struct bench *b, double *times, int count);
 
 /* Times each launch of the program by itself, into a file. */
 void write_launches(struct bench *b, const char *path);
+
+/* --- gpu_clocks.c --- */
+
+/* Prints the times of so many frames, how many clocks they took, and what of the times' scatter is the clock's. */
+void time_clocks(struct bench *b, int frames);
 
 /* --- gpu_alone.c --- */
 
