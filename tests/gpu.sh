@@ -111,7 +111,7 @@ if wanted generic && [ -n "$generic" ]; then
   for name in ops attention engine controls models models-mini; do
     case $name in
       ops) command=(test_ops_cuda --generic) ;;
-      attention) command=(test_attention) ;;
+      attention) command=(test_attention sm80) ;;
       engine | controls | models) command=(test_$name tests/data/goldens cuda) ;;
       models-mini) command=(test_models tests/data/goldens "$mini" cuda) ;;
     esac

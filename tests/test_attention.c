@@ -3,7 +3,8 @@
  *
  *   test_attention [PREFIX [quick] [D]]
  *
- *   PREFIX  only the variants whose name begins so ("sm80", "sm90 long"), "" for all
+ *   PREFIX  only the variants whose name begins so ("sm80", "sm90 long"), "" for all, of which a Hopper GPU has to have
+ *           its own
  *   quick   only small cases, for compute-sanitizer
  *   D       a number: only cases with this head dim */
 #include "attention_case.h"
@@ -402,7 +403,7 @@ int main(int argc, char **argv) {
   CUDA(attention_open(&device));
   printf("compute capability %d, %d multiprocessors, Hopper path %s\n", device.capability, device.sms,
          device.encode_tensor_map ? "on" : "off");
-  if (device.capability == 90 && !device.encode_tensor_map) {
+  if (device.capability == 90 && !device.encode_tensor_map && strncmp(only, "sm80", 4)) {
     printf("FAILED: a Hopper GPU, and no kernels for it in this program; build with -Dgpu_archs=90a\n");
     return 1;
   }
