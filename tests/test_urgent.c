@@ -3,12 +3,17 @@
 #include "cmocka_all.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -61,15 +66,18 @@ static bool is_usual(int thread) {
   return place.policy == SCHED_OTHER && !place.nice;
 }
 
-/* Of this process, those with real-time scheduling. */
-static int count_real_time(void) {
+/* Whether one thread of this process is urgent in this way, and none in another; usual: none is. */
+static bool one_is(enum urgency urgency) {
   DIR *tasks = opendir("/proc/self/task");
-  int count = 0;
+  int real_time = 0, nice = 0;
   EXPECT(tasks);
-  for (const struct dirent *task; (task = readdir(tasks));)
-    count += *task->d_name != '.' && place_of(atoi(task->d_name)).policy == SCHED_RR;
+  for (const struct dirent *task; (task = readdir(tasks));) {
+    struct place place = *task->d_name != '.' ? place_of(atoi(task->d_name)) : (struct place){0};
+    real_time += place.policy == SCHED_RR;
+    nice += place.policy != SCHED_RR && place.nice < 0;
+  }
   closedir(tasks);
-  return count;
+  return real_time == (urgency == URGENCY_REAL_TIME) && nice == (urgency == URGENCY_NICE);
 }
 
 static void *look_at_oneself(void *opaque) {
@@ -104,6 +112,26 @@ static void become_nobody(rlim_t real_time, rlim_t nice) {
     EXPECT(!setgid(65534) && !setuid(65534));
 }
 
+/* Real time is refused from now on, whatever rights there are. */
+static bool refuse_real_time(void) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setscheduler, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SCHED_RR, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+  return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+/* As on hosts that permit nice alone. */
+static void permit_nice_alone(void) {
+  if (!refuse_real_time() || setpriority(PRIO_PROCESS, 0, NICE) || setpriority(PRIO_PROCESS, 0, 0))
+    _exit(NO_REAL_TIME);
+}
+
 /* --- what is asked for --- */
 
 static void is_real_time(void) {
@@ -114,7 +142,7 @@ static void is_real_time(void) {
   EXPECT(new_thread_is_usual());
   EXPECT(new_process_is_usual());
   EXPECT(platform_be_urgent(true) == URGENCY_REAL_TIME); /* it is already */
-  EXPECT(count_real_time() == 1);
+  EXPECT(one_is(URGENCY_REAL_TIME));
 }
 
 static void permitted_thread_is_real_time(void) {
@@ -157,6 +185,15 @@ static void other_limit_makes_it_nice(void) {
   EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
   EXPECT(is_usual(this_thread()));
   EXPECT(platform_be_urgent(true) == URGENCY_NICE);
+}
+
+static void nice_is_next_to_real_time(void) {
+  permit_nice_alone();
+  EXPECT(platform_be_urgent(true) == URGENCY_NICE);
+  EXPECT(one_is(URGENCY_NICE));
+  EXPECT(new_thread_is_usual());
+  EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
+  EXPECT(one_is(URGENCY_USUAL));
 }
 
 static void what_is_not_permitted_changes_nothing(void) {
@@ -252,27 +289,36 @@ static void program_that_has_used_its_time_ends(void) {
 
 /* --- who asks --- */
 
-static void run_loop(int depth, bool wanted, int expected) {
+static void run_loop(int depth, bool wanted, enum urgency expected) {
   struct rig rig = {.urgent = wanted};
   struct loop_status status;
   rig_start(&rig, &(struct fake_engine_script){.depth = depth}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);
   loop_get_status(rig.loop, &status);
-  EXPECT(status.hurries == (expected > 0));
-  EXPECT(count_real_time() == expected);
-  EXPECT(status.urgency == (expected ? URGENCY_REAL_TIME : URGENCY_USUAL));
+  EXPECT(status.hurries == (expected != URGENCY_USUAL));
+  EXPECT(one_is(expected));
+  EXPECT(status.urgency == expected);
   rig_finish(&rig, 0);
-  EXPECT(!count_real_time());
+  EXPECT(one_is(URGENCY_USUAL));
 }
 
 /* One that computes itself would keep others from the processors. */
+static void run_loops(enum urgency permitted) {
+  run_loop(2, true, permitted);
+  run_loop(2, false, URGENCY_USUAL);
+  run_loop(1, true, URGENCY_USUAL);
+}
+
 static void loop_is_urgent_where_the_device_works_by_itself(void) {
   is_real_time();
   platform_be_urgent(false);
-  run_loop(2, true, 1);
-  run_loop(2, false, 0);
-  run_loop(1, true, 0);
+  run_loops(URGENCY_REAL_TIME);
+}
+
+static void loop_is_nice_where_no_more_is_permitted(void) {
+  permit_nice_alone();
+  run_loops(URGENCY_NICE);
 }
 
 /* What it is while it waits for a frame's time, and while it decodes. */
@@ -289,26 +335,35 @@ static void read_some(const struct fake_source_script *script, bool wanted, enum
   for (int i = 0; i < 3; i++)
     EXPECT(mailbox_take(&mailbox, &mail, PATIENCE_MS) == 1);
   EXPECT(fake_source_urgency() == decodes);
-  for (int i = 0; i < PATIENCE_MS && count_real_time() != (waits == URGENCY_REAL_TIME); i++)
+  for (int i = 0; i < PATIENCE_MS && !one_is(waits); i++)
     usleep(1000);
-  EXPECT(count_real_time() == (waits == URGENCY_REAL_TIME));
+  EXPECT(one_is(waits));
   EXPECT(!reader_stop(&reader, NULL));
-  EXPECT(!count_real_time());
+  EXPECT(one_is(URGENCY_USUAL));
   mailbox_free(&mailbox);
 }
 
-static void reader_is_urgent_where_it_does_not_decode(void) {
-  const enum urgency urgent = URGENCY_REAL_TIME, usual = URGENCY_USUAL;
+static void run_readers(enum urgency urgent) {
+  const enum urgency usual = URGENCY_USUAL;
   const struct fake_source_script file = {.frame_ms = 100, .frames = 100000};
   struct fake_source_script hardware = file, camera = file;
   hardware.hardware = "NVDEC";
   camera.realtime = true;
-  is_real_time();
-  platform_be_urgent(false);
   read_some(&file, true, urgent, usual);
   read_some(&hardware, true, urgent, urgent);
   read_some(&camera, true, usual, usual);
   read_some(&hardware, false, usual, usual);
+}
+
+static void reader_is_urgent_where_it_does_not_decode(void) {
+  is_real_time();
+  platform_be_urgent(false);
+  run_readers(URGENCY_REAL_TIME);
+}
+
+static void reader_is_nice_where_no_more_is_permitted(void) {
+  permit_nice_alone();
+  run_readers(URGENCY_NICE);
 }
 
 /* --- */
@@ -327,7 +382,7 @@ static void run_apart(void (*run)(void), int signal_expected) {
   }
   assert_int_equal(waitpid(child, &status, 0), child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == NO_REAL_TIME) {
-    print_message("this user may not be given the right to real-time scheduling here\n");
+    print_message("this user may not be given these rights to urgent threads here\n");
     skip();
   }
   if (signal_expected)
@@ -359,6 +414,7 @@ int main(int argc, char **argv) {
       CASE(limit_permits_it_again_and_again, 0),
       CASE(successor_is_usual_and_may_be_urgent, 0),
       CASE(other_limit_makes_it_nice, 0),
+      CASE(nice_is_next_to_real_time, 0),
       CASE(what_is_not_permitted_changes_nothing, 0),
       CASE(what_the_user_gave_stays, 0),
       CASE(real_time_that_the_user_gave_stays, 0),
@@ -367,7 +423,9 @@ int main(int argc, char **argv) {
       CASE(signal_keeps_its_other_meaning, SIGXCPU),
       CASE(program_that_has_used_its_time_ends, SIGXCPU),
       CASE(loop_is_urgent_where_the_device_works_by_itself, 0),
+      CASE(loop_is_nice_where_no_more_is_permitted, 0),
       CASE(reader_is_urgent_where_it_does_not_decode, 0),
+      CASE(reader_is_nice_where_no_more_is_permitted, 0),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
