@@ -145,7 +145,7 @@ struct device_counters {
   size_t bytes, peak_bytes; /* device memory allocated by this program */
   long allocations, launches, waits, captures;
   double run_ms; /* of the run collected last, by the device's own clock: from input planes in its memory to the picture
-                  * in its memory; 0: it has no clock of its own */
+                  * in its memory, as fine as that clock is; 0: it has none of its own */
   struct run_stamps stamps; /* of the same run */
   /* Bytes of pixels: between host and device, and by the host's processor on their way there. What a run reads in
    * memory of its own device is none. */
