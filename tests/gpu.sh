@@ -6,16 +6,19 @@
 #                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all but fidelity): ops products sanitizer models generic attention mini program
-#                     shapes fidelity device
+#              PARTS  what to run (default: all but rows, minutes and fidelity): ops products sanitizer models generic
+#                     attention mini program shapes rows minutes fidelity device
 #              MINI   a mini model (default: assets/mini/model)
 #              GENERIC the programs built with -Dgpu_archs=ptx80, likewise in a folder (default: built here where the others
 #                     are)
+#              MINUTES how many (default: 10)
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
-# "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "fidelity" compares every family with diffusers,
-# which takes minutes and 20 GB of disk, and writes FIDELITY.md, here and among the logs.
+# "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "rows" are what frames take in several
+# sizes, 10,000 frames in the usual one, and starts; "minutes" so many of bench --live at 240 frames a second: nothing else
+# may run on the machine meanwhile. "fidelity" compares every family with diffusers, which takes minutes and 20 GB of disk,
+# and writes FIDELITY.md, here and among the logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
@@ -165,6 +168,34 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
 elif wanted shapes; then
   left_out shapes "Python lacks torch, diffusers or transformers"
 fi
+if (wanted rows || wanted minutes) && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
+  shapes=$work/alone
+  mkdir -p "$shapes"
+  step make python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" --make turbo sd15
+  while wanted rows && read -r name model batch size; do
+    BATCH=$batch step "row-$name" "$programs/tests/gpu_frame" "$model" time $size
+    table+=("$(sed -n 's/^start to first frame/  &/p; s/^host planes to host picture/  &/p; s/^device planes/  &/p' \
+      "$out/row-$name.log")")
+  done <<ROWS
+turbo-512 $shapes/turbo-shapes 1 10000 512 512
+turbo-512-later-start $shapes/turbo-shapes 1 100 512 512
+turbo-512-4-steps $shapes/turbo-shapes 1 1000 512 512 4
+sd15-512-4-steps $shapes/sd15-shapes 1 1000 512 512 4
+turbo-1024x576 $shapes/turbo-shapes 1 1000 1024 576
+turbo-256 $shapes/turbo-shapes 1 1000 256 256
+turbo-512-four-pictures $shapes/turbo-shapes 4 1000 512 512
+mini-512 $mini 1 2000 512 512
+mini-256 $mini 1 2000 256 256
+ROWS
+  wanted rows && step row-clocks "$programs/tests/gpu_frame" "$shapes/turbo-shapes" clocks 10000
+  if wanted minutes && [ -x "$programs/app/reverie" ]; then
+    PATIENCE=$((60 * ${MINUTES:-10} + 120)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step minutes \
+      "$programs/app/reverie" bench --live -v --model "$shapes/turbo-shapes" --size 512x512 --input-fps 240 \
+      --duration $((60 * ${MINUTES:-10})) --json "$out/minutes.json"
+  fi
+elif wanted rows || wanted minutes; then
+  left_out "rows, minutes" "Python lacks torch, diffusers or transformers"
+fi
 if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   shapes=$work/fidelity measured=$out/measured lora=(--lora 16)
   python3 -c 'import peft' 2>/dev/null || { lora=() && left_out fidelity-lora "Python lacks peft"; }
@@ -208,7 +239,7 @@ cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
 for log in products attention-peers models-mini program shapes range mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
-  turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 \
+  turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 row-clocks minutes \
   fidelity-turbo fidelity-sd15 fidelity-sd21v fidelity-lcm fidelity-sdxl fidelity-kl fidelity-range device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60

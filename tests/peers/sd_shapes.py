@@ -2,7 +2,7 @@
 """The shapes of SD-Turbo, Stable Diffusion 1.5, 2.1 (v), LCM and SDXL-Turbo with seeded random weights: diffusers on
 this GPU beside reverie's CUDA device, the same numbers in.
 
-    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--controlnet N] [--json FILE] [--samplers SAMPLER,...]
+    sd_shapes.py GPU_FRAME WORK [--make] [--compile] [--lora RANK] [--controlnet N] [--json FILE] [--samplers SAMPLER,...]
                  [MODEL...]
 
 GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
@@ -11,6 +11,8 @@ transformers and a GPU. Prints a table for each model: each network's relative e
 and of reverie; pictures after 1, 2, 4 and 20 steps at strength 0.5 likewise, as PSNR; the times of diffusers' frame as a
 CUDA graph and of reverie's. Exits with 1 when reverie's error exceeds 1e-2 and twice that of diffusers, or its PSNR is
 below 40 dB and 1 dB less than that of diffusers.
+
+--make makes the checkpoints and does nothing else.
 
 --controlnet does all this with ControlNets alone, as WORK/MODEL-controlnet-I: pictures after 1 and 4 steps with N of
 them, whose map is the picture, and frames without any, with one and so on to N, each at the weight 1 and off.
@@ -532,6 +534,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("models", nargs="*", default=["turbo", "sd15"], metavar="MODEL")
+    parser.add_argument("--make", action="store_true")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--lora", type=int, metavar="RANK")
     parser.add_argument("--controlnet", type=int, metavar="N")
@@ -546,6 +549,8 @@ def main():
         shapes, model = tiny(MODELS[name]) if options.tiny else MODELS[name], options.work / f"{name}-shapes"
         title = shapes["name"]
         parts, vocabulary = make(model, shapes)
+        if options.make:
+            continue
         inputs = make_inputs(shapes, vocabulary, options.work)
         if options.controlnet:
             failed |= compare_controlnets(parts, inputs, options.program, model, options, title, rows, name, shapes)
