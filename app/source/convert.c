@@ -211,7 +211,14 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
 /* Where a GPU reads frames, those that no decoder wrote into its memory (screens, raw video) are copied there by the
  * reader: the engine's thread would have to do it, in the frame's time. */
 static bool is_to_be_copied(const struct convert *convert, const AVFrame *in) {
-  return convert->copies || (convert->gpu.impl && !frame_memory_holds(in));
+  return convert->copies || (convert->gpu.impl && !convert->unlocked && !frame_memory_holds(in));
+}
+
+static int copy(struct convert *convert, struct frame *frame, struct error *err) {
+  if (host_pictures_copy(&convert->scaled, frame, frame, err))
+    return -1;
+  convert->unlocked = !(frame->picture->memory & MEMORY_PINNED);
+  return 0;
 }
 
 /* --- */
@@ -276,8 +283,7 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   if (turned)
     failed = turn(convert, frame, err);
   else if (direct)
-    failed = is_to_be_copied(convert, in) ? host_pictures_copy(&convert->scaled, frame, frame, err)
-                                          : keep(convert, in, frame, err);
+    failed = is_to_be_copied(convert, in) ? copy(convert, frame, err) : keep(convert, in, frame, err);
   if (failed)
     frame_release(frame);
   return failed;

@@ -21,6 +21,7 @@ struct convert {
   int scaler_key[5];            /* what the scaler was made for: width, height, format, matrix, range */
   struct picture_pool *decoded; /* pictures that are AVFrames */
   struct host_pictures scaled, turned;
+  bool unlocked; /* there is no page-locked memory to be had */
   struct surfaces surfaces;
 };
 
