@@ -91,7 +91,7 @@ static void on_long_run(int number, siginfo_t *info, void *context) {
   (void)context;
   if (info->si_code == SI_KERNEL && !has_used_its_time()) {
     calm_all();
-  } else {
+  } else if (urgent.before.sa_handler != SIG_IGN) {
     sigaction(number, &urgent.before, NULL);
     raise(number);
   }
