@@ -118,6 +118,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                       .recovers = rig->recovers,
                       .insists = rig->insists,
                       .leaves_lost = rig->leaves_lost,
+                      .drawing_ms = rig->drawing_ms,
                       .urgent = rig->urgent};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
@@ -134,6 +135,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .recovers = rig->recovers,
                                      .insists = rig->insists,
                                      .leaves_lost = rig->leaves_lost,
+                                     .drawing_ms = rig->drawing_ms,
                                      .budget_ms = rig->budget_ms,
                                      .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
                                      .memory_limit = LIMIT,

@@ -23,7 +23,7 @@ struct rig {
   bool before_on_device;
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
-  double budget_ms;
+  double budget_ms, drawing_ms;
   bool urgent;
   bool recovers, insists, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */

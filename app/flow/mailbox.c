@@ -103,7 +103,7 @@ void mailbox_done(struct mailbox *mailbox) {
 bool mailbox_wait_done(struct mailbox *mailbox, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&mailbox->lock);
-  bool waits = mailbox->undone && platform_now_ns() < until_ns;
+  bool waits = mailbox->undone;
   while (waits && mailbox->undone)
     if (pthread_cond_timedwait(&mailbox->done, &mailbox->lock, &deadline) == ETIMEDOUT)
       break;

@@ -223,7 +223,8 @@ static void publish(struct live *live, int64_t now_ns) {
   hub_publish(live->hub, &live->state.settings.values, told);
 }
 
-/* Pictures stay on the GPU where the window reads them there and no output needs each of them in the host's memory. */
+/* Pictures stay on the GPU where the window reads them there and no output needs each of them in the host's memory. The
+ * window is let draw all the same where outputs do. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
   bool shares = present_shares(live->present, &live->engine.info.gpu);

@@ -6,6 +6,9 @@
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 
+/* For the drawing of a picture, after which it should be over: loop_params.drawing_ms. */
+enum { DRAWING_MS = 4 };
+
 /* Presets for the keys that no --prompt took. */
 static const char *const default_prompts[SLOT_PRESETS] = {
     PARAMETER_PROMPT_DEFAULT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
@@ -221,6 +224,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .insists = live->came != NULL,
                                .leaves_lost = !live->probe && platform_can_begin_anew(),
                                .urgent = live->options->real_time == REAL_TIME_AUTO,
+                               .drawing_ms = DRAWING_MS,
                                .budget_ms = live->figures.budget_ms,
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,

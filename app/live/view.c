@@ -379,7 +379,10 @@ static struct present_view draw_output(struct live *live) {
   present_draw(live->present, &view);
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
-  window_swap(live->window);
+  present_flush();
+  if (!live->probe) /* what it reads of the window belongs to the drawing */
+    mailbox_done(&live->pictures);
+  window_swap(live->window); /* which may wait for the screen */
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
   return view;

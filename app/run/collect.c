@@ -44,7 +44,6 @@ int loop_collect(struct loop *loop) {
   mail.input = companion->input;
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
-  loop->last_ms = mail.frame_ms;
   loop->pictures++;
   size_t copied = engine_copied(loop->engine);
   pthread_mutex_lock(&loop->lock);

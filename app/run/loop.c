@@ -8,9 +8,6 @@
 /* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
  * IDLE_MS where something is known to be on its way, else after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
-/* So long at most a run is put off for the drawing of the picture before, and so many times as long as the drawing would
- * else wait for the run. */
-static const double drawing_ms = 4, drawing_runs = 2;
 /* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
 enum { SLICE_REST_NS = 1000 };
 
@@ -212,10 +209,18 @@ static int depth_now(const struct loop *loop) {
   return loop->drawn_there ? 1 : loop->depth;
 }
 
+/* When the drawing of the last picture should be over, and no later than the newest frame can be done within the budget. */
+static int64_t drawn_by_ns(const struct loop *loop) {
+  const struct loop_params *params = &loop->params;
+  double spare_ms = params->budget_ms - governor_frame_ms(&loop->governor);
+  int64_t until_ns = loop->last_finished_ns + (int64_t)(params->drawing_ms * 1e6);
+  int64_t late_ns = loop->newest->put_ns + (int64_t)(spare_ms * 1e6);
+  return params->budget_ms > 0 && late_ns < until_ns ? late_ns : until_ns;
+}
+
 /* A frame that has come meanwhile takes the place of the one that had to wait. */
 static void let_draw(struct loop *loop) {
-  double runs_ms = drawing_runs * loop->last_ms, ms = runs_ms < drawing_ms ? runs_ms : drawing_ms;
-  if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, loop->last_finished_ns + (int64_t)(ms * 1e6)))
+  if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, drawn_by_ns(loop)))
     take_newest(loop, 0);
 }
 

@@ -39,6 +39,8 @@ struct loop_params {
   bool recovers;       /* an engine that failed is opened again, with the settings as they are, as often as it takes */
   bool insists;        /* so is the first one, which could be opened a moment ago, in another process */
   bool leaves_lost;    /* a device lost for this process is left: status.lost, and the thread waits for its end */
+  /* How long at most after a picture the next run is put off for the drawing of that one; see loop_set_drawn_there */
+  double drawing_ms;
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
   int floor_pixels;    /* of pictures, below which that never goes; 0: a quarter of those wished for */
   bool urgent;         /* so is the thread, while the engine's device works by itself (app_platform.h) */

@@ -52,7 +52,6 @@ struct loop {
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
   int64_t last_finished_ns;
-  double last_ms; /* that it took */
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
   int engines;                 /* used so far */

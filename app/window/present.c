@@ -369,6 +369,10 @@ float present_locate(const struct present *present, const struct present_view *v
   return fminf(1, fmaxf(0, at));
 }
 
+void present_flush(void) {
+  glFlush();
+}
+
 /* OpenGL waits for other programs of the GPU each time that its work is waited for, so all comes at once. */
 int present_read(int width, int height, uint8_t *rgba) {
   while (glGetError() != GL_NO_ERROR)

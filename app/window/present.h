@@ -50,6 +50,8 @@ void present_hold(struct present *present);
 /* Clears the drawable and draws, with what the view's cover says over it. Before the first picture the input is shown
  * alone; without either it stays black. */
 void present_draw(struct present *present, const struct present_view *view);
+/* Gives the GPU what was drawn in the window in use: a swap may come later, or do nothing where there is no screen. */
+void present_flush(void);
 
 /* What columns of the picture, x from 0 to 1, look like in the window: RGBA, from the lowest pixel up, one column
  * behind the other, of what was presented last (front; not all systems let it be read) or what was drawn last. Waits

@@ -1,7 +1,6 @@
 #include "app/window/window_impl.h"
 
 #include <SDL.h>
-#include <epoxy/gl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -405,10 +404,8 @@ double window_refresh_ms(const struct window *window) {
              : 0;
 }
 
-/* Where there is no screen a swap does nothing: the GPU would not get what was drawn before something waits for it. */
 void window_swap(struct window *window) {
   SDL_GL_SwapWindow(window->sdl[window->used]);
-  glFlush();
 }
 
 bool window_lost_context(struct window *window, int64_t now_ns) {
