@@ -90,8 +90,8 @@ static double bound_db(void) {
   return !strcmp(args[2], "cpu:plain") ? 99 : !strcmp(args[2], "cuda") ? 50 : 40;
 }
 
-/* What each frame's picture is alone, and in FP32 where the device computes in FP16. How near pictures come to those, at
- * the least. */
+/* What each frame's picture is alone, and in FP32 where the device computes in FP16. How near pictures come to those,
+ * at the least. */
 struct expected {
   struct frame alone[FRAMES], exact[FRAMES];
   bool has_exact;
@@ -102,9 +102,9 @@ static double lesser(double a, double b) {
   return a < b ? a : b;
 }
 
-/* FP16 rounds by itself what a run of several rounds otherwise, so neither picture is the right one: the run's has to be
- * about as near to FP32's as the frame's alone. On an H200 the twelve cases are 51.7 to 64.6 dB from FP32's alone, and
- * within 0.4 dB as near in a run; from each other they are 58.6 dB or more, 54.8 with other choices of kernels. */
+/* FP16 rounds by itself what a run of several rounds otherwise, so neither picture is the right one: the run's has to
+ * be about as near to FP32's as the frame's alone. On an H200 the twelve cases are 51.7 to 64.6 dB from FP32's alone,
+ * and within 0.4 dB as near in a run; from each other they are 58.6 dB or more, 54.8 with other choices of kernels. */
 static void compare(struct expected *expected, int number, const struct frame *picture) {
   enum { WORSE_DB = 6 };
   double db = frame_psnr(picture, &expected->alone[number]);

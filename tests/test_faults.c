@@ -119,7 +119,8 @@ static void test_lost(void **state) {
   char unset[64], second[64], third[64];
   program_set(faulty);
   shell("rm -f lost*.mkv set*.jsonl; for pair in '\"strength\", \"value\": 0.625' '\"seed\", \"value\": 4711' "
-        "'\"prompt[1]\", \"value\": \"oil\"'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $pair}\"; done >lost.json");
+        "'\"prompt[1]\", \"value\": \"oil\"'; do echo \"{\\\"time\\\": 0, \\\"parameter\\\": $pair}\"; done "
+        ">lost.json");
   program_run(&outcome, LOST "--fade 0 --frames 1 --record unset.mkv", 0, device);
   if (outcome.status == NO_WINDOW)
     skip();

@@ -134,8 +134,8 @@ static void test_sound(void **state) {
   shell("tr -d ' \t\n' <out/set.json | grep -q '\"mix\":1[,}]'");
   quit_window();
   /* That of what is shown; the next source has none. */
-  shell(FFMPEG "-loop 1 -r 2 -i still.png -f lavfi -i sine=f=80:r=8000 -t 900 -c:a flac -c:v libx264 -preset ultrafast -crf 6 "
-               "-pix_fmt yuv420p hum.mkv"); /* longer than a slow machine takes */
+  shell(FFMPEG "-loop 1 -r 2 -i still.png -f lavfi -i sine=f=80:r=8000 -t 900 -c:a flac -c:v libx264 -preset ultrafast "
+               "-crf 6 -pix_fmt yuv420p hum.mkv"); /* longer than a slow machine takes */
   start_window("hum.mkv still.mkv --sound source --modulate 'mix=bass*-1~0.1'" PICTURE);
   expect_window(BELOW_WORDS, true, 0.98, "still.mkv", BELOW_WORDS);
   press("g");

@@ -321,8 +321,8 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   return copy;
 }
 
-/* Steps written out and steps in a loop make the same picture to the bit. But the time rows of all steps are one product,
- * and on a processor without AVX-512 oneDNN rounds a row by how many there are. */
+/* Steps written out and steps in a loop make the same picture to the bit. But the time rows of all steps are one
+ * product, and on a processor without AVX-512 oneDNN rounds a row by how many there are. */
 static void loop(void **state) {
   struct bench *b = *state;
   uint8_t *unrolled = make_picture(b, STEPS), *iterations = make_picture(b, ITERATIONS);

@@ -5,8 +5,8 @@
  * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
  * test_ops_cuda --way WAY         the ways whose names begin with WAY
  * test_ops_cuda --fused           chains of ops that are one launch
- * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU has
- *                                 no room for
+ * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU
+ *                                 has no room for
  * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * On a GPU that OpenGL draws on, every picture has to be read there.
  *
- *   test_shared GOLDENS DEVICE       skipped where there is no such device, or no OpenGL; and where OpenGL cannot read in
- *                                    that GPU's memory, once the other way has passed */
+ *   test_shared GOLDENS DEVICE       skipped where there is no such device, or no OpenGL; and where OpenGL cannot read
+ *                                    in that GPU's memory, once the other way has passed */
 #include <epoxy/gl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A hand-over of one frame between two threads, made for low delay: the newest frame wins, nothing queues, nothing is
- * copied, and the writer waits for the reader only where it asks to (mailbox_wait_done). It holds MAILBOX_HOLDS pictures (and inputs) at most: the one
- * that waits and the one taken last. */
+ * copied, and the writer waits for the reader only where it asks to (mailbox_wait_done). It holds MAILBOX_HOLDS
+ * pictures (and inputs) at most: the one that waits and the one taken last. */
 #ifndef APP_FLOW_MAILBOX_H
 #define APP_FLOW_MAILBOX_H
 

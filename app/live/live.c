@@ -70,8 +70,8 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
-/* NVIDIA's OpenGL waits by giving way to other threads, again and again. Where this one comes before all of them, it is to
- * sleep. Called before there are other threads, which may read the environment. */
+/* NVIDIA's OpenGL waits by giving way to other threads, again and again. Where this one comes before all of them, it
+ * is to sleep. Called before there are other threads, which may read the environment. */
 static void calm_opengl(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)

@@ -12,8 +12,8 @@
 #include "app/platform/app_platform.h"
 
 enum { PRIORITY = 1, NICE = -10, THREADS_MAX = 16 };
-/* Of a processor, without a sleep: a picture takes a tenth, and a machine of one processor that stands still for so long
- * is still the user's. */
+/* Of a processor, without a sleep: a picture takes a tenth, and a machine of one processor that stands still for so
+ * long is still the user's. */
 static const rlim_t run_most_us = 300000;
 
 /* Signal handlers are given nothing: what they need is here. */

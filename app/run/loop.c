@@ -209,7 +209,8 @@ static int depth_now(const struct loop *loop) {
   return loop->drawn_there ? 1 : loop->depth;
 }
 
-/* When the drawing of the last picture should be over, and no later than the newest frame can be done within the budget. */
+/* When the drawing of the last picture should be over, and no later than the newest frame can be done within the
+ * budget. */
 static int64_t drawn_by_ns(const struct loop *loop) {
   const struct loop_params *params = &loop->params;
   double spare_ms = params->budget_ms - governor_frame_ms(&loop->governor);

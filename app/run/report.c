@@ -60,8 +60,8 @@ static void print_live(const struct report_live *live, FILE *out) {
             live->missed_by[0], live->missed_by[1], live->missed_by[2]);
   if (live->spare_ms > 0)
     fprintf(out,
-            "the median picture had %.2f ms to spare; the machine woke a thread that only wakes later than that %ld times "
-            "meanwhile\n",
+            "the median picture had %.2f ms to spare; the machine woke a thread that only wakes later than that %ld "
+            "times meanwhile\n",
             live->spare_ms, live->woken_late);
   for (int i = 0; i < REPORT_CHANGES_MAX; i++)
     fprintf(out, "a change of %s is visible in picture %g (median; at most %g), of %ld changes\n", live->change[i].name,

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
-/* Of one thread alone: many that read it wait for each other. PTX does not say how fine its steps are. On a GPU where they
- * are coarse the time of one run is, too, while that of many is right in the middle; who waits for a run by it looks
- * sooner than it need, never later. */
+/* Of one thread alone: many that read it wait for each other. PTX does not say how fine its steps are. On a GPU where
+ * they are coarse the time of one run is, too, while that of many is right in the middle; who waits for a run by it
+ * looks sooner than it need, never later. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));

@@ -183,8 +183,9 @@ static int refuse_header(const struct weight_file *file, uint64_t length, bool i
     return format_refuse_pickle(file->path, err);
   if (!is_object)
     return error_set(err, STATUS_MODEL, "%s: is no safetensors file", file->path);
-  return error_set(err, STATUS_MODEL, "%s: is cut short, or no safetensors file (a header of %llu bytes); fetch it again",
-                   file->path, (unsigned long long)length);
+  return error_set(err, STATUS_MODEL,
+                   "%s: is cut short, or no safetensors file (a header of %llu bytes); fetch it again", file->path,
+                   (unsigned long long)length);
 }
 
 static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
