@@ -31,7 +31,7 @@ struct mailbox {
   /* Protected by lock */
   struct mail newest; /* of zeros unless full */
   bool full, closed;
-  bool woken; /* the reader is to look up */
+  bool woken;  /* the reader is to look up */
   bool undone; /* the newest of all; see mailbox_done */
   pthread_cond_t done;
   long put, dropped; /* handed in; replaced before anyone took them */

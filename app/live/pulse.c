@@ -1,15 +1,14 @@
 #include "app/live/pulse.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "app/flow/errand.h"
 #include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
 struct pulse {
-  pthread_t thread;
+  struct errand errand;
   atomic_bool stop;
   bool urgent;
   int64_t period_ns;
@@ -17,19 +16,18 @@ struct pulse {
 };
 
 /* Times that have passed meanwhile are not made up for: each stall counts once. */
-static void *pulse_main(void *opaque) {
+static void wake(void *opaque) {
   struct pulse *pulse = opaque;
   platform_be_urgent(pulse->urgent);
   platform_sleep_exactly();
   int64_t due_ns = platform_now_ns(), now_ns = due_ns;
   while (!atomic_load(&pulse->stop)) {
-    due_ns = due_ns + pulse->period_ns > now_ns ? due_ns + pulse->period_ns : now_ns + pulse->period_ns;
+    due_ns = (due_ns + pulse->period_ns > now_ns ? due_ns : now_ns) + pulse->period_ns;
     platform_sleep_until_ns(due_ns);
     now_ns = platform_now_ns();
     stats_add(&pulse->late, (double)(now_ns - due_ns) * 1e-6);
   }
   platform_be_urgent(false);
-  return NULL;
 }
 
 int pulse_start(struct pulse **out, double fps, bool urgent, struct error *err) {
@@ -39,10 +37,9 @@ int pulse_start(struct pulse **out, double fps, bool urgent, struct error *err) 
     return error_set(err, STATUS_FAILED, "no memory to see how late the machine wakes a thread");
   pulse->urgent = urgent;
   pulse->period_ns = (int64_t)(1e9 / fps);
-  int code = pthread_create(&pulse->thread, NULL, pulse_main, pulse);
-  if (code) {
+  if (errand_start(&pulse->errand, wake, pulse, "only wakes", err)) {
     free(pulse);
-    return error_set(err, STATUS_FAILED, "cannot start a thread that only wakes: %s", strerror(code));
+    return -1;
   }
   *out = pulse;
   return 0;
@@ -53,7 +50,7 @@ void pulse_stop(struct pulse **pointer, struct stats *late) {
   if (!pulse)
     return;
   atomic_store(&pulse->stop, true);
-  pthread_join(pulse->thread, NULL);
+  errand_join(&pulse->errand);
   *late = pulse->late;
   free(pulse);
   *pointer = NULL;

@@ -5,11 +5,11 @@ static double ms_between(int64_t from_ns, int64_t to_ns) {
 }
 
 /* What took most more than it has to. */
-static enum miss_reason reason_of(const struct sightings *s, const struct sighting *sighting) {
+static enum miss_reason reason_of(const struct sightings *s, const struct report_late *stages) {
   const double beyond[MISS_REASONS] = {
-      [MISS_WAITING] = ms_between(sighting->marker.captured_us * 1000, sighting->submitted_ns),
-      [MISS_ENGINE] = ms_between(sighting->submitted_ns, sighting->finished_ns) - s->engine_ms,
-      [MISS_WINDOW] = ms_between(sighting->finished_ns, sighting->presented_ns),
+      [MISS_WAITING] = stages->waiting_ms,
+      [MISS_ENGINE] = stages->engine_ms - s->engine_ms,
+      [MISS_WINDOW] = stages->window_ms,
   };
   enum miss_reason most = MISS_WAITING;
   for (int i = 1; i < MISS_REASONS; i++)
@@ -35,7 +35,7 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
   if (s->missed < REPORT_LATE_MAX)
     s->late[s->missed] = stages;
   s->missed++;
-  s->missed_by[reason_of(s, sighting)]++;
+  s->missed_by[reason_of(s, &stages)]++;
 }
 
 void sightings_add(struct sightings *s, const struct sighting *sighting) {

@@ -474,9 +474,10 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   struct present_view view = {0};
   if (fresh || changed)
     view = draw_output(live);
-  if (fresh && live->shown && live->probe)
+  if (fresh && live->shown && live->probe) {
     live_probe_look(live, &view);
-  mailbox_done(&live->pictures);
+    mailbox_done(&live->pictures);
+  }
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);

@@ -26,21 +26,21 @@ struct report_change {
   double median_frames, most_frames;
 };
 
-/* What bench --live has beside its rows. */
 /* A picture that came too late: when it was presented, after the first one, and how long it was where. */
 struct report_late {
   double at_s, waiting_ms, engine_ms, window_ms;
 };
 
+/* What bench --live has beside its rows. */
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
   struct report_late late[REPORT_LATE_MAX]; /* the first of those missed */
-  long missed_by[3]; /* waiting for the engine, in the engine, on the way to the screen */
-  double spare_ms;  /* that the median picture came before it was late */
-  long woken_late;  /* how often a thread that only wakes, and as often, was later than that */
+  long missed_by[3];                        /* waiting for the engine, in the engine, on the way to the screen */
+  double spare_ms;                          /* that the median picture came before it was late */
+  long woken_late; /* how often a thread that only wakes, and as often, was later than that */
   bool is_front;                       /* what was presented was read, not what was drawn to be presented */
   double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
   double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
