@@ -44,7 +44,7 @@ static void expect_said(struct said *said, const char *words) {
   for (int i = 0; i < PATIENCE_MS && !count_said(said, words); i++)
     usleep(1000);
   if (!count_said(said, words))
-    fail_msg("'%s' was not said, but '%s'", words, said->line[0]);
+    fail_msg("'%s' was not said, but '%s' last", words, said->count ? said->line[said->count - 1] : "");
 }
 
 static struct listener *start(const char *input, struct log *log) {
@@ -91,10 +91,10 @@ static void put32(uint8_t *at, unsigned value) {
   put16(at + 2, value >> 16);
 }
 
-/* A tone in 16 bits for all channels. */
-static void write_wav(const char *path, int rate, int channels, double frequency, double seconds) {
-  unsigned count = (unsigned)(rate * seconds), bytes = count * (unsigned)channels * 2;
-  uint8_t head[44] = "RIFF....WAVEfmt ....", sample[2];
+/* In 16 bits. */
+static FILE *begin_wav(const char *path, int rate, int channels, double seconds) {
+  unsigned bytes = (unsigned)(rate * seconds) * (unsigned)channels * 2;
+  uint8_t head[44] = "RIFF....WAVEfmt ....";
   put32(head + 4, 36 + bytes);
   put32(head + 16, 16);
   put16(head + 20, 1);
@@ -108,12 +108,27 @@ static void write_wav(const char *path, int rate, int channels, double frequency
   FILE *file = fopen(path, "we");
   assert_non_null(file);
   fwrite(head, 1, sizeof head, file);
-  for (unsigned i = 0; i < count * (unsigned)channels; i++) {
+  return file;
+}
+
+/* The same for all channels. */
+static void write_tone(FILE *file, int rate, int channels, double frequency, double seconds) {
+  for (unsigned i = 0; i < (unsigned)(rate * seconds) * (unsigned)channels; i++) {
+    uint8_t sample[2];
     int value = (int)lrint(10000 * sin(2 * M_PI * frequency * (i / (unsigned)channels) / rate));
     put16(sample, (unsigned)value & 0xffff);
     fwrite(sample, 1, 2, file);
   }
+}
+
+/* Never half of it. */
+static void write_wav(const char *path, int rate, int channels, double frequency, double seconds) {
+  char beside[300];
+  snprintf(beside, sizeof beside, "%s.new", path);
+  FILE *file = begin_wav(beside, rate, channels, seconds);
+  write_tone(file, rate, channels, frequency, seconds);
   assert_int_equal(fclose(file), 0);
+  assert_int_equal(rename(beside, path), 0);
 }
 
 static void filter_graph(void **state) {
@@ -150,6 +165,30 @@ static void files_begin_again(void **state) {
   expect_loud(listener, SOUND_BASS);
   listener_stop(&listener);
   assert_int_equal(count_said(&said, "No such file"), 1);
+  free(path);
+  fixture_remove(folder);
+}
+
+/* A file that is still being written ends before its time, again and again, and is no mistake. */
+static void file_that_grows(void **state) {
+  (void)state;
+  enum { PIECES = 40, PIECE_MS = 20, RATE = 48000 };
+  struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  struct log log = {note_line, &said};
+  char *folder = fixture_make(), *path = fixture_path(folder, "tone.wav");
+  FILE *file = begin_wav(path, RATE, 1, 2.0 * PIECES * PIECE_MS / 1000);
+  struct listener *listener = NULL;
+  for (int i = 0; i < PIECES; i++) {
+    write_tone(file, RATE, 1, 1000, PIECE_MS / 1000.0);
+    fflush(file);
+    usleep(PIECE_MS * 1000);
+    listener = listener ? listener : start(path, &log);
+  }
+  expect_said(&said, "has ended; it is opened again");
+  expect_loud(listener, SOUND_MID);
+  listener_stop(&listener);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(count_said(&said, "it is tried again"), 0);
   free(path);
   fixture_remove(folder);
 }
@@ -215,9 +254,9 @@ static void listener_stops_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(filter_graph),           cmocka_unit_test(files_begin_again),
-      cmocka_unit_test(what_is_heard_is_kept),  cmocka_unit_test(without_sound),
-      cmocka_unit_test(listener_stops_at_once),
+      cmocka_unit_test(filter_graph),    cmocka_unit_test(files_begin_again),
+      cmocka_unit_test(file_that_grows), cmocka_unit_test(what_is_heard_is_kept),
+      cmocka_unit_test(without_sound),   cmocka_unit_test(listener_stops_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,8 +200,11 @@ static int mix(struct listener *listener) {
   return count;
 }
 
-/* Damage is skipped. */
+/* Damage is skipped; so is the packet of nothing at the end of a file that was cut short, which a decoder would take
+ * for a mistake of ours. */
 static int decode(struct listener *listener, const AVPacket *packet) {
+  if (packet && !packet->size)
+    return 0;
   int code = avcodec_send_packet(listener->decoder, packet);
   while (code >= 0 && avcodec_receive_frame(listener->decoder, listener->frame) >= 0) {
     code = mix(listener);

@@ -78,7 +78,7 @@ void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, b
 void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift) {
   int64_t time = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
   pthread_mutex_lock(&tap->lock);
-  if (tap->owner == owner && tap->present && time != AV_NOPTS_VALUE) {
+  if (tap->owner == owner && tap->present && packet->size && time != AV_NOPTS_VALUE) {
     struct entry *entry = &tap->entry[tap->put % PACKETS];
     av_packet_unref(entry->packet);
     entry->position = (double)time * av_q2d(tap->time_base) + shift;

@@ -30,7 +30,8 @@ enum { SOUND_NAME_MAX = 256 };
 /* A source: from now on packets of this owner are what is kept, in the place of another sound where it takes over, else
  * only where there is no owner. What origin points to is copied. */
 void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, bool takes_over);
-/* shift: what positions are beyond the packet's own times. Nothing where another one is the owner. */
+/* shift: what positions are beyond the packet's own times. Nothing where another one is the owner, or the packet is
+ * empty. */
 void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift);
 /* There is no owner, if it was this one. */
 void sound_tap_leave(struct sound_tap *tap, const void *owner);
