@@ -94,7 +94,7 @@ static void files_come_to_a_picture_that_stands(void **state) {
 static void texts_do_not_pile_up(void **state) {
   (void)state;
   struct rig rig = {0};
-  char text[16];
+  char text[20];
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slices = 20}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);

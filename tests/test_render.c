@@ -140,6 +140,21 @@ static void test_ignored_signal(void **state) {
   assert_int_equal(clip_count_frames("kept.mkv"), 24);
 }
 
+/* What the program's threads do while they wait: it says so itself, and starts once more for that, where nobody has. */
+static void test_threads_told(void **state) {
+  (void)state;
+  struct outcome outcome;
+  pid_t pid = program_start("unset OMP_WAIT_POLICY GOMP_SPINCOUNT; @ render lavfi:testsrc2=s=96x64:r=6 told.mkv "
+                            "--size 64x64");
+  wait_for_size("told.mkv", 3000);
+  shell("tr '\\0' '\\n' < /proc/%d/environ > told.txt; grep -qx OMP_WAIT_POLICY=passive told.txt && "
+        "grep -qx GOMP_SPINCOUNT=1000 told.txt",
+        (int)pid);
+  kill(pid, SIGINT);
+  program_wait(&outcome, pid);
+  assert_int_equal(outcome.status, 130);
+}
+
 /* Not even given the time to say goodbye. */
 static void test_killed(void **state) {
   (void)state;
@@ -216,6 +231,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_seed_walk),
       cmocka_unit_test(test_interrupted),
       cmocka_unit_test(test_ignored_signal),
+      cmocka_unit_test(test_threads_told),
       cmocka_unit_test(test_killed),
       cmocka_unit_test(test_flat_memory),
       cmocka_unit_test(test_sample_clip),
