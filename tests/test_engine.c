@@ -181,7 +181,7 @@ static void test_noise_between_is_normal(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "turbo", false);
-  must(rig_reshape(&rig, 512, 512, 1), &rig.err);
+  must(rig_reshape(&rig, 256, 256, 1), &rig.err);
   struct tensor noise = rig.prepared->noise.start;
   size_t count = tensor_elements(noise);
   float *values = malloc(count * sizeof *values);
@@ -207,13 +207,13 @@ static void test_noise_between_is_normal(void **state) {
   rig_close(&rig);
 }
 
-/* A walk has made the noise of the seed that it comes to before it is there, whichever way it goes, and standing, or
- * near the seed behind, it makes none. */
+/* A walk has made the noise of the seed that it comes to before it is there, in two parts at this size, whichever way it
+ * goes; standing, or near the seed behind, it makes none. */
 static void test_noise_is_made_ahead(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "ssd", false); /* whose steps add noise as well */
-  must(rig_reshape(&rig, 320, 320, 2), &rig.err);
+  must(rig_reshape(&rig, 288, 256, 2), &rig.err);
   const struct made_noise *made = &rig.prepared->made;
   size_t all = 2 * tensor_elements(rig.prepared->noise.start);
   rig.controls.seed = 7;

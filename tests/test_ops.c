@@ -44,13 +44,13 @@ static struct op_test_options again(int threads) {
 
 static void convolutions(void **state) {
   (void)state;
-  struct op_test_options options = options_for(2);
+  struct op_test_options options = again(2);
   run("conv", &options, 50);
 }
 
 static void linear_layers(void **state) {
   (void)state;
-  struct op_test_options options = options_for(2);
+  struct op_test_options options = again(2);
   run("linear", &options, 20);
 }
 
