@@ -1,6 +1,5 @@
 #include "app/control/midi.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "app/control/midi_input.h"
 #include "app/control/midi_keep.h"
+#include "app/flow/errand.h"
 #include "app/options/paths.h"
 #include "unet/base/platform.h"
 
@@ -26,7 +26,7 @@ struct midi {
   bool ready;              /* the engine is open */
   struct knob_target last; /* the parameter that was changed last; PARAMETER_NONE: none yet */
   atomic_bool stop;
-  pthread_t thread;
+  struct errand errand;
 };
 
 PRINTF_LIKE(2, 3) static void tell(struct midi *midi, const char *format, ...);
@@ -155,7 +155,7 @@ static void act(struct midi *midi, const struct knob_action *action) {
     log_line(midi->log, LOG_WARNING, "MIDI: %s", err.message);
 }
 
-static void *work(void *opaque) {
+static void work(void *opaque) {
   struct midi *midi = opaque;
   uint8_t bytes[BYTES];
   struct midi_message message;
@@ -168,7 +168,6 @@ static void *work(void *opaque) {
         act(midi, &action);
       }
   }
-  return NULL;
 }
 
 /* --- opening and closing --- */
@@ -200,13 +199,10 @@ int midi_start(struct midi **out, const struct midi_params *params, struct error
   if (*midi->path)
     knobs_load(&midi->knobs, midi->path, midi->log);
   hub_get_values(midi->hub, &midi->values);
-  if (midi_input_open(&midi->input, params->source, midi->log, err)) {
+  if (midi_input_open(&midi->input, params->source, midi->log, err) ||
+      errand_start(&midi->errand, work, midi, "listens to MIDI", err)) {
     free_all(midi);
     return -1;
-  }
-  if (pthread_create(&midi->thread, NULL, work, midi)) {
-    free_all(midi);
-    return error_set(err, STATUS_FAILED, "no thread for MIDI");
   }
   *out = midi;
   return 0;
@@ -217,7 +213,7 @@ void midi_stop(struct midi **pointer) {
   if (!midi)
     return;
   atomic_store(&midi->stop, true);
-  pthread_join(midi->thread, NULL);
+  errand_join(&midi->errand);
   free_all(midi);
   *pointer = NULL;
 }

@@ -1,12 +1,12 @@
 #include "app/source/track.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/flow/errand.h"
 #include "app/source/mono.h"
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
@@ -27,7 +27,7 @@ struct entry {
 
 struct track {
   struct sound_tap *tap;
-  pthread_t thread;
+  struct errand errand;
   atomic_bool stop;
 
   /* The thread's alone */
@@ -81,7 +81,7 @@ static void hear(struct track *track, double position) {
   }
 }
 
-static void *track_main(void *opaque) {
+static void listen(void *opaque) {
   struct track *track = opaque;
   double position;
   while (!atomic_load(&track->stop)) {
@@ -90,7 +90,6 @@ static void *track_main(void *opaque) {
     else
       sound_tap_wait(track->tap, &track->decoder.cursor, LOOK_UP_MS);
   }
-  return NULL;
 }
 
 static void track_free(struct track *track) {
@@ -107,14 +106,10 @@ int track_start(struct track **out, struct sound_tap *tap, const struct log *log
     return error_set(err, STATUS_FAILED, "no memory for sound");
   track->tap = tap;
   pthread_mutex_init(&track->lock, NULL);
-  if (tap_decoder_open(&track->decoder, tap, log, err) || mono_init(&track->mono, err)) {
+  if (tap_decoder_open(&track->decoder, tap, log, err) || mono_init(&track->mono, err) ||
+      errand_start(&track->errand, listen, track, "listens", err)) {
     track_free(track);
     return -1;
-  }
-  int code = pthread_create(&track->thread, NULL, track_main, track);
-  if (code) {
-    track_free(track);
-    return error_set(err, STATUS_FAILED, "cannot start the thread that listens: %s", strerror(code));
   }
   *out = track;
   return 0;
@@ -125,7 +120,7 @@ void track_stop(struct track **pointer) {
   if (!track)
     return;
   atomic_store(&track->stop, true);
-  pthread_join(track->thread, NULL);
+  errand_join(&track->errand);
   track_free(track);
   *pointer = NULL;
 }
