@@ -12,6 +12,7 @@
 #include "rig.h"
 #include "scratch.h"
 #include "unet/model/depth.h"
+#include "unet/plan/device.h"
 #include "tests/depth_bench.h"
 
 /* What op number i of this kind makes. */

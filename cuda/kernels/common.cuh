@@ -144,7 +144,7 @@ static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row)
   return row < rows.first ? row : (row - rows.first) % rows.each;
 }
 
-/* inject_gain of unet/plan/device.h. */
+/* inject_gain of unet/plan/run.h. */
 static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
   const struct control_params &control = gain.block->run.control[gain.control];
   float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];

@@ -24,7 +24,7 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
     cudaGraphSetConditional(again, iteration < iterations);
 }
 
-/* region_runs of unet/plan/device.h. */
+/* region_runs of unet/plan/run.h. */
 __device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
   if (when.kind == REGION_MAP)
     return block->run.control[when.index].map;

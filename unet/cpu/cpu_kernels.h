@@ -4,7 +4,7 @@
 #define UNET_CPU_CPU_KERNELS_H
 
 #include "unet/cpu/cpu_pixels.h"
-#include "unet/plan/device.h"
+#include "unet/plan/run.h"
 
 /* out = upsample(prologue(x ++ x2)): what a convolution or matrix product reads when it cannot read x itself. */
 struct gather {

@@ -1,62 +1,9 @@
-/* What a run is told, checked once for all devices, and what follows from it: where its frames are read, which regions
- * run, and how often. */
+/* What a run is told, checked once for all devices. */
 #include "unet/plan/check_run.h"
 
 #include <math.h>
 
-#include "unet/base/picture.h"
-
-/* --- frames --- */
-
-/* 16-bit samples lie on even addresses. */
-static bool is_aligned(const struct frame *frame) {
-  uintptr_t any = 0;
-  for (int i = 0; i < frame_planes(frame->format); i++)
-    any |= (uintptr_t)frame->picture->device_plane[i] | (uintptr_t)frame->pitch[i];
-  return frame->format != PIXEL_P010 || any % 2 == 0;
-}
-
-bool device_reads_in_place(const struct device *device, const struct frame *frame) {
-  return frame_on_gpu(frame, &device->gpu) && is_aligned(frame);
-}
-
-bool device_reads_later(const struct device *device, const struct frame *frame) {
-  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
-}
-
-/* To the host's memory. */
-static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
-  bool there = frame_ready(frame, MEMORY_HOST);
-  if (frame_wait(frame, MEMORY_HOST, err) < 0)
-    return -1;
-  if (!there && frame->picture->memory & MEMORY_DEVICE) {
-    pthread_mutex_lock(&device->memory);
-    device->brought_down += frame_bytes(frame);
-    pthread_mutex_unlock(&device->memory);
-  }
-  return 0;
-}
-
-/* --- arguments --- */
-
-static int check_planes(struct device *device, const struct frame *frame, struct error *err) {
-  if (!frame)
-    return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
-  if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
-    return error_set(err, STATUS_INPUT, "a frame of format %d and size %dx%d", (int)frame->format, frame->width,
-                     frame->height);
-  bool in_place = device_reads_in_place(device, frame);
-  if (!in_place && bring_down(device, frame, err) < 0)
-    return -1;
-  for (int i = 0; i < frame_planes(frame->format); i++)
-    if (!(in_place ? frame->picture->device_plane[i] : frame->plane[i]) ||
-        frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
-      return error_set(err, STATUS_INPUT, "a %s frame whose plane %d is missing or has rows of %d bytes",
-                       frame_format_name(frame->format), i, frame->pitch[i]);
-  return 0;
-}
-
-static int check_geometry(const struct geometry *g, const struct op_pixels_in *op, struct error *err) {
+static int check_rectangles(const struct geometry *g, const struct op_pixels_in *op, struct error *err) {
   bool finite = g->source_x - g->source_x == 0 && g->source_y - g->source_y == 0 && g->source_w - g->source_w == 0 &&
                 g->source_h - g->source_h == 0;
   if (!finite || !(g->source_w > 0 && g->source_h > 0))
@@ -75,9 +22,7 @@ static bool valid_slot(int slot, struct tensor slots) {
 
 /* What an op is checked against. */
 struct submission {
-  struct device *device;
   const struct run_params *params;
-  const struct frame *frames;
   int runs; /* how often the op runs */
 };
 
@@ -86,14 +31,11 @@ static int check_nothing(const struct op *op, const struct submission *s, struct
   return 0;
 }
 
-static int check_frame(const struct op *op, const struct submission *s, struct error *err) {
+static int check_geometry(const struct op *op, const struct submission *s, struct error *err) {
   int source = op->pixels_in.source, count = op->pixels_in.y.n;
-  for (int i = source * count; i < (source + 1) * count; i++) {
-    if (check_planes(s->device, s->frames ? &s->frames[i] : NULL, err) < 0)
-      return source ? error_prefix(err, "the control source: ") : -1;
-    if (check_geometry(&s->params->geometry[i], &op->pixels_in, err) < 0)
+  for (int i = source * count; i < (source + 1) * count; i++)
+    if (check_rectangles(&s->params->geometry[i], &op->pixels_in, err) < 0)
       return -1;
-  }
   return 0;
 }
 
@@ -226,57 +168,6 @@ static int check_op(const struct op *op, const struct submission *submission, st
   return check[op->type](op, submission, err);
 }
 
-bool region_runs(const struct region_when *when, const struct run_params *params, int iteration) {
-  if (when->kind == REGION_MAP)
-    return params->control[when->index].map;
-  if (when->kind == REGION_STYLE)
-    return params->style[when->index].weight != 0;
-  int first = when->step + iteration, latents = when->latents ? when->latents : 1;
-  for (int i = first; i < first + latents; i++)
-    if (params->control[when->index].gain[i] != 0)
-      return true;
-  return false;
-}
-
-unsigned region_idle(const struct region_when *when) {
-  return when->kind == REGION_STYLE ? IDLE_STYLES : (unsigned)IDLE_CONTROL << when->index;
-}
-
-unsigned plan_may_idle(const struct plan *plan) {
-  unsigned idle = 0;
-  for (int i = 0; i < plan->region_count; i++)
-    idle |= region_idle(&plan->regions[i].when);
-  for (int i = 0; i < plan->op_count; i++)
-    idle |= plan->ops[i].type == OP_STYLE ? IDLE_STYLES : 0;
-  return idle;
-}
-
-static bool style_adds(const struct op *op, const struct run_params *params) {
-  bool adds = false;
-  for (int i = 0; op->type == OP_STYLE && i < STYLES_MAX; i++)
-    adds |= style_gain(&params->style[i], op->style.part) != 0;
-  return adds;
-}
-
-unsigned run_idles(const struct plan *plan, const struct run_params *params) {
-  unsigned idle = plan_may_idle(plan);
-  for (int i = 0; i < plan->region_count; i++)
-    if (run_op_runs(plan, plan->regions[i].first, params))
-      idle &= ~region_idle(&plan->regions[i].when);
-  for (int i = 0; i < plan->op_count; i++)
-    if (style_adds(&plan->ops[i], params))
-      idle &= ~(unsigned)IDLE_STYLES;
-  return idle;
-}
-
-int run_op_runs(const struct plan *plan, int op, const struct run_params *params) {
-  const struct plan_region *region = plan_region_of(plan, op);
-  int runs = 0;
-  for (int i = 0; i < plan_op_runs(plan, op); i++)
-    runs += !region || region_runs(&region->when, params, i);
-  return runs;
-}
-
 /* Values that regions go by. */
 static int check_region(const struct plan *plan, const struct plan_region *region, const struct run_params *params,
                         struct error *err) {
@@ -288,24 +179,14 @@ static int check_region(const struct plan *plan, const struct plan_region *regio
   return when->kind == REGION_CONTROL ? check_control(params, when->index, when->step, end, err) : 0;
 }
 
-float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture) {
-  const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
-  const struct control_params *control = &params->control[op->control];
-  float gain = control->gain[op->step + iteration + guidance_index(rows, picture)];
-  if (!control->guess)
-    return gain;
-  return guidance_row(rows, picture) ? 0 : gain * inject_guess(op);
-}
-
-int check_run(struct device *device, const struct program *program, const struct run_params *params,
-              const struct frame *frames, struct error *err) {
-  for (int i = 0; i < program->plan->op_count; i++) {
-    const struct submission submission = {device, params, frames, plan_op_runs(program->plan, i)};
-    if (check_op(&program->plan->ops[i], &submission, err) < 0)
+int check_run(const struct plan *plan, const struct run_params *params, struct error *err) {
+  for (int i = 0; i < plan->op_count; i++) {
+    const struct submission submission = {params, plan_op_runs(plan, i)};
+    if (check_op(&plan->ops[i], &submission, err) < 0)
       return -1;
   }
-  for (int i = 0; i < program->plan->region_count; i++)
-    if (check_region(program->plan, &program->plan->regions[i], params, err) < 0)
+  for (int i = 0; i < plan->region_count; i++)
+    if (check_region(plan, &plan->regions[i], params, err) < 0)
       return -1;
   return 0;
 }

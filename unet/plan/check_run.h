@@ -1,12 +1,10 @@
-/* What device.c shares with the check of a run's arguments. */
+/* The check of what a run is told. */
 #ifndef UNET_PLAN_CHECK_RUN_H
 #define UNET_PLAN_CHECK_RUN_H
 
-#include "unet/plan/device.h"
+#include "unet/plan/run.h"
 
-/* Arguments as device_submit has them. Frames that the device does not read where they lie are in the host's memory
- * afterwards. */
-int check_run(struct device *device, const struct program *program, const struct run_params *params,
-              const struct frame *frames, struct error *err);
+/* Refuses parameters that a run of this plan cannot have. Frames are device.c's to check. */
+int check_run(const struct plan *plan, const struct run_params *params, struct error *err);
 
 #endif

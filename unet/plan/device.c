@@ -163,6 +163,66 @@ static int take_pictures(struct device_pictures *from, const struct program *pro
 
 /* --- frames --- */
 
+/* 16-bit samples lie on even addresses. */
+static bool is_aligned(const struct frame *frame) {
+  uintptr_t any = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    any |= (uintptr_t)frame->picture->device_plane[i] | (uintptr_t)frame->pitch[i];
+  return frame->format != PIXEL_P010 || any % 2 == 0;
+}
+
+bool device_reads_in_place(const struct device *device, const struct frame *frame) {
+  return frame_on_gpu(frame, &device->gpu) && is_aligned(frame);
+}
+
+bool device_reads_later(const struct device *device, const struct frame *frame) {
+  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
+}
+
+/* To the host's memory. */
+static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
+  bool there = frame_ready(frame, MEMORY_HOST);
+  if (frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
+  if (!there && frame->picture->memory & MEMORY_DEVICE) {
+    pthread_mutex_lock(&device->memory);
+    device->brought_down += frame_bytes(frame);
+    pthread_mutex_unlock(&device->memory);
+  }
+  return 0;
+}
+
+/* Afterwards it is in the host's memory unless the device reads it where it lies. */
+static int check_frame(struct device *device, const struct frame *frame, struct error *err) {
+  if (!frame)
+    return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
+  if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
+    return error_set(err, STATUS_INPUT, "a frame of format %d and size %dx%d", (int)frame->format, frame->width,
+                     frame->height);
+  bool in_place = device_reads_in_place(device, frame);
+  if (!in_place && bring_down(device, frame, err) < 0)
+    return -1;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    if (!(in_place ? frame->picture->device_plane[i] : frame->plane[i]) ||
+        frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
+      return error_set(err, STATUS_INPUT, "a %s frame whose plane %d is missing or has rows of %d bytes",
+                       frame_format_name(frame->format), i, frame->pitch[i]);
+  return 0;
+}
+
+/* Those that some op reads. */
+static int check_frames(struct device *device, const struct plan *plan, const struct frame *frames, struct error *err) {
+  for (int i = 0; i < plan->op_count; i++) {
+    const struct op_pixels_in *op = &plan->ops[i].pixels_in;
+    if (plan->ops[i].type != OP_PIXELS_IN)
+      continue;
+    for (int j = op->source * op->y.n; j < (op->source + 1) * op->y.n; j++)
+      if (check_frame(device, frames ? &frames[j] : NULL, err) < 0)
+        return op->source ? error_prefix(err, "the control source: ") : -1;
+  }
+  return 0;
+}
+
 static void hold_frames(const struct device *device, const struct program *program, const struct frame *frames,
                         struct frame held[FRAMES_MAX]) {
   for (int i = 0; i < FRAMES_MAX; i++)
@@ -234,12 +294,18 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- runs --- */
 
+/* Arguments as device_submit has them. */
+static int check_arguments(struct device *device, const struct program *program, const struct run_params *params,
+                           const struct frame *frames, struct error *err) {
+  return check_frames(device, program->plan, frames, err) < 0 ? -1 : check_run(program->plan, params, err);
+}
+
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err) {
   struct frame *pictures = program->made[program->submitted % RUNS_IN_FLIGHT];
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
-  if (check_run(device, program, params, frames, err) < 0 ||
+  if (check_arguments(device, program, params, frames, err) < 0 ||
       take_pictures(&device->pictures, program, pictures, err) < 0)
     return -1;
   if (device->impl->submit(device, program, params, frames, pictures, err) < 0) {
@@ -280,7 +346,7 @@ int device_start_part(struct device *device, struct program *program, const stru
                       struct error *err) {
   if (program->started == 0 && program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
     return -1;
-  if (program->started == 0 && check_run(device, program, params, NULL, err) < 0)
+  if (program->started == 0 && check_arguments(device, program, params, NULL, err) < 0)
     return -1;
   if (device->impl->start_part(device, program, params, program->started, merged, err) < 0) {
     program->started = 0;
@@ -314,7 +380,7 @@ int device_profile(struct device *device, struct program *program, const struct 
   *profile = (struct profile){0};
   if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
-  if (check_run(device, program, params, frames, err) < 0)
+  if (check_arguments(device, program, params, frames, err) < 0)
     return -1;
   struct frame pictures[BATCH_MAX];
   if (take_pictures(&device->pictures, program, pictures, err) < 0)

@@ -46,7 +46,7 @@
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
   ROW(GUIDE, guide, "guide", nothing, no_flops)                                                                        \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
-  ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
+  ROW(PIXELS_IN, pixels_in, "pixels in", geometry, no_flops)                                                           \
   ROW(PATCHES, patches, "patches", nothing, no_flops)                                                                  \
   ROW(UNPATCH, unpatch, "unpatch", nothing, no_flops)                                                                  \
   ROW(RESIZE, resize, "resize", nothing, no_flops)                                                                     \

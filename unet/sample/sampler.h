@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "unet/base/samplers.h"
-#include "unet/plan/device.h"
+#include "unet/plan/run.h"
 
 enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
 
