@@ -351,9 +351,9 @@ int controls_open(struct engine *engine, const struct engine_params *params, str
 void controls_close(struct engine *engine);
 /* Refuses a handle with controls that were not opened. */
 int controls_check(const struct engine *engine, unsigned controls, struct error *err);
-/* The run's values of the handle's controls, whose steps' timesteps are there. */
 /* Whether these values of a control add to any step of the run. */
 bool controls_acts(const struct prepared *prepared, const struct control_values *values, const struct run_params *run);
+/* The run's values of the handle's controls, whose steps' timesteps are there. */
 void controls_fill(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct run_params *run);
 
