@@ -2,9 +2,12 @@
 #include "tests/cmocka_all.h"
 
 #include <SDL.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/window/cells.h"
 #include "app/window/fonts.h"
@@ -18,6 +21,7 @@
 enum { SIZE = 20, WIDTH = 200, HEIGHT = 40, GLYPH_OF_A = 36, FONT_MAX = 1 << 20, PATIENCE_MS = 60000 };
 
 static const char *own_font;
+static char configuration[1200]; /* fontconfig's */
 static struct glyphs *glyphs;
 
 /* --- a font --- */
@@ -134,6 +138,34 @@ static void what_no_font_has_is_a_box(void **state) {
   assert_false(same(drawn(UNKNOWN), drawn(KNOWN)));
 }
 
+/* A configuration that comes through a pipe, and is not there yet. */
+static void fonts_that_take_long_are_not_waited_for(void **state) {
+  (void)state;
+  struct glyphs *other;
+  struct error err;
+  char path[1200], text[1300];
+  if (!HAVE_FONTCONFIG)
+    skip();
+  snprintf(path, sizeof path, "%s/pipe", scratch);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  setenv("FONTCONFIG_FILE", path, 1);
+  if (glyphs_open(&other, &err))
+    fail_msg("%s", err.message);
+  glyphs_set_size(other, SIZE);
+  SDL_Surface *surface = begin();
+  glyphs_draw(other, surface, true, 0, 5, (SDL_Color){255, 255, 255, 255}, KNOWN, strlen(KNOWN));
+  SDL_FreeSurface(surface);
+  int pipe = open(path, O_WRONLY); /* waits until it is read */
+  assert_true(pipe >= 0);
+  assert_int_equal(unlink(path), 0); /* it lies where fonts are looked for */
+  glyphs_close(&other);
+  assert_null(other);
+  setenv("FONTCONFIG_FILE", configuration, 1);
+  int length = snprintf(text, sizeof text, "<fontconfig><cachedir>%s</cachedir></fontconfig>\n", scratch);
+  assert_int_equal(write(pipe, text, (size_t)length), length);
+  assert_int_equal(close(pipe), 0);
+}
+
 static void whatever_is_drawn_many_times(void **state) {
   (void)state;
   SDL_Surface *surface = begin();
@@ -149,7 +181,7 @@ static void whatever_is_drawn_many_times(void **state) {
 
 static int open_all(void **state) {
   struct error err;
-  char path[1200], configuration[1200];
+  char path[1200];
   scratch_make(state);
   snprintf(path, sizeof path, "%s/one.ttf", scratch);
   write_font(own_font, path);
@@ -173,6 +205,7 @@ static int close_all(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(characters_have_columns),
+      cmocka_unit_test(fonts_that_take_long_are_not_waited_for),
       cmocka_unit_test(what_the_own_font_lacks_is_another_ones),
       cmocka_unit_test(what_no_font_has_is_a_box),
       cmocka_unit_test(whatever_is_drawn_many_times),

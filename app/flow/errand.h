@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "unet/base/error.h"
 
@@ -13,8 +14,9 @@
 struct errand {
   pthread_t thread;
   bool busy; /* the thread is there */
-  atomic_bool done;
+  enum { ERRAND_WORKS, ERRAND_DONE, ERRAND_LEFT } _Atomic state;
   void (*work)(void *opaque);
+  void (*end)(void *opaque); /* of one that was left */
   void *opaque;
 };
 
@@ -24,5 +26,9 @@ int errand_start(struct errand *errand, void (*work)(void *opaque), void *opaque
 bool errand_is_done(const struct errand *errand);
 /* Waits where there is work. */
 void errand_join(struct errand *errand);
+/* Waits so long at most. Where the work is not done then, its thread is left alone with it. `end`, which gets what the
+ * work gets, is called once when that is done, here or by the thread: it frees all that the work uses, which may be the
+ * errand, too. Only while it is busy. */
+void errand_leave(struct errand *errand, int64_t most_ns, void (*end)(void *opaque));
 
 #endif

@@ -12,9 +12,11 @@
 
 /* Characters that no font has are looked for once each, and no more of them than this. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
+/* A search that is not through so long after it is of no use any more is left alone. */
+static const int64_t leave_ns = 500000000;
 
-/* For a font of the system, on a thread of its own: the system may have to read all of them first, and a picture does
- * not wait for that. */
+/* For a font of the system, on a thread of its own: the system may have to read all of them first, and neither a
+ * picture nor the end of the program waits for that. */
 struct search {
   struct errand errand;
   struct fonts *fonts;
@@ -28,18 +30,35 @@ struct search {
 struct glyphs {
   TTF_Font *own;
   int size, advance;
-  struct search search;
+  struct search *search; /* left to its thread where that is not through at the end */
   TTF_Font *others[OTHERS_MAX];
   int other_count;
   uint32_t missing[MISSING_MAX];
   int missing_count;
 };
 
+static void search_free(void *opaque) {
+  struct search *search = opaque;
+  fonts_close(&search->fonts);
+  free(search);
+}
+
+static void search_end(struct search *search) {
+  if (search->errand.busy)
+    errand_leave(&search->errand, leave_ns, search_free);
+  else
+    search_free(search);
+}
+
 int glyphs_open(struct glyphs **out, struct error *err) {
   *out = NULL;
   struct glyphs *glyphs = calloc(1, sizeof *glyphs);
-  if (!glyphs)
+  if (glyphs)
+    glyphs->search = calloc(1, sizeof *glyphs->search);
+  if (!glyphs || !glyphs->search) {
+    free(glyphs);
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
+  }
   if (!TTF_Init()) {
     SDL_RWops *file = SDL_RWFromConstMem(embed_font, (int)(embed_font_end - embed_font));
     glyphs->own = TTF_OpenFontRW(file, 1, SIZE_FIRST);
@@ -57,8 +76,7 @@ void glyphs_close(struct glyphs **pointer) {
   struct glyphs *glyphs = *pointer;
   if (!glyphs)
     return;
-  errand_join(&glyphs->search.errand);
-  fonts_close(&glyphs->search.fonts);
+  search_end(glyphs->search);
   for (int i = 0; i < glyphs->other_count; i++)
     TTF_CloseFont(glyphs->others[i]);
   if (glyphs->own)
@@ -104,7 +122,7 @@ static void look(void *opaque) {
 
 /* Returns whether it is looked for. */
 static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) {
-  struct search *search = &glyphs->search;
+  struct search *search = glyphs->search;
   struct error ignored;
   search->character = character;
   search->number = number;
@@ -115,7 +133,7 @@ static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) 
 }
 
 bool glyphs_follow(struct glyphs *glyphs) {
-  struct search *search = &glyphs->search;
+  struct search *search = glyphs->search;
   if (!errand_is_done(&search->errand))
     return false;
   errand_join(&search->errand);
@@ -138,7 +156,7 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
   for (int i = 0; i < glyphs->other_count; i++)
     if (has(glyphs->others[i], character))
       return glyphs->others[i];
-  if (!glyphs->search.errand.busy && !is_missing(glyphs, character))
+  if (!glyphs->search->errand.busy && !is_missing(glyphs, character))
     begin_search(glyphs, character, 0);
   return glyphs->own;
 }

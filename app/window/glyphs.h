@@ -13,7 +13,9 @@
 struct glyphs;
 
 int glyphs_open(struct glyphs **glyphs, struct error *err);
-void glyphs_close(struct glyphs **glyphs); /* stores NULL; takes NULL */
+/* Does not wait long for fonts that are being looked for: a thread that reads them is left alone. Stores NULL; takes
+ * NULL. */
+void glyphs_close(struct glyphs **glyphs);
 /* The size of type in pixels, before anything is drawn. */
 void glyphs_set_size(struct glyphs *glyphs, int size);
 int glyphs_advance(const struct glyphs *glyphs); /* pixels from column to column (cells.h) */
