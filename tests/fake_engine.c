@@ -91,8 +91,9 @@ static void sleep_until(int64_t ns) {
     ;
 }
 
-static int rounded(int wish) {
-  return wish > 0 ? (wish + MULTIPLE / 2) / MULTIPLE * MULTIPLE : NATIVE;
+static int rounded(int wish, enum sizing sizing) {
+  int step = sizing == SIZE_WHOLE ? MULTIPLE : sizing == SIZE_EVEN ? 2 : 1;
+  return wish > 0 ? (wish + step / 2) / step * step : NATIVE;
 }
 
 struct fake_picture {
@@ -200,10 +201,10 @@ int engine_fall_back(struct engine *engine, struct error *err) {
   return -1;
 }
 
-void engine_nearest_size(const struct engine *engine, int *width, int *height) {
+void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height) {
   (void)engine;
-  *width = rounded(*width);
-  *height = rounded(*height);
+  *width = rounded(*width, sizing);
+  *height = rounded(*height, sizing);
 }
 
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **out, struct error *err) {
@@ -219,8 +220,8 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   if (!prepared)
     return error_set(err, STATUS_FAILED, "no memory");
   prepared->info.shape = *shape;
-  prepared->info.shape.width = rounded(shape->width);
-  prepared->info.shape.height = rounded(shape->height);
+  prepared->info.shape.width = rounded(shape->width, shape->sizing);
+  prepared->info.shape.height = rounded(shape->height, shape->sizing);
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
   prepared->info.shape.chunks = shape->chunks ? shape->chunks : 1;
   prepared->info.frames_behind = shape->stream_batch ? prepared->info.shape.steps - 1 : 0;

@@ -57,6 +57,18 @@ static void prepare_fails(struct engine *engine, const struct engine_shape *shap
   assert_error(&err, STATUS_USAGE, what);
 }
 
+static void expect_size(struct rig *rig, const struct engine_shape *wish, enum sizing sizing, int width) {
+  struct engine_shape shape = *wish;
+  struct prepared *prepared;
+  struct prepared_info info;
+  shape.sizing = sizing;
+  must(engine_prepare(rig->engine, &shape, &prepared, &rig->err), &rig->err);
+  prepared_get_info(prepared, &info);
+  assert_int_equal(info.shape.width, width);
+  engine_release(rig->engine, &prepared);
+  assert_null(prepared);
+}
+
 static void test_refused_shapes(void **state) {
   (void)state;
   struct rig rig;
@@ -65,14 +77,12 @@ static void test_refused_shapes(void **state) {
   struct engine_shape shape = good;
   shape.width = 41;
   prepare_fails(rig.engine, &shape, "40 or 42");
-  shape.nearest_size = true;
-  struct prepared *prepared;
-  struct prepared_info info;
-  must(engine_prepare(rig.engine, &shape, &prepared, &rig.err), &rig.err);
-  prepared_get_info(prepared, &info);
-  assert_int_equal(info.shape.width, 48);
-  engine_release(rig.engine, &prepared);
-  assert_null(prepared);
+  struct prepared *prepared = NULL;
+  expect_size(&rig, &shape, SIZE_EVEN, 42);
+  expect_size(&rig, &shape, SIZE_WHOLE, 48);
+  shape.width = 3;
+  expect_size(&rig, &shape, SIZE_EVEN, 16);
+  expect_size(&rig, &shape, SIZE_WHOLE, 16);
   engine_release(rig.engine, &prepared);
 
   shape = good;

@@ -39,7 +39,7 @@ static void expect_size(const struct live_state *state, int width, int height) {
     fail_msg("%dx%d in place of %dx%d", size->width, size->height, width, height);
 }
 
-/* Each key is the next size, in the picture's shape as it was before the engine rounded it. */
+/* Each key is the next size, in the picture's shape as it was before it was rounded to what the engine makes whole. */
 static void sizes_keep_the_shape(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -60,6 +60,17 @@ static void sizes_keep_the_shape(void **unused) {
   *size = (struct parameter_size){500, 1000}; /* of another shape */
   press(&state, '{');
   expect_size(&state, 480, 960);
+  state.size_multiple = 32;
+  *size = (struct parameter_size){512, 320};
+  state.shape = 16 / 9.0;
+  press(&state, '}');
+  expect_size(&state, 576, 320);
+  assert_string_equal(state.notice, "size 576x320");
+  press(&state, '}');
+  expect_size(&state, 640, 352);
+  *size = (struct parameter_size){1920, 1080};
+  press(&state, '{');
+  expect_size(&state, 1856, 1056);
   state.shape = 1;
   *size = (struct parameter_size){64, 64};
   press(&state, '{');

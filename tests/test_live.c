@@ -381,6 +381,22 @@ static void test_another_size(void **state) {
   quit_window();
 }
 
+/* That of which the model makes more than is seen is kept, and the picture is render's; a key goes on to one that it
+ * makes whole. */
+static void test_even_size(void **state) {
+  (void)state;
+  program_expect(0, NULL, "render still.mkv even.mkv -y -c ffv1 --size 80x80 --seed 7 --frames 1");
+  start_window("still.mkv --loop --snapshot-dir shots --size 80x80 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+               "--device cpu --precision f32");
+  expect_model("even.mkv");
+  freeze();
+  shell("test $(ffprobe -v error -show_entries stream=width,height -of csv=p=0 shot.png) = 80,80");
+  press("space");
+  press("braceright");
+  wait_said("the picture is 128x128 now");
+  quit_window();
+}
+
 /* Both fit alone, and not together. */
 static void test_another_model_without_room(void **state) {
   (void)state;
@@ -493,6 +509,7 @@ int main(int argc, char **argv) {
       CASE(test_keys),
       CASE(test_another_model),
       CASE(test_another_size),
+      CASE(test_even_size),
       CASE(test_another_model_without_room),
       CASE(test_another_model_has_the_mask),
       CASE(test_typing),

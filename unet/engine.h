@@ -86,11 +86,18 @@ struct engine_params {
 #define ENGINE_PARAMS_DEFAULTS                                                                                         \
   { .output = PIXEL_RGBA, .fit = FIT_CROP }
 
+/* What is made of a width and a height that are wished for. */
+enum sizing {
+  SIZE_GIVEN, /* what no picture may have is refused */
+  SIZE_EVEN,  /* the nearest that a picture may have */
+  SIZE_WHOLE  /* the nearest of which nothing is cut off */
+};
+
 /* What a handle is for. */
 struct engine_shape {
   int width, height;           /* of the generated picture; 0: the model's native size. Even, and at least
                                   engine_info.size_multiple: networks make a multiple of that, whose end is cut off */
-  bool nearest_size;           /* width and height are wishes: rounded to the nearest multiple instead of refused */
+  enum sizing sizing;          /* of width and height */
   enum sampler sampler;        /* SAMPLER_AUTO: what the checkpoint's scheduler names */
   enum spacing spacing;        /* SPACING_AUTO: what suits the two */
   int steps;                   /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
@@ -156,8 +163,8 @@ int engine_usual_steps(const struct checkpoint *checkpoint);
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
-/* The size nearest to a wished one that handles may have, as shape.nearest_size gives it. */
-void engine_nearest_size(const struct engine *engine, int *width, int *height);
+/* The size of a handle that such a size is wished for: not SIZE_GIVEN. */
+void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
 
 /* Opens a control later, under a number from 0 to CONTROLS_MAX - 1 that none has yet. Handles prepared before go on
  * without it. It stays until the engine is closed. As engine_prepare, on any thread. */

@@ -90,12 +90,12 @@ static void choose_size(struct engine_shape *shape, const struct setup *setup, i
   const struct source_info *info = setup->info;
   shape->width = setup->options->values.size.width;
   shape->height = setup->options->values.size.height;
-  shape->nearest_size = setup->nearest;
+  shape->sizing = setup->nearest ? SIZE_EVEN : SIZE_GIVEN;
   if (shape->width || !longest || !info || info->shape <= 0)
     return;
   shape->width = (int)lrint(longest * fmin(info->shape, 1));
   shape->height = (int)lrint(longest / fmax(info->shape, 1));
-  shape->nearest_size = true;
+  shape->sizing = SIZE_WHOLE;
 }
 
 static int set_prompts(struct engine *engine, const struct options *options, struct error *err) {

@@ -29,7 +29,7 @@ struct setup {
   const struct source_info *info; /* of the input; NULL: there is none */
   /* Longest side of the picture, in the input's shape, where there is no --size; 0: the model's native size. */
   int longest;
-  bool nearest; /* --size is a wish, rounded to what the model has */
+  bool nearest; /* --size is a wish, rounded to what a picture may have */
   bool larger;  /* than longest, where the device has time for it, and room */
   bool smooth;  /* as in struct engine_params */
   enum pixel_format output;

@@ -58,9 +58,14 @@ static double shape_of_size(const struct live_state *state, const struct paramet
   return state->shape > 0 && fabs(log(now / state->shape)) < 0.25 ? state->shape : now;
 }
 
+static int round_side(const struct live_state *state, double side) {
+  double multiple = state->size_multiple > 0 ? state->size_multiple : 1;
+  return (int)lrint(fmax(1, rint(side / multiple)) * multiple);
+}
+
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns) {
   double shape = shape_of_size(state, &state->settings.values.size);
-  int width = (int)lrint(longest * fmin(1, shape)), height = (int)lrint(longest / fmax(1, shape));
+  int width = round_side(state, longest * fmin(1, shape)), height = round_side(state, longest / fmax(1, shape));
   struct error err;
   int status = parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err);
   if (status)

@@ -24,6 +24,7 @@ struct live_state {
   const struct parameter_choices *models, *vaes, *loras, *styles; /* that keys step through; NULL: none */
   struct last_choice last_model, last_vae, last_lora, last_style;
   double shape;      /* width over height that sizes of the picture keep to */
+  int size_multiple; /* the engine's: of the sides of sizes that its networks make whole; 0: not known */
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */
   int control_value; /* which of its values (values_of_control) */
@@ -62,7 +63,7 @@ bool live_has_prompt(struct live_state *state, double number, int64_t now_ns);
 void live_choose_prompt(struct live_state *state, double number, int64_t now_ns);
 double live_blend_weight(const struct live_state *state, int prompt);
 void live_end_blend(struct live_state *state, int64_t now_ns);
-/* The engine takes the nearest size that it has. */
+/* The nearest size that the engine makes whole. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
 
 #endif

@@ -178,7 +178,8 @@ const struct parameter_row parameter_table[PARAMETERS] = {
     [PARAMETER_SIZE] = {"size", TYPE_SIZE, NEED_PREPARATION, FIELD(size), .min = 1, .max = 8192, .by_model = true,
                         .unit = "pixels",
                         .from = "the input's shape, longest side 512, live without a GPU 320; bench: the model's own",
-                        .help = "size of the generated picture; live changes it to the nearest the model has"},
+                        .help = "size of the generated picture: even numbers; models make multiples of 32 or 64, whose "
+                                "end is cut off"},
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},

@@ -122,6 +122,7 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   live->sent = loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
+  state->size_multiple = live->engine.info.size_multiple;
   follow_stall(live, now_ns);
   tell_size(live, &before);
   if (ready && !state->ready) {

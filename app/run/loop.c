@@ -38,10 +38,10 @@ bool loop_is_late(const struct loop_timing *t) {
   return possible && t->waited_ms + (queue_ms > 0 ? queue_ms : 0) + t->frame_ms > t->budget_ms;
 }
 
-/* A size that was wished for is one that the engine has, for whoever looks at the settings as well. */
+/* A size that was wished for is one that a picture may have, for whoever looks at the settings as well. */
 static void round_size(const struct loop *loop, struct parameter_size *size) {
   if (size->width > 0)
-    engine_nearest_size(loop->engine, &size->width, &size->height);
+    engine_nearest_size(loop->engine, SIZE_EVEN, &size->width, &size->height);
 }
 
 static void current_moment(struct loop *loop, struct moment *now) {

@@ -20,15 +20,15 @@ static int round_up(int size, int multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
-static int nearest(int size, int multiple) {
-  int count = (size + multiple / 2) / multiple, most = SIDE_MAX / multiple;
-  return (count < 1 ? 1 : count > most ? most : count) * multiple;
+static int nearest(int size, int step, int least) {
+  int rounded = (size + step / 2) / step * step, most = SIDE_MAX / step * step;
+  return rounded < least ? least : rounded > most ? most : rounded;
 }
 
-void engine_nearest_size(const struct engine *engine, int *width, int *height) {
-  int multiple = model_size_multiple(&engine->model);
-  *width = nearest(*width, multiple);
-  *height = nearest(*height, multiple);
+void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height) {
+  int multiple = model_size_multiple(&engine->model), step = sizing == SIZE_WHOLE ? multiple : 2;
+  *width = nearest(*width, step, multiple);
+  *height = nearest(*height, step, multiple);
 }
 
 /* The network's calls are what a stream batch has at a time: with PNDM one more than there are steps. */
@@ -114,8 +114,8 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .batch = wish->batch ? wish->batch : 1,
       .controls = wish->controls,
   };
-  if (wish->nearest_size)
-    engine_nearest_size(engine, &shape->picture_width, &shape->picture_height);
+  if (wish->sizing)
+    engine_nearest_size(engine, wish->sizing, &shape->picture_width, &shape->picture_height);
   if (check_shape(&engine->model, sampling, shape, err) < 0)
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
@@ -264,7 +264,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                  .rows = shape->rows.first};
   info->shape.width = shape->picture_width;
   info->shape.height = shape->picture_height;
-  info->shape.nearest_size = false;
+  info->shape.sizing = SIZE_GIVEN;
   info->shape.steps = sampling->steps;
   info->shape.chunks = shape->chunks;
   info->shape.batch = shape->batch;
