@@ -1,4 +1,4 @@
-/* Clips made with the ffmpeg program while testing, in a folder that is removed afterwards. */
+/* Clips made with the ffmpeg program while testing, in a folder that is removed afterwards, and what is in them. */
 #ifndef TESTS_CLIPS_H
 #define TESTS_CLIPS_H
 
@@ -29,7 +29,26 @@ void expect_same(const char *what, const char *command_one, const char *command_
 /* Writes a file of that many bytes: the numbers of a fixed random sequence. */
 void clip_random_bytes(const char *name, size_t size);
 
-/* Pictures of the first video stream that ffprobe can decode. */
+/* Read in this process: to start ffprobe takes longer than what it is asked for. */
+enum clip_part {
+  CLIP_FRAMES,  /* of the first video stream, decoded, in the order of showing */
+  CLIP_PACKETS, /* of the same, as they lie in the file */
+  CLIP_SOUND    /* the first sound's packets */
+};
+/* Seconds of each, 0 where it has no time; the first `most` of them. Returns how many there are that can be read. */
+int clip_times(const char *name, enum clip_part part, double *times, int most);
+
+/* Frames of the first video stream that can be decoded. */
 long clip_count_frames(const char *name);
+
+/* The first video stream. Pixels of 0:1 say nothing of their shape. */
+struct clip_shape {
+  char codec[32];
+  int width, height, pixel_width, pixel_height;
+};
+struct clip_shape clip_shape(const char *name);
+
+/* Whether the first frames of both are the same to the bit. */
+bool clip_same_picture(const char *a, const char *b);
 
 #endif

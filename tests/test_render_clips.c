@@ -14,6 +14,18 @@
 /* Times, size and checksum of each packet of sound. */
 #define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
 
+enum { MOST = 256 };
+
+/* Of the frames, as ffprobe would write them. */
+static void expect_same_times(const char *in, const char *out, int frames) {
+  double was[MOST], is[MOST];
+  assert_int_equal(clip_times(in, CLIP_FRAMES, was, MOST), frames);
+  assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames);
+  for (int i = 0; i < frames; i++)
+    if (fabs(was[i] - is[i]) > 0.5e-6)
+      fail_msg("frame %d of %s at %f, of %s at %f", i, in, was[i], out, is[i]);
+}
+
 /* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
 static void test_uneven_clip_with_sound(void **state) {
   (void)state;
@@ -22,15 +34,14 @@ static void test_uneven_clip_with_sound(void **state) {
         "-f lavfi -i testsrc2=s=96x64:r=30:d=1.5 -f lavfi -i sine=d=1.5 "
         "-vf \"select='not(eq(mod(n\\,5)\\,2))',setpts='PTS+if(gt(N\\,12)\\,0.29\\,0)/TB'\" -fps_mode passthrough "
         "-c:v libx264 -bf 2 -c:a aac -metadata title=uneven vfr.mp4");
-  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mkv");
-  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mov");
+  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mkv -c copy vfr.mov");
   for (int i = 0; i < 3; i++) {
     char in[256], out[256];
     const char *extension = containers[i];
     program_expect(0, "36 frames", "render vfr.%s new.%s --size 64x64 -y", extension, extension);
-    snprintf(in, sizeof in, TIMES("vfr.%s"), extension);
-    snprintf(out, sizeof out, TIMES("new.%s"), extension);
-    expect_same("timestamps", in, out);
+    snprintf(in, sizeof in, "vfr.%s", extension);
+    snprintf(out, sizeof out, "new.%s", extension);
+    expect_same_times(in, out, 36);
     snprintf(in, sizeof in, SOUND("vfr.%s"), extension);
     snprintf(out, sizeof out, SOUND("new.%s"), extension);
     expect_same("sound", in, out);
@@ -43,31 +54,18 @@ static void test_uneven_clip_with_sound(void **state) {
               "-of csv=p=0 new.mp4");
 }
 
-/* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
-static int read_times(double *times, int most, const char *name, bool sound) {
-  int count = 0;
-  char *text =
-      (char *)shell_output(NULL, "ffprobe -v error -select_streams %s -show_entries %s=pts_time -of csv=p=0 %s",
-                           sound ? "a:0" : "v", sound ? "packet" : "frame", name);
-  for (char *line = strtok(text, "\n,"); line && count < most; line = strtok(NULL, "\n,"))
-    if (*line != ' ' && *line)
-      times[count++] = atof(line);
-  free(text);
-  return count;
-}
-
 /* Frames 17 to 78 ms apart, beside sound that begins with them or 0.3 s before: to the millisecond, from start on. */
 static void expect_exact_times(const char *in, const char *out, double start) {
-  enum { MOST = 256 };
   double was[MOST], is[MOST], sound_was[MOST], sound_is[MOST];
-  int frames = read_times(was, MOST, in, false), sounds = read_times(sound_was, MOST, in, true), skip = 0, silent = 0;
+  int frames = clip_times(in, CLIP_FRAMES, was, MOST), sounds = clip_times(in, CLIP_SOUND, sound_was, MOST), skip = 0,
+      silent = 0;
   double from = fmin(was[0], sound_was[0]) + start - 1e-6;
   while (start > 0 && skip < frames && was[skip] < from)
     skip++;
   while (start > 0 && silent < sounds && sound_was[silent] < from)
     silent++;
-  assert_int_equal(read_times(is, MOST, out, false), frames - skip);
-  assert_int_equal(read_times(sound_is, MOST, out, true), sounds - silent);
+  assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames - skip);
+  assert_int_equal(clip_times(out, CLIP_SOUND, sound_is, MOST), sounds - silent);
   assert_true(frames - skip > 40 && sounds - silent > 40);
   for (int i = 0; i < frames - skip; i++)
     if (fabs((was[i + skip] - was[skip]) - (is[i] - is[0])) > 1e-3)
@@ -104,17 +102,16 @@ static void test_exact_times(void **state) {
  * and so does the sound from 0 on. */
 static void test_sound_before_the_start(void **state) {
   (void)state;
-  enum { MOST = 256 };
   double was[MOST], is[MOST], frames[MOST];
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a aac primed.mp4");
-  int count = read_times(was, MOST, "primed.mp4", true);
+  int count = clip_times("primed.mp4", CLIP_SOUND, was, MOST);
   assert_true(count > 40 && was[0] < -0.01);
   static const char *const outputs[] = {"primed.mkv", "primed.mov"};
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
     program_expect(0, NULL, "render primed.mp4 %s --size 64x64", outputs[i]);
-    assert_int_equal(read_times(frames, MOST, outputs[i], false), 25);
+    assert_int_equal(clip_times(outputs[i], CLIP_FRAMES, frames, MOST), 25);
     int skip = strstr(outputs[i], ".mkv") ? 1 : 0;
-    assert_int_equal(read_times(is, MOST, outputs[i], true), count - skip);
+    assert_int_equal(clip_times(outputs[i], CLIP_SOUND, is, MOST), count - skip);
     for (int j = 0; j < 25; j++)
       if (fabs(frames[j] - j / 25.0) > 1e-3)
         fail_msg("%s: frame %d at %f", outputs[i], j, frames[j]);
@@ -139,9 +136,11 @@ static void test_sound_that_does_not_fit(void **state) {
   /* Muxers that do not say beforehand what they refuse; it depends on their version what that is. */
   static const char *const cases[][2] = {{"flac", "mp4"}, {"flac", "mov"},    {"libopus", "mov"}, {"aac", "mpg"},
                                          {"aac", "ogv"},  {"libopus", "ogv"}, {"ac3", "mp4"}};
+#define OTHER(codec) "-c:v copy -strict experimental -c:a " codec " " codec ".mkv "
+  shell(FFMPEG "-i pcm.mkv " OTHER("flac") OTHER("libopus") OTHER("aac") OTHER("ac3"));
+#undef OTHER
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    shell(FFMPEG "-i pcm.mkv -c:v copy -c:a %s -strict experimental other.mkv", cases[i][0]);
-    program_run(&outcome, "render other.mkv other.%s -y --size 64x64", cases[i][1]);
+    program_run(&outcome, "render %s.mkv other.%s -y --size 64x64", cases[i][0], cases[i][1]);
     if (outcome.status || outcome.lines > 2 || (outcome.lines == 2 && !strstr(outcome.said, "does not fit into")))
       fail_msg("%s into %s: status %d, %s", cases[i][0], cases[i][1], outcome.status, outcome.said);
     char name[16];
@@ -190,30 +189,21 @@ static void test_parts(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=20:d=3 -f lavfi -i sine=d=3 -c:v libx264 -g 30 -c:a aac part.mp4");
   program_expect(0, "20 frames", "render part.mp4 cut.mkv --size 64x64 --start 1.5 --duration 1");
-  expect_same("first time", "echo 0.000000", TIMES("cut.mkv") " | head -1");
-  char *seconds =
-      (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
-                                 "cut.mkv");
-  double first = atof(seconds), last = first;
-  for (char *line = strtok(seconds, "\n"); line; line = strtok(NULL, "\n"))
-    last = atof(line);
-  assert_true(first >= 0 && first < 0.05 && last > 0.93 && last < 1.0);
-  free(seconds);
+  double frames[MOST], sounds[MOST];
+  assert_int_equal(clip_times("cut.mkv", CLIP_FRAMES, frames, MOST), 20);
+  assert_true(fabs(frames[0]) < 0.5e-6);
+  int count = clip_times("cut.mkv", CLIP_SOUND, sounds, MOST);
+  assert_in_range(count, 2, MOST);
+  assert_true(sounds[0] >= 0 && sounds[0] < 0.05 && sounds[count - 1] > 0.93 && sounds[count - 1] < 1.0);
   /* The container begins with the sound, whose first packet lies before 0 in the input: all times are 0.023 later. */
   program_expect(0, "7 frames", "render part.mp4 few.mkv --size 64x64 --frames 7");
-  seconds = (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
-                                       "few.mkv | tail -1");
-  assert_true(atof(seconds) > 0.33 && atof(seconds) < 0.375);
-  free(seconds);
+  count = clip_times("few.mkv", CLIP_SOUND, sounds, MOST);
+  assert_in_range(count, 1, MOST);
+  assert_true(sounds[count - 1] > 0.33 && sounds[count - 1] < 0.375);
 }
 
-/* Columns and rows of the bright part of a clip's first frame. */
-static void measure_bright(const char *name, int *columns, int *rows) {
-  int width, height;
-  char *size = (char *)shell_output(
-      NULL, "ffprobe -v error -select_streams v -show_entries stream=width,height -of csv=p=0 %s", name);
-  assert_int_equal(sscanf(size, "%d,%d", &width, &height), 2);
-  free(size);
+/* Columns and rows of the bright part of a clip's first frame, which is so large. */
+static void measure_bright(const char *name, int width, int height, int *columns, int *rows) {
   uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
   int left = width, right = -1, top = height, bottom = -1;
   for (int i = 0; i < width * height; i++)
@@ -244,20 +234,19 @@ static void test_anamorphic(void **state) {
   shell(FFMPEG "-f lavfi -i \"nullsrc=s=1024x576:r=10:d=0.2,format=gray,"
                "geq=lum='if(lt(hypot(X+0.5-512\\,Y+0.5-288)\\,173)\\,235\\,16)',scale=720:576,setsar=64/45\" "
                "-c:v libx264 -crf 10 -pix_fmt yuv420p wide.mp4");
-  expect_same("input's shape", "echo 16:9",
-              "ffprobe -v error -show_entries stream=display_aspect_ratio -of csv=p=0 wide.mp4");
+  struct clip_shape wide_input = clip_shape("wide.mp4");
+  assert_int_equal(wide_input.width * wide_input.pixel_width * 9, wide_input.height * wide_input.pixel_height * 16);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int columns, rows;
     program_expect(0, "2 frames", "render wide.mp4 round.mp4 -y --strength 0 %s", cases[i].arguments);
-    measure_bright("round.mp4", &columns, &rows);
+    struct clip_shape shape = clip_shape("round.mp4");
+    assert_true(shape.pixel_width == 1 && shape.pixel_height == 1);
+    if (!*cases[i].arguments)
+      assert_true(shape.width == 512 && shape.height == 288);
+    measure_bright("round.mp4", shape.width, shape.height, &columns, &rows);
     int wide = cases[i].diameter ? cases[i].diameter : 86, high = cases[i].diameter ? cases[i].diameter : 154;
     if (abs(columns - wide) > 2 || abs(rows - high) > 2)
       fail_msg("'%s': the disc is %dx%d, not %dx%d", cases[i].arguments, columns, rows, wide, high);
-    expect_same("pixels", "echo 1:1",
-                "ffprobe -v error -show_entries stream=sample_aspect_ratio -of csv=p=0 round.mp4");
-    if (!*cases[i].arguments)
-      expect_same("shape", "echo 512,288,16:9",
-                  "ffprobe -v error -show_entries stream=width,height,display_aspect_ratio -of csv=p=0 round.mp4");
   }
 }
 
@@ -270,17 +259,14 @@ static void test_odd_containers(void **state) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=97x61:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv444p10le odd.mkv");
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
     program_expect(0, "10 frames", "render odd.mkv %s --size 64x64", outputs[i].name);
-    char *codec = (char *)shell_output(NULL,
-                                       "ffprobe -v error -select_streams v -show_entries stream=codec_name -of "
-                                       "csv=p=0 %s | head -1",
-                                       outputs[i].name);
-    assert_int_equal(strncmp(codec, outputs[i].codec, strlen(outputs[i].codec)), 0);
+    struct clip_shape shape = clip_shape(outputs[i].name);
+    assert_string_equal(shape.codec, outputs[i].codec);
     assert_int_equal(clip_count_frames(outputs[i].name), 10);
-    free(codec);
   }
   program_expect(0, "1 frame,", "render odd.mkv shot.png --size 64x64 --frames 1");
-  expect_same("picture", "echo png,64,64",
-              "ffprobe -v error -show_entries stream=codec_name,width,height -of csv=p=0 shot.png");
+  struct clip_shape picture = clip_shape("shot.png");
+  assert_string_equal(picture.codec, "png");
+  assert_true(picture.width == 64 && picture.height == 64);
 }
 
 /* MPEG-1 knows no 10 frames a second, and the stream around it not every frame's time: MPEG-2 is taken, unless asked
@@ -300,9 +286,9 @@ static void test_rates_of_codecs(void **state) {
                  "render lavfi:testsrc2=s=96x64:r=100 no.mkv --size 64x64 --frames 10 -c mpeg1video");
   shell("test ! -e no.mpg -a ! -e no.m1v -a ! -e no.mkv");
   program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mkv --size 64x64 --frames 10 -c mpeg1video");
-  char *seconds = (char *)shell_output(NULL, TIMES("ten.mkv") " | tail -1");
-  assert_float_equal(atof(seconds), 0.9, 0.022);
-  free(seconds);
+  double times[MOST];
+  assert_int_equal(clip_times("ten.mkv", CLIP_FRAMES, times, MOST), 10);
+  assert_float_equal(times[9], 0.9, 0.022);
 }
 
 int main(int argc, char **argv) {

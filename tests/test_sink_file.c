@@ -103,16 +103,6 @@ static int write_file(const char *name, const char *sound, int frames) {
   return status ? (int)err.status : 0;
 }
 
-static long count_packets(const char *name, const char *streams) {
-  char *text = (char *)shell_output(NULL,
-                                    "ffprobe -v quiet -count_packets -select_streams %s -show_entries "
-                                    "stream=nb_read_packets -of csv=p=0 %s || true",
-                                    streams, name);
-  long packets = atol(text);
-  free(text);
-  return packets;
-}
-
 /* Killed after its last frame came, with sound to the end, for a part of the time and none. */
 static void test_killed(void **state) {
   (void)state;
@@ -149,8 +139,8 @@ static void test_every_packet(void **state) {
     assert_int_equal(write_file("every.mp4", sounds[i], 30), 0);
     if (*said)
       fail_msg("%s: %s", sounds[i], said);
-    assert_int_equal(count_packets("every.mp4", "v"), 30);
-    assert_int_equal(count_packets("every.mp4", "a"), count_packets(sounds[i], "a"));
+    assert_int_equal(clip_times("every.mp4", CLIP_PACKETS, NULL, 0), 30);
+    assert_int_equal(clip_times("every.mp4", CLIP_SOUND, NULL, 0), clip_times(sounds[i], CLIP_SOUND, NULL, 0));
     shell("! grep -q moof every.mp4");
   }
   assert_int_equal(write_file("every.mov", "pcm.mkv", 30), 0); /* packets of other lengths, the same samples */
@@ -196,7 +186,7 @@ static void test_folder_without_room(void **state) {
   assert_int_equal(write_file("full/kept.mp4", NULL, 30), 0);
   assert_non_null(strstr(said, "stays in fragments"));
   shell("chmod 700 full && grep -q moof full/kept.mp4");
-  assert_int_equal(count_packets("full/kept.mp4", "v"), 30);
+  assert_int_equal(clip_times("full/kept.mp4", CLIP_PACKETS, NULL, 0), 30);
 }
 
 /* What was written is there no more when it is settled: the lost frames are said, and the status tells. */
@@ -388,7 +378,7 @@ static void test_full_disk(void **state) {
     long kept = sink_pictures(sink);
     assert_in_range(kept, 1, given);
     sink_close(&sink);
-    assert_int_equal(kept, count_packets(names[i], "v"));
+    assert_int_equal(kept, clip_times(names[i], CLIP_PACKETS, NULL, 0));
   }
   signal(SIGXFSZ, SIG_DFL);
 }
@@ -492,9 +482,8 @@ int main(void) {
                "-f lavfi -i sine=d=1 -c:a aac sine-short.mkv && " FFMPEG
                "-itsoffset 1.5 -i sine.mkv -c copy sine-late.mkv");
   shell(FFMPEG "-f lavfi -i sine=d=1.6 -c:a libopus opus.mkv && " FFMPEG
-               "-i opus.mkv -c:a libvorbis vorbis.mkv && " FFMPEG "-i opus.mkv -c:a libmp3lame mp3.mkv && " FFMPEG
-               "-i opus.mkv -c:a ac3 ac3.mkv && " FFMPEG "-i opus.mkv -c:a eac3 eac3.ts && " FFMPEG
-               "-i opus.mkv -c:a pcm_s16le pcm.mkv");
+               "-i opus.mkv -c:a libvorbis vorbis.mkv -c:a libmp3lame mp3.mkv -c:a ac3 ac3.mkv -c:a eac3 eac3.ts "
+               "-c:a pcm_s16le pcm.mkv");
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   clips_close();
   return failed;
