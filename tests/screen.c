@@ -113,7 +113,7 @@ void start_window(const char *arguments) {
 }
 
 void press(const char *keys) {
-  shell("xdotool key --delay 50 %s", keys);
+  shell("xdotool key --delay 20 %s", keys);
 }
 
 void finish(struct outcome *outcome) {
@@ -128,25 +128,6 @@ void quit_window(void) {
   finish(&outcome);
   if (outcome.status || !strstr(outcome.said, " dropped, "))
     fail_msg("status %d after Ctrl-Q: %s", outcome.status, outcome.said);
-}
-
-void grab(const char *name) {
-  shell("eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")) && " FFMPEG
-        "-f x11grab -draw_mouse 0 -video_size ${WIDTH}x$HEIGHT -i $DISPLAY+$X,$Y -frames:v 1 %s",
-        name);
-}
-
-double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b) {
-  char *value = (char *)shell_output(NULL,
-                                     "ffmpeg -nostdin -i %s -i %s -filter_complex "
-                                     "'[0]format=rgb24,%s,format=gbrp[a];[1]format=rgb24,%s,format=gbrp[b];[a][b]ssim' "
-                                     "-frames:v 1 -f null - 2>&1 | sed -n 's/.*SSIM.* All:\\([-0-9.]*\\).*/\\1/p'",
-                                     a, b, filter_a, filter_b);
-  double similar = *value ? atof(value) : -2;
-  free(value);
-  if (similar < -1)
-    fail_msg("%s and %s cannot be compared", a, b);
-  return similar;
 }
 
 void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter) {

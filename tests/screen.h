@@ -15,7 +15,7 @@
 /* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
 #define BELOW_WORDS "crop=256:192:0:64"
 
-enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 100, SCREEN_MISSING = 77 };
+enum { PATIENCE_MS = 180000, LOOK_AGAIN_MS = 30, SCREEN_MISSING = 77 };
 
 struct screen {
   pid_t server;
@@ -55,7 +55,7 @@ void quit_window(void);
 /* A teardown: a test that failed half-way leaves its program behind. */
 int screen_end_program(void **state);
 
-/* The window's pixels. */
+/* The window's pixels, into a PNG file. */
 void grab(const char *name);
 /* How alike two pictures are after a filter each, which leaves them equally large. */
 double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b);

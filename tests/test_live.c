@@ -36,7 +36,7 @@ static void freeze(void) {
 /* On a busy machine the picture that was under way at the pause may come after what looked like a standstill: now and
  * then, when the words about the last one are gone, another snapshot is taken. */
 static void expect_snapshot(void) {
-  enum { LOOKS = 50 };
+  enum { LOOKS = 200 };
   double similar = 0;
   for (int look = 1; look < PATIENCE_MS / LOOK_AGAIN_MS; look++) {
     grab("now.png");

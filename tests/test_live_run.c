@@ -39,7 +39,7 @@ static bool program_runs(void) {
 /* Pictures are saved until one is as much like this as it should be. */
 static void save_until(const char *path, bool alike) {
   double similar = 0;
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < 300; i++) {
     save();
     similar = similarity("shot.png", WHOLE, path, WHOLE);
     if ((similar > 0.999) == alike)
