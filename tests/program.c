@@ -15,6 +15,8 @@
 
 static char program[PATH_MAX];
 static char last_command[2048];
+static bool tiny_model;
+static char own_data_dir[PATH_MAX]; /* what that variable was before; "": it was not set */
 
 /* A shell's background job has some of these ignored, and the program would leave them so. */
 static void heed_signals(void) {
@@ -107,6 +109,28 @@ void program_expect(int status, const char *wanted, const char *format, ...) {
   if (outcome.status != status || talkative || (wanted && !strstr(outcome.said, wanted)))
     fail_msg("%s\nstatus %d (wanted %d), %d lines, wanted '%s':\n%s", last_command, outcome.status, status,
              outcome.lines, wanted ? wanted : "", outcome.said);
+}
+
+#define DATA_DIR "REVERIE_DATA_DIR"
+
+int program_tiny_model(void **state) {
+  (void)state;
+  const char *own = getenv(DATA_DIR);
+  if (tiny_model)
+    return 0;
+  tiny_model = true;
+  snprintf(own_data_dir, sizeof own_data_dir, "%s", own ? own : "");
+  shell("mkdir -p tiny/mini && ln -sfn \"$REVERIE_GOLDENS/turbo\" tiny/mini/model && "
+        "ln -sfn \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" tiny/sample.mp4");
+  return setenv(DATA_DIR, clip("tiny"), 1);
+}
+
+int program_own_model(void **state) {
+  (void)state;
+  if (!tiny_model)
+    return 0;
+  tiny_model = false;
+  return *own_data_dir ? setenv(DATA_DIR, own_data_dir, 1) : unsetenv(DATA_DIR);
 }
 
 bool program_has_device(const char *name) {

@@ -27,6 +27,11 @@ void program_wait(struct outcome *outcome, pid_t pid);
  * any). */
 __attribute__((format(printf, 3, 4))) void program_expect(int status, const char *wanted, const char *format, ...);
 
+/* For cmocka, before and after tests to which all pictures are alike: in between the built-in model is a tiny one of
+ * random numbers, which is there in half the time. */
+int program_tiny_model(void **state);
+int program_own_model(void **state);
+
 /* Whether the program can use the device of this name; where it cannot, why is printed. */
 bool program_has_device(const char *name);
 

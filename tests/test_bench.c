@@ -276,17 +276,21 @@ static void test_bench_interrupted(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_profile), cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_trace),   cmocka_unit_test(test_sweep),
-      cmocka_unit_test(test_report),  cmocka_unit_test(test_sweep_batch),
-      cmocka_unit_test(test_bench),   cmocka_unit_test(test_bench_interrupted),
+      cmocka_unit_test_setup_teardown(test_profile, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_report),
+      cmocka_unit_test(test_sweep_batch),
+      cmocka_unit_test_setup_teardown(test_bench, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_bench_interrupted),
   };
   if (argc < 2 || !clips_open())
     return 77;
   program_set(argv[1]);
   if (argc > 2)
     device = argv[2];
-  int failed = program_has_device(device) ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+  int failed = program_has_device(device) ? cmocka_run_group_tests(tests, program_tiny_model, NULL) : 77;
   clips_close();
   return failed;
 }

@@ -478,11 +478,11 @@ static void test_disk_fills_up(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_command_line),
-      cmocka_unit_test(test_bad_video),
+      cmocka_unit_test_setup_teardown(test_bad_video, program_tiny_model, program_own_model),
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_device),
       cmocka_unit_test(test_bad_model),
-      cmocka_unit_test(test_other_files),
+      cmocka_unit_test_setup_teardown(test_other_files, program_tiny_model, program_own_model),
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_stream_batch),
@@ -492,12 +492,12 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_info_of_controls),
-      cmocka_unit_test(test_adapters),
+      cmocka_unit_test_setup_teardown(test_adapters, program_tiny_model, program_own_model),
       cmocka_unit_test(test_styles),
-      cmocka_unit_test(test_output),
+      cmocka_unit_test_setup_teardown(test_output, program_tiny_model, program_own_model),
       cmocka_unit_test(test_scheduler_stand_in),
-      cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_disk_fills_up),
+      cmocka_unit_test_setup_teardown(test_full_disk, program_tiny_model, program_own_model),
+      cmocka_unit_test_setup_teardown(test_disk_fills_up, program_tiny_model, program_own_model),
   };
   if (argc != 2 || !clips_open())
     return 77;

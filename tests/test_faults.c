@@ -294,11 +294,16 @@ static void test_links_no_gpu_library(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_render),         cmocka_unit_test(test_bench),
-      cmocka_unit_test(test_live),           cmocka_unit_test(test_lost),
-      cmocka_unit_test(test_lost_in_a_fade), cmocka_unit_test(test_pipe_ends),
-      cmocka_unit_test(test_pipe_is_kept),   cmocka_unit_test(test_memory_limit),
-      cmocka_unit_test(test_full_gpu),       cmocka_unit_test(test_drivers),
+      cmocka_unit_test(test_render),
+      cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test_setup_teardown(test_lost, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_lost_in_a_fade),
+      cmocka_unit_test(test_pipe_ends),
+      cmocka_unit_test(test_pipe_is_kept),
+      cmocka_unit_test_setup_teardown(test_memory_limit, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_full_gpu),
+      cmocka_unit_test(test_drivers),
       cmocka_unit_test(test_links_no_gpu_library),
   };
   if (argc < 4 || argc > 5 || !clips_open())
@@ -309,7 +314,8 @@ int main(int argc, char **argv) {
   drivers = argc > 4 ? realpath(argv[4], NULL) : NULL;
   if (program)
     program_set(program);
-  int failed = program && faulty && program_has_device(device) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+  int failed = program && faulty && program_has_device(device) ? cmocka_run_group_tests(tests, program_tiny_model, NULL)
+                                                               : SKIPPED;
   clips_close();
   return failed;
 }

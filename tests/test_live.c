@@ -497,15 +497,20 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
+static int end_program(void **state) {
+  return screen_end_program(state) || program_own_model(state);
+}
+
 int main(int argc, char **argv) {
-#define CASE(function) cmocka_unit_test_teardown(function, screen_end_program)
+#define CASE(function) cmocka_unit_test_teardown(function, end_program)
+#define TINY(function) cmocka_unit_test_setup_teardown(function, program_tiny_model, end_program)
   const struct CMUnitTest tests[] = {
       CASE(test_window_shows_the_snapshot),
       CASE(test_stage_keys),
-      CASE(test_script),
-      CASE(test_sound),
-      CASE(test_snapshots_in_a_hurry),
-      CASE(test_window_of_another_shape),
+      TINY(test_script),
+      TINY(test_sound),
+      TINY(test_snapshots_in_a_hurry),
+      TINY(test_window_of_another_shape),
       CASE(test_out_of_fullscreen),
       CASE(test_render_gives_the_same),
       CASE(test_keys),
@@ -515,9 +520,9 @@ int main(int argc, char **argv) {
       CASE(test_another_model_without_room),
       CASE(test_another_model_has_the_mask),
       CASE(test_typing),
-      CASE(test_osc),
-      CASE(test_midi),
-      CASE(test_presets),
+      TINY(test_osc),
+      TINY(test_midi),
+      TINY(test_presets),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -420,29 +420,31 @@ static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_GL");
   unsetenv("REVERIE_TOLD_TEXT");
   program_set(program);
+  program_own_model(state);
   return screen_end_program(state);
 }
 
 int main(int argc, char **argv) {
 #define CASE(function) cmocka_unit_test_teardown(function, end_program)
+#define TINY(function) cmocka_unit_test_setup_teardown(function, program_tiny_model, end_program)
   const struct CMUnitTest tests[] = {
-      CASE(test_control_source),
-      CASE(test_interrupt),
-      CASE(test_slow_frame_does_not_hold_the_window),
-      CASE(test_dropped_files),
+      TINY(test_control_source),
+      TINY(test_interrupt),
+      TINY(test_slow_frame_does_not_hold_the_window),
+      TINY(test_dropped_files),
       CASE(test_lost_context),
-      CASE(test_text_is_taken_for_a_line_alone),
+      TINY(test_text_is_taken_for_a_line_alone),
       CASE(test_display_that_is_not_there),
-      CASE(test_run_shows_then_renders),
-      CASE(test_run_without_a_window),
-      CASE(test_run_interrupted),
-      CASE(test_screen_as_source),
-      CASE(test_several_sources),
-      CASE(test_no_source),
+      TINY(test_run_shows_then_renders),
+      TINY(test_run_without_a_window),
+      TINY(test_run_interrupted),
+      TINY(test_screen_as_source),
+      TINY(test_several_sources),
+      TINY(test_no_source),
       CASE(test_records_and_sends),
-      CASE(test_bench),
-      CASE(test_no_display),
-      CASE(test_server_gone),
+      TINY(test_bench),
+      TINY(test_no_display),
+      TINY(test_server_gone),
   };
   int missing = argc < 3 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -307,7 +307,7 @@ int main(int argc, char **argv) {
   if (argc != 2 || !clips_open())
     return 77;
   program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
   clips_close();
   return failed;
 }

@@ -197,7 +197,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_control_source),
       cmocka_unit_test(test_control_source_refusals),
       cmocka_unit_test(test_maps_of_a_stream_batch),
-      cmocka_unit_test(test_text_to_image_is_refused),
+      cmocka_unit_test_setup_teardown(test_text_to_image_is_refused, program_own_model, program_tiny_model),
       cmocka_unit_test(test_inpainting),
       cmocka_unit_test(test_inpainting_alpha),
       cmocka_unit_test(test_mask_refusals),
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
   if (argc != 2 || !clips_open())
     return 77;
   program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
   clips_close();
   return failed;
 }

@@ -301,7 +301,7 @@ int main(int argc, char **argv) {
   program_set(argv[1]);
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=10:d=2.5 -f lavfi -i sine=d=2.5 -c:v libx264 -c:a mp2 clip.mkv && "
                "cp clip.mkv copy.mkv");
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
   clips_close();
   return failed;
 }
