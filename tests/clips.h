@@ -22,10 +22,6 @@ __attribute__((format(printf, 2, 3))) uint8_t *shell_output(size_t *size, const 
 /* Fails the test unless both shell commands print the same, and something. */
 void expect_same(const char *what, const char *command_one, const char *command_two);
 
-/* Seconds of each frame, in the order of showing; ffprobe adds commas where a frame has side data. */
-#define TIMES(file)                                                                                                    \
-  "ffprobe -v error -select_streams v -show_entries frame=pts_time -of csv=p=0 " file " | tr -d ',' | grep ."
-
 /* Writes a file of that many bytes: the numbers of a fixed random sequence. */
 void clip_random_bytes(const char *name, size_t size);
 
