@@ -170,7 +170,7 @@ static void make_tree(void) {
         "printf 'build_packages=()\\ninstall_missing() { :; }\\nbuild_in() { :; }\\n' >tree/.ci/setup.sh && "
         "ln -sf '%s' tree/build/app/reverie",
         program);
-  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=10:d=0.5 -c:v libx264 tree/assets/sample.mp4");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=50:d=0.1 -c:v libx264 tree/assets/sample.mp4");
   program_set(clip("tree/run"));
 }
 
@@ -182,7 +182,7 @@ static void test_run_shows_then_renders(void **state) {
   shell(": >err.txt");
   screen.program = program_start("%s", "");
   wait_for(FIND_WINDOW);
-  pause_ms(2000); /* four times the clip */
+  pause_ms(1000); /* ten times the clip */
   wait_for(FIND_WINDOW);
   shell("test ! -e reverie-demo.mp4 && xdotool windowfocus --sync $(" FIND_WINDOW ")");
   press("ctrl+q");
