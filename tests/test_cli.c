@@ -86,8 +86,7 @@ static void test_bad_model(void **state) {
       "tokenizer/merges.txt",
       "scheduler/scheduler_config.json",
   };
-  char *folder = (char *)shell_output(NULL, "printf %%s \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/mini/model\"");
-  shell("cp -rL '%s' kept && chmod -R u+w kept", folder);
+  shell("cp -rL \"$REVERIE_GOLDENS/sd15\" kept && chmod -R u+w kept");
   clip_random_bytes("random.bin", 5000);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     static const char *const harms[] = {"rm $PART", "truncate -s 0 $PART",
@@ -103,7 +102,6 @@ static void test_bad_model(void **state) {
   program_expect(4, "nowhere", "info nowhere");
   program_expect(4, "REVERIE_DATA_DIR", "bench >out.txt; REVERIE_DATA_DIR=/nonexistent @ bench");
   shell("rm -rf model kept; test ! -e never.mp4");
-  free(folder);
 }
 
 /* A safetensors file with a tensor of one number, or with two of them. */
@@ -134,7 +132,7 @@ static void test_other_files(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     write_weights("part.safetensors", cases[i].tensor, cases[i].other);
     program_expect(4, cases[i].kind, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
-    program_expect(4, cases[i].use, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
+    shell("grep -qF -e '%s' err.txt", cases[i].use);
     program_expect(0, NULL, "info part.safetensors");
     shell("grep -qF '%s' out.txt && grep -q 'ss_network_dim: 8' out.txt", cases[i].kind);
   }
