@@ -64,7 +64,7 @@ static void test_live(void **state) {
   (void)state;
   static const char command[] =
       "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d; "
-      "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 60 --duration 600 --device %s";
+      "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 40 --duration 600 --device %s";
   struct outcome outcome;
   program_set(faulty);
   program_run(&outcome, command, 0, device);
@@ -78,7 +78,7 @@ static void test_live(void **state) {
     expect(&outcome, 0, 3, reason());
     assert_non_null(strstr(outcome.said, "the engine is there again"));
   }
-  if (outcome.status || !strstr(outcome.said, "60 frames, "))
+  if (outcome.status || !strstr(outcome.said, "40 frames, "))
     fail_msg("status %d: %s", outcome.status, outcome.said);
   print_message("  %s", outcome.said);
 }
