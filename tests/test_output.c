@@ -362,13 +362,10 @@ static void test_what_is_left_out(void **state) {
   shell(FFMPEG "-i plain.mp4 -i words.srt -i chapters.txt -map 0:v -map 0:v -map 0:a -map 1 -map 1 -map_chapters 2 "
                "-c copy -attach font.ttf -attach cover.jpg -metadata:s:t:0 mimetype=font/ttf "
                "-metadata:s:t:1 mimetype=image/jpeg -metadata:s:t:1 filename=cover.jpg full.mkv");
-  shell(FFMPEG "-i plain.mp4 -map 0:v -c copy -timecode 10:00:00:00 time.mov");
-  shell(FFMPEG "-i plain.mp4 -map 0:v -c:v qtrle -pix_fmt argb alpha.mov");
-  shell(FFMPEG "-i plain.mp4 -map 0:v -c:v ffv1 -color_trc smpte2084 hdr.mkv");
-  shell(FFMPEG "-i plain.mp4 -map 0:v -vf setfield=tff -c:v libx264 -flags +ildct+ilme fields.mkv");
-  shell(
-      FFMPEG
-      "-i plain.mp4 -map 0:v -vf fps=25,setfield=tff -frames:v 5 -c:v mpeg2video -flags +ildct+ilme -top 1 fields.mpg");
+  shell(FFMPEG "-i plain.mp4 -map 0:v -c copy -timecode 10:00:00:00 time.mov "
+               "-map 0:v -c:v qtrle -pix_fmt argb alpha.mov -map 0:v -c:v ffv1 -color_trc smpte2084 hdr.mkv "
+               "-map 0:v -vf setfield=tff -c:v libx264 -flags +ildct+ilme fields.mkv "
+               "-map 0:v -vf fps=25,setfield=tff -frames:v 5 -c:v mpeg2video -flags +ildct+ilme -top 1 fields.mpg");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct outcome outcome;
     program_run(&outcome, "@ %s -y --size 64x64", cases[i].arguments);
