@@ -228,8 +228,12 @@ static void test_bench(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_render), cmocka_unit_test(test_silent_decoder), cmocka_unit_test(test_disk_fails_half_way),
-      cmocka_unit_test(test_live),   cmocka_unit_test(test_info),           cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_render),
+      cmocka_unit_test(test_silent_decoder),
+      cmocka_unit_test(test_disk_fails_half_way),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test_setup_teardown(test_info, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_bench),
   };
   if (argc < 3 || !clips_open()) {
     puts("skipped: the sanitizers bring a malloc of their own, or there is no ffmpeg");
@@ -244,7 +248,7 @@ int main(int argc, char **argv) {
         "-c:a mp2 long.ts");
   if (argc > 4)
     cmocka_set_test_filter(argv[4]);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
   clips_close();
   return failed;
 }
