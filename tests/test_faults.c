@@ -297,7 +297,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_render),
       cmocka_unit_test(test_bench),
       cmocka_unit_test(test_live),
-      cmocka_unit_test_setup_teardown(test_lost, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_lost),
       cmocka_unit_test(test_lost_in_a_fade),
       cmocka_unit_test(test_pipe_ends),
       cmocka_unit_test(test_pipe_is_kept),

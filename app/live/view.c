@@ -337,7 +337,8 @@ static bool is_behind_curtain(const struct live *live) {
 }
 
 /* A fade goes on only where it is seen: what moved on while the curtain comes would be seen twice, and what moved
- * behind it not at all. */
+ * behind it not at all. The source that stands in until there is a picture goes at once behind the curtain: nobody has
+ * seen it in the window, and outputs begin with the picture. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
@@ -346,6 +347,8 @@ bool live_cover(struct live *live, int64_t now_ns) {
     return false;
   if (!is_behind_curtain(live))
     cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
+  else if (live->shown && !values->bypass)
+    live->cover.bypass = (struct cover_slide){0};
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
