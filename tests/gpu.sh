@@ -42,6 +42,7 @@ export PATH=$programs/bin:$PATH LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+
 work=$(mktemp -d "${TMPDIR:-/tmp}/reverie-gpu-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export TUNING_DIR=$work/tuning XDG_CACHE_HOME=$work/cache REVERIE_DATA_DIR=$PWD/assets REVERIE_ASSETS=$PWD/assets
+export REVERIE_GOLDENS=$PWD/tests/data/goldens REVERIE_EXPECTED=$PWD/tests/expected
 mkdir -p "$TUNING_DIR"
 table=()
 has_gpu=no

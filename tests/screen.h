@@ -15,7 +15,7 @@
 /* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
 #define BELOW_WORDS "crop=256:192:0:64"
 
-enum { PATIENCE_MS = 180000, LOOK_AGAIN_MS = 30, SCREEN_MISSING = 77 };
+enum { PATIENCE_MS = 60000, LOOK_AGAIN_MS = 30, SCREEN_MISSING = 77 };
 
 struct screen {
   pid_t server;

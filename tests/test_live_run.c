@@ -182,7 +182,7 @@ static void test_run_shows_then_renders(void **state) {
   shell(": >err.txt");
   screen.program = program_start("%s", "");
   wait_for(FIND_WINDOW);
-  pause_ms(1000); /* ten times the clip */
+  pause_ms(2000); /* twenty times the clip */
   wait_for(FIND_WINDOW);
   shell("test ! -e reverie-demo.mp4 && xdotool windowfocus --sync $(" FIND_WINDOW ")");
   press("ctrl+q");

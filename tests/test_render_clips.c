@@ -16,7 +16,7 @@
 
 enum { MOST = 256 };
 
-/* Of the frames, as ffprobe would write them. */
+/* Of the frames, within half a microsecond. */
 static void expect_same_times(const char *in, const char *out, int frames) {
   double was[MOST], is[MOST];
   assert_int_equal(clip_times(in, CLIP_FRAMES, was, MOST), frames);

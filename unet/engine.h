@@ -163,7 +163,7 @@ int engine_usual_steps(const struct checkpoint *checkpoint);
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
-/* The size of a handle that such a size is wished for: not SIZE_GIVEN. */
+/* Rounds a size as engine_prepare does with this sizing, SIZE_EVEN or SIZE_WHOLE. */
 void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
 
 /* Opens a control later, under a number from 0 to CONTROLS_MAX - 1 that none has yet. Handles prepared before go on

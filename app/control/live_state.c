@@ -60,7 +60,7 @@ static double shape_of_size(const struct live_state *state, const struct paramet
 
 static int round_side(const struct live_state *state, double side) {
   double multiple = state->size_multiple > 0 ? state->size_multiple : 1;
-  return (int)lrint(fmax(1, rint(side / multiple)) * multiple);
+  return (int)(fmax(1, floor(side / multiple + 0.5)) * multiple);
 }
 
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns) {

@@ -337,8 +337,8 @@ static bool is_behind_curtain(const struct live *live) {
 }
 
 /* A fade goes on only where it is seen: what moved on while the curtain comes would be seen twice, and what moved
- * behind it not at all. The source that stands in until there is a picture goes at once behind the curtain: nobody has
- * seen it in the window, and outputs begin with the picture. */
+ * behind it not at all. Where a picture is there before the curtain is gone, the source that stood in for it goes at
+ * once: the window has not shown it, and outputs begin with the picture. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
