@@ -110,11 +110,12 @@ static void test_reasons(void **state) {
   struct sightings s = {.deadline_ms = 10, .engine_ms = 3};
   const int64_t ms = 1000000;
   const struct sighting waited = {.read = true, .marker = {1, 100000}, 106 * ms, 110 * ms, 112 * ms},
-                        long_run = {.read = true, .marker = {2, 200000}, 203 * ms, 210 * ms, 212 * ms};
+                        long_run = {true, {2, 200000}, 203 * ms, 210 * ms, 212 * ms, .device_ms = 6.5};
   sightings_add(&s, &waited);
   sightings_add(&s, &long_run);
   assert_int_equal(s.missed, 2);
   assert_true(s.missed_by[MISS_WAITING] == 1 && s.missed_by[MISS_ENGINE] == 1 && !s.missed_by[MISS_WINDOW]);
+  assert_true(s.late[0].device_ms == 0 && s.late[1].engine_ms == 7 && s.late[1].device_ms == 6.5);
 }
 
 /* The source says the same as the marker in its frames. */

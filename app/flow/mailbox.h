@@ -18,6 +18,7 @@ struct mail {
   int64_t put_ns;       /* when it came into the mailbox */
   int64_t finished_ns;  /* when the picture was done */
   double frame_ms;      /* the engine's own time for it */
+  double device_ms;     /* of that the device's, by its own clock; 0: it has none */
   bool missed;          /* it was not there within the budget, from when its input was */
   bool again;           /* its input was shown before; only the controls differ */
   long heeded;          /* changes that reached the engine before it, as loop_send counts them */

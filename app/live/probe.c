@@ -122,6 +122,7 @@ void live_probe_look(struct live *live, const struct present_view *view) {
       .finished_ns = mail->finished_ns,
       .presented_ns = platform_now_ns(),
       .frame_ms = mail->frame_ms,
+      .device_ms = mail->device_ms,
   };
   probe->shown++;
   if (!probe->begun_ns)

@@ -24,6 +24,7 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
       .at_s = ms_between(s->first_ns, sighting->presented_ns) * 1e-3,
       .waiting_ms = ms_between(captured_ns, sighting->submitted_ns),
       .engine_ms = ms_between(sighting->submitted_ns, sighting->finished_ns),
+      .device_ms = sighting->device_ms,
       .window_ms = ms_between(sighting->finished_ns, sighting->presented_ns),
   };
   stats_add(&s->taken, stages.waiting_ms);

@@ -11,7 +11,8 @@ struct sighting {
   bool read;            /* there was a number to be read, and it was that of the picture's frame */
   struct marker marker; /* as it was read */
   int64_t submitted_ns, finished_ns, presented_ns;
-  double frame_ms; /* the engine's own time for it */
+  double frame_ms;  /* the engine's own time for it */
+  double device_ms; /* of that the device's, by its own clock; 0: it has none */
 };
 
 /* Where a frame that came too late was for too long. */

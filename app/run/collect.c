@@ -34,6 +34,7 @@ int loop_collect(struct loop *loop) {
   struct mail mail = {.frame = made.picture,
                       .submitted_ns = made.submitted_ns,
                       .finished_ns = made.finished_ns,
+                      .device_ms = made.device_ms,
                       .again = companion->again,
                       .heeded = companion->heeded,
                       .whole = made.whole && companion->has_texts};

@@ -121,6 +121,8 @@ static void add_late(cJSON *to, const struct report_live *live) {
     cJSON_AddNumberToObject(late, "at_s", live->late[i].at_s);
     cJSON_AddNumberToObject(late, "waiting_ms", live->late[i].waiting_ms);
     cJSON_AddNumberToObject(late, "in_engine_ms", live->late[i].engine_ms);
+    if (live->late[i].device_ms > 0)
+      cJSON_AddNumberToObject(late, "on_device_ms", live->late[i].device_ms);
     cJSON_AddNumberToObject(late, "to_screen_ms", live->late[i].window_ms);
     cJSON_AddItemToArray(list, late);
   }

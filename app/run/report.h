@@ -29,6 +29,9 @@ struct report_change {
 /* A picture that came too late: when it was presented, after the first one, and how long it was where. */
 struct report_late {
   double at_s, waiting_ms, engine_ms, window_ms;
+  /* Of engine_ms, what the device computed by its own clock; 0: it has none. The rest are the host, copies and waiting
+   * for the device to begin. */
+  double device_ms;
 };
 
 /* What bench --live has beside its rows. */
@@ -40,13 +43,13 @@ struct report_live {
   struct report_late late[REPORT_LATE_MAX]; /* the first of those missed */
   long missed_by[3];                        /* waiting for the engine, in the engine, on the way to the screen */
   double spare_ms;                          /* that the median picture came before it was late */
-  long woken_late; /* how often a thread that only wakes, and as often, was later than that */
-  bool is_front;                       /* what was presented was read, not what was drawn to be presented */
-  double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
-  double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
-  long shared, uploaded;               /* pictures that the window read on the GPU; that were uploaded to it */
-  double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
-  double paced_ms;                     /* likewise alone, but as often as in the window */
+  long woken_late;                          /* how often a thread that only wakes, and as often, was later than that */
+  bool is_front;                            /* what was presented was read, not what was drawn to be presented */
+  double engine_cpu_us, window_cpu_us;      /* of their threads, a picture */
+  double engine_bytes, window_bytes;        /* of pixels, copied by the host or between it and a device, a picture */
+  long shared, uploaded;                    /* pictures that the window read on the GPU; that were uploaded to it */
+  double engine_ms, compute_ms;             /* medians of a frame: in the window, and alone */
+  double paced_ms;                          /* likewise alone, but as often as in the window */
   struct report_change change[REPORT_CHANGES_MAX];
   /* What their threads were, and how many became usual meanwhile because they did not rest */
   enum urgency engine_urgency, window_urgency;
