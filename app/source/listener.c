@@ -9,6 +9,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/time.h>
 
+#include "app/flow/errand.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/mono.h"
 #include "app/source/sound_tap.h"
@@ -32,8 +33,8 @@ static const int64_t behind_ns = 500000000;
 
 struct listener {
   struct listener_params params;
-  pthread_t thread;
-  atomic_bool stop, through;
+  struct errand errand;
+  atomic_bool stop;
 
   /* The thread's alone */
   AVFormatContext *input;
@@ -80,11 +81,17 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
   return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
 }
 
+/* NULL: nobody, or it may be gone by now. */
+static struct sound_tap *tap_of(const struct listener *listener) {
+  return atomic_load(&listener->stop) ? NULL : listener->params.tap;
+}
+
 /* --- opening --- */
 
 static void close_input(struct listener *listener) {
-  if (listener->params.tap && listener->input && !atomic_load(&listener->stop)) /* the tap may be gone by then */
-    sound_tap_leave(listener->params.tap, listener->input);
+  struct sound_tap *tap = tap_of(listener);
+  if (tap && listener->input)
+    sound_tap_leave(tap, listener->input);
   avcodec_free_context(&listener->decoder);
   avformat_close_input(&listener->input);
 }
@@ -135,8 +142,9 @@ static int open_input(struct listener *listener, struct error *err) {
     return -1;
   const AVStream *sound = listener->input->streams[listener->stream];
   const struct sound_origin origin = {listener->input, params->input, sound->codecpar, sound->time_base, 1e-9};
-  if (params->tap)
-    sound_tap_begin(params->tap, &origin, true);
+  struct sound_tap *tap = tap_of(listener);
+  if (tap)
+    sound_tap_begin(tap, &origin, true);
   return 0;
 }
 
@@ -169,7 +177,7 @@ static void keep_pace(struct listener *listener, double seconds) {
 static void say_back(struct listener *listener) {
   if (listener->heard)
     return;
-  if (listener->told)
+  if (listener->told && !atomic_load(&listener->stop))
     log_line(listener->params.log, LOG_WARNING, "%s: %s is heard again", option(listener), listener->params.input);
   listener->heard = true;
   listener->told = false;
@@ -278,7 +286,7 @@ static int listen(struct listener *listener, struct error *err) {
     }
     av_packet_unref(listener->packet);
   }
-  if (code == AVERROR_EOF)
+  if (code == AVERROR_EOF && !atomic_load(&listener->stop))
     decode(listener, NULL);
   return code < 0 && code != AVERROR_EOF ? refuse(listener, code, err) : 0;
 }
@@ -308,7 +316,7 @@ static void wait_a_while(struct listener *listener) {
     nap(listener, listener->again_ns);
 }
 
-static void *listener_main(void *opaque) {
+static void listen_on(void *opaque) {
   struct listener *listener = opaque;
   while (!atomic_load(&listener->stop)) {
     struct error err;
@@ -318,11 +326,10 @@ static void *listener_main(void *opaque) {
     tell(listener, failed ? &err : NULL);
     wait_a_while(listener);
   }
-  atomic_store(&listener->through, true);
-  return NULL;
 }
 
-static void listener_free(struct listener *listener) {
+static void listener_free(void *opaque) {
+  struct listener *listener = opaque;
   av_frame_free(&listener->frame);
   mono_free(&listener->mono);
   av_packet_free(&listener->packet);
@@ -339,11 +346,13 @@ int listener_start(struct listener **out, const struct listener_params *params, 
   platform_lock_init(&listener->lock);
   listener->frame = av_frame_alloc();
   listener->packet = av_packet_alloc();
-  bool there = listener->frame && listener->packet && !mono_init(&listener->mono, err);
-  int code = there ? pthread_create(&listener->thread, NULL, listener_main, listener) : ENOMEM;
-  if (code) {
+  bool memory = listener->frame && listener->packet;
+  if (!memory)
+    error_set(err, STATUS_FAILED, "no memory for sound");
+  if (!memory || mono_init(&listener->mono, err) ||
+      errand_start(&listener->errand, listen_on, listener, "listens", err)) {
     listener_free(listener);
-    return error_set(err, STATUS_FAILED, "cannot start the thread that listens: %s", strerror(code));
+    return -1;
   }
   *out = listener;
   return 0;
@@ -363,13 +372,5 @@ void listener_stop(struct listener **pointer) {
     return;
   *pointer = NULL;
   atomic_store(&listener->stop, true);
-  for (int64_t until_ns = platform_now_ns() + leave_ns; !atomic_load(&listener->through);) {
-    platform_sleep_ns(NAP_NS);
-    if (platform_now_ns() > until_ns) { /* it hangs in a call to a server of sound, and is left there */
-      pthread_detach(listener->thread);
-      return;
-    }
-  }
-  pthread_join(listener->thread, NULL);
-  listener_free(listener);
+  errand_leave(&listener->errand, leave_ns, listener_free); /* it may hang in a call to a server of sound */
 }

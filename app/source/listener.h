@@ -12,9 +12,9 @@ struct listener;
 struct sound_tap;
 
 struct listener_params {
-  const char *input;   /* a file, URL or device of FFmpeg's; outlives the listener */
+  const char *input;   /* a file, URL or device of FFmpeg's; outlives every listener, one that was left alone as well */
   double read_timeout; /* seconds without sound after which a stream is opened again; 0: none */
-  const struct log *log;
+  const struct log *log; /* as the tap, it is not used after listener_stop */
   const char *option;    /* that names the input, in what is said of it; NULL: --sound */
   struct sound_tap *tap; /* gets all that is heard, at positions that are seconds of platform_now_ns; NULL: nobody */
 };
@@ -23,7 +23,7 @@ struct listener_params {
 int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
 /* Any thread, at any time; zeros while there is no sound. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-/* Does not wait for an input that hangs, of which the thread is left alone. Stores NULL; takes NULL. */
+/* Waits two seconds at most: the thread of an input that hangs is left alone. Stores NULL; takes NULL. */
 void listener_stop(struct listener **listener);
 
 #endif
