@@ -34,6 +34,9 @@ enum clip_part {
 /* Seconds of each, 0 where it has no time; the first `most` of them. Returns how many there are that can be read. */
 int clip_times(const char *name, enum clip_part part, double *times, int most);
 
+/* Fails the test unless both have that many frames (256 at most), at the same times within half a microsecond. */
+void clip_expect_same_times(const char *in, const char *out, int frames);
+
 /* Frames of the first video stream that can be decoded. */
 long clip_count_frames(const char *name);
 

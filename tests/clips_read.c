@@ -5,6 +5,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,17 @@ int clip_times(const char *name, enum clip_part part, double *times, int most) {
   close_reader(&reader);
   av_log_set_level(level);
   return count;
+}
+
+void clip_expect_same_times(const char *in, const char *out, int frames) {
+  enum { MOST = 256 };
+  double was[MOST], is[MOST];
+  assert_in_range(frames, 1, MOST);
+  assert_int_equal(clip_times(in, CLIP_FRAMES, was, MOST), frames);
+  assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames);
+  for (int i = 0; i < frames; i++)
+    if (fabs(was[i] - is[i]) > 0.5e-6)
+      fail_msg("frame %d of %s at %f, of %s at %f", i, in, was[i], out, is[i]);
 }
 
 long clip_count_frames(const char *name) {

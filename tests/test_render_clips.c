@@ -16,16 +16,6 @@
 
 enum { MOST = 256 };
 
-/* Of the frames, within half a microsecond. */
-static void expect_same_times(const char *in, const char *out, int frames) {
-  double was[MOST], is[MOST];
-  assert_int_equal(clip_times(in, CLIP_FRAMES, was, MOST), frames);
-  assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames);
-  for (int i = 0; i < frames; i++)
-    if (fabs(was[i] - is[i]) > 0.5e-6)
-      fail_msg("frame %d of %s at %f, of %s at %f", i, in, was[i], out, is[i]);
-}
-
 /* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
 static void test_uneven_clip_with_sound(void **state) {
   (void)state;
@@ -41,7 +31,7 @@ static void test_uneven_clip_with_sound(void **state) {
     program_expect(0, "36 frames", "render vfr.%s new.%s --size 64x64 -y", extension, extension);
     snprintf(in, sizeof in, "vfr.%s", extension);
     snprintf(out, sizeof out, "new.%s", extension);
-    expect_same_times(in, out, 36);
+    clip_expect_same_times(in, out, 36);
     snprintf(in, sizeof in, SOUND("vfr.%s"), extension);
     snprintf(out, sizeof out, SOUND("new.%s"), extension);
     expect_same("sound", in, out);
