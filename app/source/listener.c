@@ -246,14 +246,15 @@ static double place(struct listener *listener, double seconds) {
 static void give(struct listener *listener, AVPacket *packet) {
   const AVStream *sound = listener->input->streams[listener->stream];
   double tick = av_q2d(sound->time_base), seconds = (double)packet->duration * tick;
-  if (!listener->params.tap)
+  struct sound_tap *tap = tap_of(listener);
+  if (!tap)
     return;
   if (seconds <= 0 && sound->codecpar->sample_rate > 0)
     seconds = (double)sound->codecpar->frame_size / sound->codecpar->sample_rate;
   double at = place(listener, seconds);
   if (packet->pts == AV_NOPTS_VALUE)
     packet->pts = packet->dts != AV_NOPTS_VALUE ? packet->dts : llrint(at / tick);
-  sound_tap_put(listener->params.tap, listener->input, packet, at - (double)packet->pts * tick);
+  sound_tap_put(tap, listener->input, packet, at - (double)packet->pts * tick);
 }
 
 /* Nothing came, which a device says at once. */
