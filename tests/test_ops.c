@@ -12,6 +12,7 @@
 
 #include "op_cases.h"
 #include "unet/cpu/cpu_dnnl.h"
+#include "unet/cpu/cpu_fast.h"
 #include "unet/cpu/cpu_kernels.h"
 
 static struct op_test_options options_for(int threads) {
@@ -52,6 +53,12 @@ static void linear_layers(void **state) {
   (void)state;
   struct op_test_options options = again(2);
   run("linear", &options, 20);
+}
+
+static void injections(void **state) {
+  (void)state;
+  struct op_test_options options = again(2);
+  run("inject", &options, 20);
 }
 
 static void chains(void **state) {
@@ -132,11 +139,11 @@ static int run_library(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(convolutions),
       cmocka_unit_test(linear_layers),
+      cmocka_unit_test(injections),
       cmocka_unit_test(chains),
   };
 #ifdef __x86_64__
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-      !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq")) {
+  if (cpu_kernels() != &cpu_kernels_avx512) {
     printf("skipped: this processor has no AVX-512, so test 'ops' has run this code already\n");
     return 77;
   }
