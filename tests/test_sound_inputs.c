@@ -23,7 +23,8 @@ static void add(AVDeviceInfoList *list, const char *name, const char *descriptio
   list->devices[list->nb_devices++] = make_input(name, description);
 }
 
-static int look_at_studio(AVDeviceInfoList **list, const char *device) {
+static int look_at_studio(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device) {
+  (void)devices;
   *list = av_mallocz(sizeof **list);
   assert_non_null(*list);
   (*list)->default_device = 1;
@@ -38,7 +39,8 @@ static int look_at_studio(AVDeviceInfoList **list, const char *device) {
   return (*list)->nb_devices;
 }
 
-static int look_in_vain(AVDeviceInfoList **list, const char *device) {
+static int look_in_vain(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device) {
+  (void)devices;
   if (!strcmp(device, "pulse"))
     return AVERROR_EXTERNAL;
   *list = av_mallocz(sizeof **list);
@@ -47,17 +49,21 @@ static int look_in_vain(AVDeviceInfoList **list, const char *device) {
   return 1;
 }
 
-static int look_without(AVDeviceInfoList **list, const char *device) {
-  (void)list, (void)device;
+static int look_without(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device) {
+  (void)devices, (void)list, (void)device;
   return AVERROR_DEMUXER_NOT_FOUND;
 }
 
 static void expect(sound_look *look, const char *wanted) {
+  struct ffmpeg_devices devices;
+  struct error err;
   char *text;
   size_t size;
   FILE *out = open_memstream(&text, &size);
   assert_non_null(out);
-  sound_inputs_print(out, look);
+  if (ffmpeg_open_devices(&devices, STATUS_INPUT, &err))
+    fail_msg("%s", err.message);
+  sound_inputs_print(out, &devices, look);
   assert_int_equal(fclose(out), 0);
   assert_string_equal(text, wanted);
   free(text);

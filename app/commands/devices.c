@@ -25,6 +25,7 @@ static void print_display(void *opaque, const struct window_display *display) {
 
 void command_devices(const struct options *options) {
   const struct camera_wish wish = {options->input_width, options->input_height, options->input_fps};
+  struct ffmpeg_devices devices;
   struct error err;
   printf("cameras (--input-size and --input-fps choose):\n");
   camera_print_all(stdout, platform_look_at_camera, &wish);
@@ -34,5 +35,8 @@ void command_devices(const struct options *options) {
   printf("sound (--sound takes these names):\n");
   midi_alsa_hush(); /* it would tell of each card that there is not */
   fflush(stdout);   /* a server of sound may let it wait */
-  sound_inputs_print(stdout, sound_inputs_look);
+  if (ffmpeg_open_devices(&devices, STATUS_INPUT, &err))
+    printf("  none: %s\n", err.message);
+  else
+    sound_inputs_print(stdout, &devices, sound_inputs_look);
 }

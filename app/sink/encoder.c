@@ -323,7 +323,12 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
   if (failed)
     return -1;
   int code = encoder_open_scaler(encoder, options->format);
-  return code < 0 ? error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason)) : 0;
+  if (code < 0)
+    return error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason));
+  const AVCodecContext *to = encoder->context;
+  if (to->pix_fmt == AV_PIX_FMT_PAL8 && palette_open(&encoder->palette, to->width, to->height, to->time_base, err))
+    return error_prefix(err, "%s: ", path);
+  return 0;
 }
 
 void encoder_free(struct encoder *encoder) {

@@ -88,16 +88,14 @@ static int set_scaler(struct encoder *encoder, enum AVPixelFormat from, int widt
 
 int encoder_open_scaler(struct encoder *encoder, enum pixel_format from) {
   const AVCodecContext *to = encoder->context;
-  bool palette = to->pix_fmt == AV_PIX_FMT_PAL8;
   encoder->borrowed = av_frame_alloc();
   encoder->indexed = av_frame_alloc();
   if (!encoder->borrowed || !encoder->indexed)
     return AVERROR(ENOMEM);
-  encoder->format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
+  encoder->format = to->pix_fmt == AV_PIX_FMT_PAL8 ? AV_PIX_FMT_RGB32 : to->pix_fmt;
   if (takes_engine_pixels(to, from))
     return 0;
-  int code = set_scaler(encoder, ffmpeg_pixels(from), to->width, to->height);
-  return code < 0 || !palette ? code : palette_open(&encoder->palette, to->width, to->height, to->time_base);
+  return set_scaler(encoder, ffmpeg_pixels(from), to->width, to->height);
 }
 
 static void end_loan(void *opaque, uint8_t *data) {

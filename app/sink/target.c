@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libavdevice/avdevice.h>
 #include <libavutil/avstring.h>
 
 #include "app/platform/app_platform.h"
+#include "app/source/ffmpeg_libraries.h"
 #include "unet/base/text.h"
 
 /* URLs whose other end expects one container, whatever their path looks like; a page's extension counts first. TCP and
@@ -93,13 +93,12 @@ bool target_is_camera(const char *spec) {
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
 }
 
-static const AVOutputFormat *find_camera(void) {
-  const AVOutputFormat *container = NULL;
-  avdevice_register_all();
-  while ((container = av_output_video_device_next(container)))
-    if (av_match_name(camera_container, container->name))
-      break;
-  return container;
+/* *container NULL: FFmpeg here writes to no cameras. Returns 0 or -1. */
+static int find_camera(const AVOutputFormat **container, const char *spec, struct error *err) {
+  if (ffmpeg_open_devices(NULL, STATUS_OUTPUT, err))
+    return error_prefix(err, "%s: ", spec);
+  *container = av_guess_format(camera_container, NULL, NULL);
+  return 0;
 }
 
 /* By the extension of a page, without what is asked of it, else by the scheme. */
@@ -129,12 +128,12 @@ int target_choose(struct target *target, const char *spec, const char *format, s
     return error_set(err, STATUS_USAGE, "%s: a file behind another name; name the file itself", target->name);
   if (format)
     target->container = find_container(format);
-  else if (camera)
-    target->container = find_camera();
   else if (scheme)
     target->container = find_streamed(scheme, spec);
-  else
+  else if (!camera)
     target->container = av_guess_format(NULL, spec, NULL);
+  else if (find_camera(&target->container, spec, err))
+    return -1;
   if (lacks_protocol(target))
     return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s", target->name,
                      (int)strcspn(target->url, ":"), target->url);

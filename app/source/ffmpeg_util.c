@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <libavdevice/avdevice.h>
 #include <libavutil/opt.h>
 
 #include "app/platform/app_platform.h"
 #include "app/source/device_wishes.h"
+#include "app/source/ffmpeg_libraries.h"
 #include "app/source/protocols.h"
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -48,23 +48,40 @@ bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec) {
   return !input->pb || avio_size(input->pb) <= 0;
 }
 
-/* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. */
-static const AVInputFormat *device_of(const char *spec, const char **rest) {
-  if (!strncmp(spec, "/dev/video", 10)) {
-    *rest = spec;
-    return av_find_input_format("v4l2");
-  }
+/* FFmpeg's demuxer of this name, else its device, else NULL. Returns 0 or -1. */
+static int find_named(const AVInputFormat **format, const char *name, struct error *err) {
+  *format = av_find_input_format(name);
+  if (*format)
+    return 0;
+  if (ffmpeg_open_devices(NULL, STATUS_INPUT, err))
+    return -1;
+  *format = av_find_input_format(name);
+  return 0;
+}
+
+/* Whether what stands before the first colon is neither a protocol nor, as FFmpeg sees it, part of a path. */
+static bool may_name_device(const char *spec) {
+  return strchr(spec, ':') && !protocols_is_network(spec) && !avio_find_protocol_name(spec);
+}
+
+/* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. Any other spec is
+ * left with *device NULL. Returns 0 or -1. */
+static int device_of(const AVInputFormat **device, const char *spec, const char **rest, struct error *err) {
   char name[32];
   size_t length = strcspn(spec, ":");
-  if (!spec[length] || length >= sizeof name)
-    return NULL;
-  memcpy(name, spec, length);
-  name[length] = 0;
-  const AVInputFormat *format = av_find_input_format(name);
+  const AVInputFormat *format;
+  bool camera = !strncmp(spec, "/dev/video", 10);
+  *device = NULL;
+  if (!camera && (length >= sizeof name || !may_name_device(spec)))
+    return 0;
+  snprintf(name, sizeof name, "%.*s", (int)length, spec);
+  if (find_named(&format, camera ? "v4l2" : name, err))
+    return platform_exists(spec) ? 0 : error_prefix(err, "%s: ", spec);
   if (!format || !format->priv_class || !AV_IS_INPUT_DEVICE(format->priv_class->category))
-    return NULL;
-  *rest = spec + length + 1;
-  return format;
+    return 0;
+  *device = format;
+  *rest = camera ? spec : spec + length + 1;
+  return 0;
 }
 
 /* Sets an option where the demuxer has it, and says so where it has not. */
@@ -218,13 +235,16 @@ static bool is_text(const AVFormatContext *input) {
 
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err) {
-  avdevice_register_all();
   const char *url = !strcmp(spec, "-") ? "pipe:0" : spec;
-  const AVInputFormat *format = device_of(url, &url);
+  const AVInputFormat *format;
   AVDictionary *wishes = NULL;
   int code, result = -1;
   *input = NULL;
-  if (options->input_format && !(format = av_find_input_format(options->input_format)))
+  if (device_of(&format, url, &url, err))
+    return -1;
+  if (options->input_format && find_named(&format, options->input_format, err))
+    return error_prefix(err, "--input-format %s: ", options->input_format);
+  if (options->input_format && !format)
     return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
                      options->input_format);
   if (!format && !io)

@@ -31,7 +31,8 @@ bool protocols_is_network(const char *url);
 int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
 
 /* FFmpeg's format_whitelist for a list of files, whose inputs FFmpeg opens without asking protocols_open_beside: its
- * own format and all but playlists. NULL: no memory; the caller frees it with av_free. */
+ * own format and all but playlists and devices, which FFmpeg knows or not, as others need them. NULL: no memory; the
+ * caller frees it with av_free. */
 char *protocols_formats_within(const AVInputFormat *format);
 
 /* The end of an error line about an input of this format: why what it names may not have been opened. "" where inputs

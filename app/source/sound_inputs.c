@@ -12,10 +12,9 @@ static const struct system systems[] = {
     {"alsa", "ALSA", "there is no sound card"},
 };
 
-int sound_inputs_look(AVDeviceInfoList **list, const char *device) {
-  avdevice_register_all();
+int sound_inputs_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device) {
   const AVInputFormat *format = av_find_input_format(device);
-  return format ? avdevice_list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
+  return format ? devices->list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
 }
 
 /* ALSA lists each card several times, and filters that are no inputs. plughw takes any rate and format. */
@@ -38,9 +37,10 @@ static void print_one(FILE *out, const struct system *system, const AVDeviceInfo
   fputs(standard ? " (pulse:default)\n" : "\n", out);
 }
 
-static void print_system(FILE *out, const struct system *system, sound_look *look) {
+static void print_system(FILE *out, const struct system *system, const struct ffmpeg_devices *devices,
+                         sound_look *look) {
   AVDeviceInfoList *list = NULL;
-  int code = look(&list, system->device), count = 0;
+  int code = look(devices, &list, system->device), count = 0;
   for (int i = 0; code >= 0 && i < list->nb_devices; i++)
     if (is_worth_listing(system, list->devices[i]->device_name)) {
       bool standard = i == list->default_device && !strcmp(system->device, "pulse");
@@ -51,10 +51,10 @@ static void print_system(FILE *out, const struct system *system, sound_look *loo
     fprintf(out, "  none by %s: FFmpeg here is built without it\n", system->name);
   else if (!count)
     fprintf(out, "  none by %s: %s\n", system->name, system->nobody);
-  avdevice_free_list_devices(&list);
+  devices->free_list_devices(&list);
 }
 
-void sound_inputs_print(FILE *out, sound_look *look) {
+void sound_inputs_print(FILE *out, const struct ffmpeg_devices *devices, sound_look *look) {
   for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-    print_system(out, &systems[i], look);
+    print_system(out, &systems[i], devices, look);
 }

@@ -1,0 +1,51 @@
+/* FFmpeg's libavdevice and libavfilter, opened when something needs them: with the fifty libraries that they need in
+ * turn they would take a third of the time of every start. Once open they stay, for libavformat knows their devices.
+ *
+ * Threads: any. */
+#ifndef APP_SOURCE_FFMPEG_LIBRARIES_H
+#define APP_SOURCE_FFMPEG_LIBRARIES_H
+
+#include <stddef.h>
+
+#include <libavdevice/avdevice.h>
+#include <libavfilter/avfilter.h>
+#include <libavfilter/buffersink.h>
+#include <libavfilter/buffersrc.h>
+
+#include "unet/base/error.h"
+
+struct ffmpeg_devices {
+  __typeof__(&avdevice_register_all) register_all;
+  __typeof__(&avdevice_list_input_sources) list_input_sources;
+  __typeof__(&avdevice_free_list_devices) free_list_devices;
+};
+
+struct ffmpeg_filters {
+  __typeof__(&avfilter_get_by_name) get_by_name;
+  __typeof__(&avfilter_graph_alloc) graph_alloc;
+  __typeof__(&avfilter_graph_free) graph_free;
+  __typeof__(&avfilter_graph_create_filter) graph_create_filter;
+  __typeof__(&avfilter_graph_parse_ptr) graph_parse;
+  __typeof__(&avfilter_graph_config) graph_config;
+  __typeof__(&avfilter_inout_alloc) inout_alloc;
+  __typeof__(&avfilter_inout_free) inout_free;
+  __typeof__(&av_buffersrc_add_frame_flags) source_add;
+  __typeof__(&av_buffersink_get_frame) sink_get;
+  __typeof__(&av_buffersink_get_time_base) sink_time_base;
+};
+
+/* Return 0, or -1 with err of this status, whose line wants the name of what needs the library in front. */
+
+/* From then on libavformat finds devices by their names. devices: NULL where that is all that is wanted. */
+int ffmpeg_open_devices(struct ffmpeg_devices *devices, enum status status, struct error *err);
+int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, struct error *err);
+
+struct ffmpeg_symbol {
+  void *pointer; /* to the pointer that gets the function */
+  const char *name;
+};
+/* What both are made of. library, major: "libavdevice" and "59". */
+int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
+                        enum status status, struct error *err);
+
+#endif
