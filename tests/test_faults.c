@@ -1,4 +1,5 @@
 /* The program when its device fails it: in the middle of a video, at the start, or by not being there.
+ * And without libraries of FFmpeg's.
  *
  *   test_faults PROGRAM FAULTY DEVICE [DRIVERS]
  *
@@ -292,6 +293,37 @@ static void test_links_no_gpu_library(void **state) {
   shell("ldd '%s' >libraries.txt && ! grep -E 'libcuda|libcudart|libcudnn|libcublas|libnvidia' libraries.txt", program);
 }
 
+/* --- libraries of FFmpeg's that are not there --- */
+
+static void expect_missed(const char *library, int status, const char *who, const char *arguments) {
+  struct outcome outcome;
+  char wanted[256];
+  snprintf(wanted, sizeof wanted, "reverie: %s: FFmpeg's %s is needed and cannot be loaded: ", who, library);
+  program_run(&outcome, "export REVERIE_FAULT_LIBRARY=%s; @ %s", library, arguments);
+  expect(&outcome, status, 1, wanted);
+}
+
+static void test_libraries(void **state) {
+  (void)state;
+  enum { NO_INPUT = 3, NO_OUTPUT = 6 };
+  struct outcome outcome;
+  if (strcmp(device, "cpu"))
+    skip();
+  program_set(faulty);
+  shell("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=s=96x64:r=6 -frames:v 2 -c:v ffv1 plain.mkv");
+  program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libav; @ --help");
+  assert_int_equal(outcome.status, 0);
+  program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libav; @ render plain.mkv a.mkv --size 64x64 --device cpu");
+  expect(&outcome, 0, 1, "2 frames");
+  expect_missed("libavdevice", NO_INPUT, "lavfi:testsrc2", "render lavfi:testsrc2 b.mkv --size 64x64");
+  expect_missed("libavdevice", NO_INPUT, "/dev/video97", "render /dev/video97 b.mkv --size 64x64");
+  expect_missed("libavdevice", NO_INPUT, "--input-format v4l2", "render plain.mkv b.mkv --input-format v4l2");
+  expect_missed("libavfilter", NO_OUTPUT, "a.gif", "render plain.mkv a.gif --size 64x64 --device cpu");
+  program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libavdevice; @ --list-devices");
+  assert_int_equal(outcome.status, 0);
+  shell("grep -q \"none: FFmpeg's libavdevice is needed\" out.txt");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_render),
@@ -305,6 +337,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_full_gpu),
       cmocka_unit_test(test_drivers),
       cmocka_unit_test(test_links_no_gpu_library),
+      cmocka_unit_test(test_libraries),
   };
   if (argc < 4 || argc > 5 || !clips_open())
     return SKIPPED;
