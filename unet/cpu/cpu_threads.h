@@ -10,20 +10,25 @@
 
 enum { THREADS_MOST = 256 };
 
-/* As many as wanted, within reason; 0: one for each processor that this process may use. */
+/* As many as wanted, within reason and what OMP_THREAD_LIMIT and OMP_MAX_ACTIVE_LEVELS leave; 0: one for each processor
+ * that this process may use. */
 static inline int threads_choose(int wanted) {
 #ifdef _OPENMP
   int threads = wanted > 0 ? wanted : omp_get_num_procs();
-  return threads < THREADS_MOST ? threads : THREADS_MOST;
+  int limit = omp_get_max_active_levels() > 0 ? omp_get_thread_limit() : 1;
+  int most = limit < THREADS_MOST ? limit : THREADS_MOST;
+  return threads < most ? threads : most;
 #else
   (void)wanted;
   return 1;
 #endif
 }
 
-/* How many threads parallel regions of the calling thread will have. */
+/* How many threads parallel regions of the calling thread will have: neither more nor, as OMP_DYNAMIC would have it,
+ * fewer, as oneDNN computes only so many parts of what it divided among more. */
 static inline void threads_set(int count) {
 #ifdef _OPENMP
+  omp_set_dynamic(0);
   omp_set_num_threads(count);
 #else
   (void)count;
