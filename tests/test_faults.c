@@ -318,6 +318,8 @@ static void test_libraries(void **state) {
   expect_missed("libavdevice", NO_INPUT, "lavfi:testsrc2", "render lavfi:testsrc2 b.mkv --size 64x64");
   expect_missed("libavdevice", NO_INPUT, "/dev/video97", "render /dev/video97 b.mkv --size 64x64");
   expect_missed("libavdevice", NO_INPUT, "--input-format v4l2", "render plain.mkv b.mkv --input-format v4l2");
+  program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libav; @ render no:%%03d.png b.mkv --input-format image2");
+  expect(&outcome, NO_INPUT, 1, "No such file or directory");
   expect_missed("libavfilter", NO_OUTPUT, "a.gif", "render plain.mkv a.gif --size 64x64 --device cpu");
   program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libavdevice; @ --list-devices");
   assert_int_equal(outcome.status, 0);

@@ -7,8 +7,8 @@
 bool encoder_is_rgb(enum AVPixelFormat format);
 bool encoder_is_x26x(const AVCodec *codec);
 
-/* What frames of this format go through on their way to the open encoder, if anything, but for the palette. Returns 0
- * or an FFmpeg error code. */
+/* What frames of this format go through on their way to the open encoder, if anything, which palette_open does not
+ * see to. Returns 0 or an FFmpeg error code. */
 int encoder_open_scaler(struct encoder *encoder, enum pixel_format from);
 
 #endif

@@ -76,7 +76,7 @@ static int device_of(const AVInputFormat **device, const char *spec, const char 
     return 0;
   snprintf(name, sizeof name, "%.*s", (int)length, spec);
   if (find_named(&format, camera ? "v4l2" : name, err))
-    return platform_exists(spec) ? 0 : error_prefix(err, "%s: ", spec);
+    return error_prefix(err, "%s: ", spec);
   if (!format || !format->priv_class || !AV_IS_INPUT_DEVICE(format->priv_class->category))
     return 0;
   *device = format;
@@ -240,7 +240,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   AVDictionary *wishes = NULL;
   int code, result = -1;
   *input = NULL;
-  if (device_of(&format, url, &url, err))
+  if (device_of(&format, url, &url, err) && !options->input_format)
     return -1;
   if (options->input_format && find_named(&format, options->input_format, err))
     return error_prefix(err, "--input-format %s: ", options->input_format);

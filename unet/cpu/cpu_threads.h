@@ -24,8 +24,8 @@ static inline int threads_choose(int wanted) {
 #endif
 }
 
-/* How many threads parallel regions of the calling thread will have: neither more nor, as OMP_DYNAMIC would have it,
- * fewer, as oneDNN computes only so many parts of what it divided among more. */
+/* Parallel regions of the calling thread have exactly so many threads. OMP_DYNAMIC would give fewer, and oneDNN would
+ * then leave a part of its work undone. */
 static inline void threads_set(int count) {
 #ifdef _OPENMP
   omp_set_dynamic(0);
