@@ -133,9 +133,8 @@ static const struct {
   const char *name, *make;
 } clips[] = {
     {"h264.mp4", "-f lavfi -i testsrc2=s=176x144:r=25:d=2 -c:v libx264 -preset veryfast -bf 3 -g 12 -sc_threshold 0"},
-    {"deep.mkv",
-     "-f lavfi -i testsrc2=s=176x144:r=25:d=1 -pix_fmt yuv420p10le -c:v libx265 -x265-params "
-     "log-level=none:keyint=10:pools=1"},
+    {"deep.mkv", "-f lavfi -i testsrc2=s=176x144:r=25:d=1 -pix_fmt yuv420p10le -c:v libx265 -x265-params "
+                 "log-level=none:keyint=10:pools=1"},
     {"odd.mkv", "-f lavfi -i testsrc2=s=175x99:r=25:d=0.4 -pix_fmt yuv420p -c:v ffv1"},
     {"mpeg4.avi", "-f lavfi -i testsrc2=s=162x122:r=25:d=1 -c:v mpeg4 -bf 2"},
     {"grey.mkv", "-f lavfi -i testsrc2=s=99x33:r=25:d=0.4 -pix_fmt gray -c:v ffv1"},
@@ -358,6 +357,25 @@ static void test_fails_later(void **state) {
   }
 }
 
+/* Also where pictures have no times. */
+static void test_fails_untimed(void **state) {
+  (void)state;
+  static const char *const names[] = {"bare.h264", "bare.hevc", "old.avi"};
+  const struct source_options options = with_hardware();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    read_clip(names[i], &in_software, 0, &plain);
+    for (int from = 2; from < 26; from++) {
+      reset();
+      hardware_state.fails_from = from;
+      read_clip(names[i], &options, 0, &given);
+      assert_same(&plain, &given);
+      assert_int_equal(lines.warnings, given.pictures[0].device);
+      assert_false(given.pictures[given.count - 1].device);
+      assert_all_freed();
+    }
+  }
+}
+
 /* Live nothing is decoded twice: software goes on at the next key frame. */
 static void test_fails_live(void **state) {
   (void)state;
@@ -399,16 +417,16 @@ static void test_loops(void **state) {
   }
 }
 
-/* Another size in mid-stream, which hardware takes or not. */
+/* Another size in mid-stream, which hardware takes or not; two pictures of each have the same time. */
 static void test_sizes(void **state) {
   (void)state;
   struct source_options options = with_hardware();
   read_clip("sizes.ts", &in_software, 0, &plain);
   assert_int_not_equal(plain.pictures[0].width, plain.pictures[plain.count - 1].width);
-  for (int way = 0; way < 3; way++) {
+  for (int from = -1; from < 30; from++) {
     reset();
-    hardware_state.refuses_from = way == 1 ? 16 : 0;
-    options.hardware = way == 2 ? NULL : &fake_hardware;
+    hardware_state.refuses_from = from > 0 ? from : 0;
+    options.hardware = from < 0 ? NULL : &fake_hardware;
     read_clip("sizes.ts", &options, 0, &given);
     assert_same(&plain, &given);
     assert_int_equal(given.pictures[given.count - 1].width, plain.pictures[plain.count - 1].width);
@@ -460,6 +478,9 @@ static void make_clips(void) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -c:v libx264 -bf 2 one.ts");
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x160:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 two.ts");
   shell("cat one.ts two.ts > sizes.ts");
+  shell(FFMPEG "-i h264.mp4 -c copy bare.h264");
+  shell(FFMPEG "-i bare.h264 -c copy old.avi");
+  shell(FFMPEG "-i deep.mkv -c copy bare.hevc");
   shell(FFMPEG "-i h264.mp4 -c copy -metadata:s:v:0 rotate=90 turned.mp4");
   shell(FFMPEG "-i h264.mp4 -c copy -bsf:v noise=200 damaged.mkv");
 }
@@ -486,6 +507,7 @@ int main(void) {
       cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),
       cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_fails_untimed),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

@@ -31,7 +31,52 @@ struct decoder {
   struct kept_packet kept[KEPT_MOST];
   int kept_count, next; /* next: to be decoded again */
   bool kept_all;        /* nothing is missing among them */
+  int64_t numbered;     /* packets so far */
 };
+
+/* --- numbers of packets, which come back with their pictures --- */
+
+/* AV_NOPTS_VALUE: it has none. */
+static int64_t number_in(const AVBufferRef *buffer) {
+  return buffer ? *(const int64_t *)buffer->data : AV_NOPTS_VALUE;
+}
+
+static bool number(struct decoder *decoder, AVPacket *packet) {
+  av_buffer_unref(&packet->opaque_ref);
+  packet->opaque_ref = av_buffer_alloc(sizeof decoder->numbered);
+  if (packet->opaque_ref)
+    *(int64_t *)packet->opaque_ref->data = decoder->numbered++;
+  return packet->opaque_ref;
+}
+
+#if LIBAVCODEC_VERSION_MAJOR < 60
+static void bring_numbers(AVCodecContext *context) {
+  context->reordered_opaque = AV_NOPTS_VALUE;
+}
+
+static void pass_number(AVCodecContext *context, const AVPacket *packet) {
+  if (packet)
+    context->reordered_opaque = number_in(packet->opaque_ref);
+}
+
+static int64_t number_of(const AVFrame *frame) {
+  return frame->reordered_opaque;
+}
+#else
+static void bring_numbers(AVCodecContext *context) {
+  context->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+}
+
+/* The packet has it. */
+static void pass_number(AVCodecContext *context, const AVPacket *packet) {
+  (void)context;
+  (void)packet;
+}
+
+static int64_t number_of(const AVFrame *frame) {
+  return number_in(frame->opaque_ref);
+}
+#endif
 
 /* --- packets that are kept --- */
 
@@ -51,22 +96,31 @@ static bool keep(struct decoder *decoder, const AVPacket *packet) {
 }
 
 /* Hardware gets this one now. */
-static void remember(struct decoder *decoder, const AVPacket *packet) {
+static void remember(struct decoder *decoder, AVPacket *packet) {
   if (decoder->began && decoder->params.live)
     return;
   if (!decoder->kept_all && packet->flags & AV_PKT_FLAG_KEY) {
     forget(decoder, decoder->kept_count);
     decoder->kept_all = true;
   }
-  decoder->kept_all = decoder->kept_all && keep(decoder, packet);
+  decoder->kept_all = decoder->kept_all && number(decoder, packet) && keep(decoder, packet);
 }
 
-/* The kept packet of that time; -1: none. */
-static int find(const struct decoder *decoder, int64_t pts) {
-  int i = 0;
-  while (i < decoder->kept_count && decoder->kept[i].packet->pts != pts)
-    i++;
-  return i < decoder->kept_count ? i : -1;
+static bool is_from(const AVFrame *frame, const AVPacket *packet) {
+  int64_t number = number_of(frame);
+  return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
+}
+
+/* The kept packet that a picture is from; -1: none. A picture of VP9's or AV1's that a later packet shows has the time
+ * of that packet and the number of its own. */
+static int find(const struct decoder *decoder, const AVFrame *frame) {
+  for (int i = 0; i < decoder->kept_count; i++)
+    if (is_from(frame, decoder->kept[i].packet))
+      return i;
+  for (int i = 0; i < decoder->kept_count && frame->pts != AV_NOPTS_VALUE; i++)
+    if (decoder->kept[i].packet->pts == frame->pts)
+      return i;
+  return -1;
 }
 
 /* Hardware has given this picture: all before it in time is given, too. */
@@ -79,9 +133,7 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     decoder->kept_all = false;
     return;
   }
-  if (frame->pts == AV_NOPTS_VALUE)
-    decoder->kept_all = false;
-  int i = find(decoder, frame->pts);
+  int i = find(decoder, frame);
   if (i < 0)
     return;
   decoder->kept[i].given = true;
@@ -91,7 +143,7 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
 
 /* Whether software gives it for the second time. What is behind the kept packets ends the search for those. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
-  int i = find(decoder, frame->pts);
+  int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
     forget(decoder, decoder->kept_count);
   return i >= 0 && decoder->kept[i].given;
@@ -132,6 +184,8 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
   context->opaque = &decoder->decoding;
   int code = avcodec_parameters_to_context(context, params->video);
   context->pkt_timebase = params->time_base;
+  if (params->hardware)
+    bring_numbers(context);
   if (params->live && (hardware || keeps_order(params->video->codec_id)))
     context->flags |= AV_CODEC_FLAG_LOW_DELAY;
   if (!hardware)
@@ -250,10 +304,11 @@ static int send_software(struct decoder *decoder, const AVPacket *packet) {
     decoder->ended = !packet;
     return !packet || keep(decoder, packet) ? 0 : AVERROR(ENOMEM);
   }
+  pass_number(decoder->context, packet);
   return avcodec_send_packet(decoder->context, packet);
 }
 
-int decoder_send(struct decoder *decoder, const AVPacket *packet) {
+int decoder_send(struct decoder *decoder, AVPacket *packet) {
   const struct hardware *hardware = decoder->hardware;
   if (*decoder->failure.message)
     return AVERROR_EXTERNAL;
@@ -262,6 +317,7 @@ int decoder_send(struct decoder *decoder, const AVPacket *packet) {
   decoder->ended = !packet;
   if (packet)
     remember(decoder, packet);
+  pass_number(decoder->context, packet);
   int code = hardware->send(decoder->context, packet);
   if (!has_failed(decoder, code))
     return code;
@@ -271,12 +327,15 @@ int decoder_send(struct decoder *decoder, const AVPacket *packet) {
 
 /* The next of the kept packets, or the end behind them. AVERROR(EAGAIN): there is none. */
 static int send_again(struct decoder *decoder) {
+  const AVPacket *packet = NULL;
   if (decoder->next < decoder->kept_count)
-    return avcodec_send_packet(decoder->context, decoder->kept[decoder->next++].packet);
-  if (!decoder->ended)
+    packet = decoder->kept[decoder->next++].packet;
+  else if (!decoder->ended)
     return AVERROR(EAGAIN);
-  decoder->ended = false;
-  return avcodec_send_packet(decoder->context, NULL);
+  else
+    decoder->ended = false;
+  pass_number(decoder->context, packet);
+  return avcodec_send_packet(decoder->context, packet);
 }
 
 static int receive_software(struct decoder *decoder, AVFrame *frame) {

@@ -29,8 +29,8 @@ int decoder_open(struct decoder **decoder, const struct decoder_params *params, 
 void decoder_close(struct decoder **decoder); /* stores NULL; takes NULL */
 
 /* As avcodec_send_packet, avcodec_receive_frame and avcodec_flush_buffers. A picture of hardware has AV_PIX_FMT_CUDA.
- */
-int decoder_send(struct decoder *decoder, const AVPacket *packet);
+ * A packet's opaque_ref is the decoder's. */
+int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
 /* Whether hardware that must decode it has failed: err says so. */
