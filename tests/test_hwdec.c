@@ -357,14 +357,14 @@ static void test_fails_later(void **state) {
   }
 }
 
-/* Also where pictures have no times. */
-static void test_fails_untimed(void **state) {
+/* Also where pictures have no times, or are refreshed bit by bit. */
+static void test_fails_oddly(void **state) {
   (void)state;
-  static const char *const names[] = {"bare.h264", "bare.hevc", "old.avi"};
+  static const char *const names[] = {"bare.h264", "bare.hevc", "old.avi", "fresh.ts"};
   const struct source_options options = with_hardware();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     read_clip(names[i], &in_software, 0, &plain);
-    for (int from = 2; from < 26; from++) {
+    for (int from = 2; from < 26; from += 1 + (from > 6)) {
       reset();
       hardware_state.fails_from = from;
       read_clip(names[i], &options, 0, &given);
@@ -481,6 +481,7 @@ static void make_clips(void) {
   shell(FFMPEG "-i h264.mp4 -c copy bare.h264");
   shell(FFMPEG "-i bare.h264 -c copy old.avi");
   shell(FFMPEG "-i deep.mkv -c copy bare.hevc");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=1.2 -c:v libx264 -g 8 -x264-params intra-refresh=1 fresh.ts");
   shell(FFMPEG "-i h264.mp4 -c copy -metadata:s:v:0 rotate=90 turned.mp4");
   shell(FFMPEG "-i h264.mp4 -c copy -bsf:v noise=200 damaged.mkv");
 }
@@ -507,7 +508,7 @@ int main(void) {
       cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),
       cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_fails_untimed),
+      cmocka_unit_test(test_fails_oddly),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

@@ -123,7 +123,8 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Hardware has given this picture: all before it in time is given, too. */
+/* Hardware has given this picture: all before it in time is given, too. FFmpeg's key frames are also those of H.264
+ * with which a picture that is refreshed bit by bit begins to recover; software is not to begin there. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -137,7 +138,7 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (i < 0)
     return;
   decoder->kept[i].given = true;
-  if (decoder->kept[i].packet->flags & AV_PKT_FLAG_KEY)
+  if (decoder->kept[i].packet->flags & AV_PKT_FLAG_KEY && frame->pict_type == AV_PICTURE_TYPE_I)
     forget(decoder, i);
 }
 
