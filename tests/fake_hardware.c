@@ -84,19 +84,25 @@ const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
 
 struct hardware_state hardware_state;
 
-static const AVCodec *fake_find(const AVCodecParameters *video) {
-  bool readable = video->format == AV_PIX_FMT_YUV420P || video->format == AV_PIX_FMT_YUV420P10LE;
-  return readable ? avcodec_find_decoder(video->codec_id) : NULL;
+static bool is_readable(enum AVPixelFormat format) {
+  return format == AV_PIX_FMT_YUV420P || format == AV_PIX_FMT_YUV420P10LE;
 }
 
-/* As FFmpeg asks for hardware. */
-static enum AVPixelFormat count_asking(AVCodecContext *context, const enum AVPixelFormat *formats) {
+static const AVCodec *fake_find(const AVCodecParameters *video) {
+  return is_readable(video->format) ? avcodec_find_decoder(video->codec_id) : NULL;
+}
+
+/* As FFmpeg asks for hardware, and as NVDEC answers. */
+static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelFormat *formats) {
   hardware_state.asked++;
-  return avcodec_default_get_format(context, formats);
+  if (is_readable(context->sw_pix_fmt))
+    return avcodec_default_get_format(context, formats);
+  ((struct decoding *)context->opaque)->refused = true;
+  return AV_PIX_FMT_NONE;
 }
 
 static int fake_prepare(AVCodecContext *context, const struct gpu *gpu) {
-  context->get_format = count_asking;
+  context->get_format = choose;
   assert_ptr_equal(gpu->impl, &fake_impl);
   hardware_state.opened++;
   hardware_state.sent = 0;

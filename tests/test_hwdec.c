@@ -19,12 +19,13 @@
 
 static struct {
   int warnings;
-  char debug[512], warning[512];
+  char debug[512], warning[512], first_warning[512];
 } lines;
 
 static void note_line(void *opaque, enum log_level level, const char *text) {
   (void)opaque;
-  lines.warnings += level == LOG_WARNING;
+  if (level == LOG_WARNING && !lines.warnings++)
+    snprintf(lines.first_warning, sizeof lines.first_warning, "%s", text);
   if (level == LOG_WARNING)
     snprintf(lines.warning, sizeof lines.warning, "%s", text);
   if (level == LOG_DEBUG)
@@ -434,6 +435,26 @@ static void test_sizes(void **state) {
   }
 }
 
+/* Another format in mid-stream, which hardware refuses as it sees it: software goes on with the picture that is due,
+ * live with the key frame that was refused. */
+static void test_formats(void **state) {
+  (void)state;
+  for (int live = 0; live < 2; live++) {
+    struct source_options options = with_hardware(), software = {.live = live};
+    options.live = live;
+    reset();
+    read_clip("formats.ts", &software, 0, &plain);
+    read_clip("formats.ts", &options, 0, &given);
+    assert_non_null(strstr(lines.first_warning, "a fake does not decode it any more"));
+    assert_true(given.pictures[0].device && !given.pictures[given.count - 1].device);
+    if (!live)
+      assert_same(&plain, &given);
+    assert_true(given.count > plain.count - 4);
+    assert_true(given.pictures[given.count - 1].hash == plain.pictures[plain.count - 1].hash);
+    assert_all_freed();
+  }
+}
+
 /* What the processor changes in pictures it has from the host's memory. */
 static void test_changed(void **state) {
   (void)state;
@@ -478,6 +499,9 @@ static void make_clips(void) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -c:v libx264 -bf 2 one.ts");
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x160:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 two.ts");
   shell("cat one.ts two.ts > sizes.ts");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 -pix_fmt yuv422p "
+               "wide.ts");
+  shell("cat one.ts wide.ts > formats.ts");
   shell(FFMPEG "-i h264.mp4 -c copy bare.h264");
   shell(FFMPEG "-i bare.h264 -c copy old.avi");
   shell(FFMPEG "-i deep.mkv -c copy bare.hevc");
@@ -508,7 +532,8 @@ int main(void) {
       cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),
       cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_fails_oddly),
+      cmocka_unit_test(test_fails_oddly),   cmocka_unit_test(test_formats),
+
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())
