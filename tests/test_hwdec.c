@@ -44,7 +44,7 @@ static struct source_options with_hardware(void) {
 
 /* --- what a source gives --- */
 
-enum { PICTURES_MOST = 200 };
+enum { PICTURES_MOST = 1200 };
 
 struct given {
   int count;
@@ -455,6 +455,36 @@ static void test_formats(void **state) {
   }
 }
 
+/* More pictures from one key frame to the next than packets are kept: software goes on at the next. */
+static void test_far_key_frame(void **state) {
+  (void)state;
+  const struct source_options options = with_hardware();
+  reset();
+  hardware_state.fails_from = 1060;
+  read_clip("far.mkv", &in_software, 0, &plain);
+  read_clip("far.mkv", &options, 0, &given);
+  assert_non_null(strstr(lines.first_warning, "from the next key frame on"));
+  assert_non_null(strstr(lines.warning, "are missing"));
+  assert_int_equal(plain.count, 1110);
+  assert_int_equal(given.count, 1059 + 10);
+  for (int i = 0; i < given.count; i++)
+    assert_true(given.pictures[i].hash == plain.pictures[i < 1059 ? i : i + 41].hash);
+  assert_all_freed();
+}
+
+/* Live that takes too long, and there may be none. */
+static void test_no_key_frame(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  options.live = true;
+  reset();
+  hardware_state.fails_from = 14;
+  read_clip("endless.mkv", &options, 0, &given);
+  assert_int_equal(given.count, 400 - 300);
+  assert_true(given.pictures[12].device && !given.pictures[13].device);
+  assert_all_freed();
+}
+
 /* What the processor changes in pictures it has from the host's memory. */
 static void test_changed(void **state) {
   (void)state;
@@ -502,6 +532,9 @@ static void make_clips(void) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 -pix_fmt yuv422p "
                "wide.ts");
   shell("cat one.ts wide.ts > formats.ts");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 1110 -c:v libx264 -preset ultrafast -g 1100 far.mkv");
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 400 -c:v mpeg4 -g 600 -sc_threshold 1000000000 endless.mkv");
   shell(FFMPEG "-i h264.mp4 -c copy bare.h264");
   shell(FFMPEG "-i bare.h264 -c copy old.avi");
   shell(FFMPEG "-i deep.mkv -c copy bare.hevc");
@@ -533,7 +566,7 @@ int main(void) {
       cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
       cmocka_unit_test(test_fails_oddly),   cmocka_unit_test(test_formats),
-
+      cmocka_unit_test(test_far_key_frame), cmocka_unit_test(test_no_key_frame),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

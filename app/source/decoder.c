@@ -9,7 +9,8 @@
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
-enum { THREADS_MAX = 4, KEPT_MOST = 1024 };
+/* Encoders leave 250 pictures between two key frames, unless they are told to leave more. */
+enum { THREADS_MAX = 4, KEPT_MOST = 1024, WAITED_MOST = 300 };
 
 /* A packet that software begins with if hardware fails. */
 struct kept_packet {
@@ -26,6 +27,7 @@ struct decoder {
   bool began;                                /* hardware has given a picture */
   bool ended;                                /* it was told that no packet follows */
   bool waits;                                /* software does, for a key frame */
+  int waited;                                /* packets that were left out meanwhile */
   /* Hardware: packets until the first picture, and where every picture counts from the key frame on that was given
    * last. Software: what is to be decoded before anything else */
   struct kept_packet kept[KEPT_MOST];
@@ -294,13 +296,20 @@ static int fall_back(struct decoder *decoder, int code) {
   return open_software(decoder);
 }
 
+/* Live, what never has a key frame is decoded all the same in the end: it may be refreshed bit by bit. */
+static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
+  bool patient = !decoder->params.live || decoder->waited < WAITED_MOST;
+  decoder->waits = decoder->waits && patient && packet && !(packet->flags & AV_PKT_FLAG_KEY);
+  decoder->waited += decoder->waits;
+  return decoder->waits;
+}
+
 /* In software. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
     return AVERROR(ENOMEM);
-  if (decoder->waits && packet && !(packet->flags & AV_PKT_FLAG_KEY))
+  if (is_left_out(decoder, packet))
     return 0;
-  decoder->waits = false;
   if (decoder->next < decoder->kept_count) {
     decoder->ended = !packet;
     return !packet || keep(decoder, packet) ? 0 : AVERROR(ENOMEM);

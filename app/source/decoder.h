@@ -1,6 +1,7 @@
 /* A decoder of one video: FFmpeg's in software, or hardware for as long as it does its work. What hardware does not
  * take at all software decodes from the first packet on; where it fails later, software goes on at the next key frame,
- * or, where every picture counts, at the last one, whose pictures are not given out twice. */
+ * or, where every picture counts and the last one is not too far back, at that, whose pictures are not given out
+ * twice. */
 #ifndef APP_SOURCE_DECODER_H
 #define APP_SOURCE_DECODER_H
 
