@@ -18,6 +18,7 @@
 #include "tests/screen.h"
 
 static const char *program, *faulty; /* faulty: with faulty_device.c in it */
+static const char *marked_clip;      /* makes clips with markers */
 static const char *drag;             /* drops files; NULL: none */
 
 static void test_interrupt(void **state) {
@@ -400,6 +401,53 @@ static void test_bench(void **state) {
   program_expect(6, "no window", "unset DISPLAY; @ bench --live --size 64x64 --frames 1 --warmup 0 --threads 1");
 }
 
+enum { MARKED_FRAMES = 30 };
+
+/* Markers of 20 frames a second, in a clip that says there are `said`. */
+static void make_marked(const char *name, int said) {
+  shell("'%s' 256 144 20 %d | " FFMPEG
+        "-f rawvideo -pix_fmt yuv420p -s 256x144 -r %d -i - -c:v libx264 -preset ultrafast %s",
+        marked_clip, MARKED_FRAMES, said, name);
+}
+
+static cJSON *bench_clip(int frames, const char *name) {
+  program_expect(0, NULL,
+                 "bench --live --size 64x64 --frames %d --warmup 2 --threads 1 --window 200x200 -y --json c.json %s",
+                 frames, name);
+  char *text = (char *)shell_output(NULL, "cat c.json");
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  assert_non_null(json);
+  return json;
+}
+
+/* A clip is followed by its markers, also where it starts again; those that do not belong to the frames that the
+ * program says it shows are not counted, and where there are none that is an error. */
+static void test_bench_clip(void **state) {
+  (void)state;
+  enum { FRAMES = 50 };
+  make_marked("marked.mp4", 20);
+  make_marked("fast.mp4", 40);
+  shell(FFMPEG "-f lavfi -i testsrc2=s=256x144:r=20 -frames:v 30 -c:v ffv1 unmarked.mkv");
+  cJSON *json = bench_clip(FRAMES, "marked.mp4");
+  const cJSON *live = cJSON_GetObjectItem(json, "live"), *all = row_of(json, "capture to presented");
+  double presented = figure(live, "presented"), repeated = figure(live, "repeated");
+  assert_true(presented >= FRAMES && figure(live, "unread") == 0 && figure(live, "source_fps") == 20);
+  assert_true(figure(all, "frames") == presented - repeated && figure(all, "min_ms") > 0);
+  assert_true(figure(row_of(json, "of that for the marker"), "frames") == presented);
+  assert_true(figure(all, "frames") > MARKED_FRAMES); /* its numbers go on */
+  cJSON_Delete(json);
+  json = bench_clip(FRAMES, "fast.mp4");
+  live = cJSON_GetObjectItem(json, "live");
+  assert_true(figure(live, "unread") > figure(live, "presented") / 2);
+  cJSON_Delete(json);
+  program_expect(6, "no frame's number", "bench --live --size 64x64 --threads 1 --frames 3 --warmup 0 unmarked.mkv");
+  program_expect(3, "No such file", "bench --live missing.mp4");
+  program_expect(3, "known length", "bench --live pattern");
+  program_expect(2, "a clip has its own", "bench --live marked.mp4 --input-fps 30");
+  program_expect(2, "is not decoded", "bench --live --hwdec no");
+}
+
 /* Xlib would end the program itself. The last test on this screen, or any. */
 static void test_server_gone(void **state) {
   (void)state;
@@ -443,15 +491,17 @@ int main(int argc, char **argv) {
       TINY(test_no_source),
       CASE(test_records_and_sends),
       TINY(test_bench),
+      TINY(test_bench_clip),
       TINY(test_no_display),
       TINY(test_server_gone),
   };
-  int missing = argc < 3 ? SCREEN_MISSING : screen_begin();
+  int missing = argc < 4 ? SCREEN_MISSING : screen_begin();
   if (missing)
     return missing;
   program = realpath(argv[1], NULL);
   faulty = realpath(argv[2], NULL);
-  drag = argc > 3 ? realpath(argv[3], NULL) : NULL;
+  marked_clip = realpath(argv[3], NULL);
+  drag = argc > 4 ? realpath(argv[4], NULL) : NULL;
   program_set(program);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   screen_end();

@@ -50,9 +50,9 @@ static void test_read_after_resize(void **state) {
     assert_non_null(sws);
     sws_scale(sws, frame.plane, frame.pitch, 0, size[1], (uint8_t *const[]){rgba}, (const int[]){4 * width});
     look(rgba, width, height, level);
-    if (!marker_read(level, &marker) || marker.number != example.number || marker.captured_us != example.captured_us)
+    if (!marker_read(level, &marker) || marker.number != example.number || marker.time_us != example.time_us)
       fail_msg("%dx%d as %dx%d (%d) is read as %u, %ld", size[0], size[1], width, height, ways[i % 4], marker.number,
-               (long)marker.captured_us);
+               (long)marker.time_us);
     for (int block = 0; block < MARKER_BLOCKS; block++) {
       level[block] ^= 0xff;
       assert_false(marker_read(level, &marker));
@@ -77,7 +77,8 @@ static void test_nothing_is_no_marker(void **state) {
 static void see(struct sightings *s, uint32_t number, int captured_ms, int presented_ms) {
   int64_t ms = 1000000;
   sightings_add(s, &(struct sighting){.read = true,
-                                      .marker = {number, captured_ms * 1000L},
+                                      .number = number,
+                                      .captured_ns = captured_ms * ms,
                                       .submitted_ns = (captured_ms + 1) * ms,
                                       .finished_ns = (captured_ms + 3) * ms,
                                       .presented_ns = presented_ms * ms,
@@ -109,8 +110,8 @@ static void test_reasons(void **state) {
   (void)state;
   struct sightings s = {.deadline_ms = 10, .engine_ms = 3};
   const int64_t ms = 1000000;
-  const struct sighting waited = {.read = true, .marker = {1, 100000}, 106 * ms, 110 * ms, 112 * ms},
-                        long_run = {true, {2, 200000}, 203 * ms, 210 * ms, 212 * ms, .device_ms = 6.5};
+  const struct sighting waited = {true, 1, 100 * ms, 106 * ms, 110 * ms, 112 * ms},
+                        long_run = {true, 2, 200 * ms, 203 * ms, 210 * ms, 212 * ms, .device_ms = 6.5};
   sightings_add(&s, &waited);
   sightings_add(&s, &long_run);
   assert_int_equal(s.missed, 2);
@@ -135,7 +136,7 @@ static void test_source(void **state) {
                                     (int)(marker_x(block % MARKER_COLUMNS, 1.5) * 192)];
     assert_true(marker_read(level, &marker));
     assert_int_equal(marker.number, i);
-    assert_int_equal(marker.captured_us, frame.captured_ns / 1000);
+    assert_int_equal(marker.time_us, frame.captured_ns / 1000);
     frame_release(&frame);
   }
   source_close(&source);

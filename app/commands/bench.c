@@ -85,7 +85,7 @@ int command_bench(const struct options *options, struct error *err) {
   setup_log(&bench.log, options);
   if (setup_source_options(&bench.source_options, options, false, &bench.log, err))
     return -1;
-  if (bench_check_live(options, err) || check_files(options, err))
+  if (bench_check_live(&bench, err) || check_files(options, err))
     return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);

@@ -20,7 +20,8 @@ struct bench {
   int batch;                         /* of a run */
   struct report report;
   struct compare *compare; /* NULL: with nothing */
-  char source[160];
+  struct source_info clip; /* that --live shows; zeros: the pattern */
+  char source[240];
 };
 
 /* The first frame of the pattern, which is measured with where none is read anew. */
@@ -47,7 +48,7 @@ int bench_trace(struct bench *bench, struct error *err);
 
 /* --live: after the engine alone, which makes room for the window's. */
 int bench_live(struct bench *bench, struct error *err);
-/* Whether it goes with the other options, and there can be a window: known before anything is measured. */
-int bench_check_live(const struct options *options, struct error *err);
+/* Whether it goes with the other options and the clip, and there can be a window: known before anything is measured. */
+int bench_check_live(struct bench *bench, struct error *err);
 
 #endif

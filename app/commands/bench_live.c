@@ -12,27 +12,40 @@
 static const double live_seconds = 10;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 
-/* The window that shows a source with a marker, in the picture's size, so that both stand in it pixel by pixel. */
-static int show_options(const struct bench *bench, char *source, size_t size, struct options *show, struct error *err) {
+/* The pattern with a marker, in the picture's size, so that both stand in the window pixel by pixel. */
+static void show_pattern(const struct bench *bench, char *source, size_t size, struct options *show,
+                         struct source_info *info) {
   const struct options *options = bench->options;
   const struct engine_shape *shape = &bench->report.prepared.shape;
-  int width = options->input_width ? options->input_width : shape->width;
-  int height = options->input_height ? options->input_height : shape->height;
-  snprintf(source, size, "pattern-marked:%dx%d", width, height);
-  *show = *options;
-  show->command = COMMAND_LIVE;
+  info->width = options->input_width ? options->input_width : shape->width;
+  info->height = options->input_height ? options->input_height : shape->height;
+  info->fps = options->input_fps > 0 ? options->input_fps : LIVE_FPS;
+  snprintf(source, size, "pattern-marked:%dx%d", info->width, info->height);
   show->input = source;
+}
+
+/* The window that shows a source with a marker; info: of that source. */
+static int show_options(const struct bench *bench, char *source, size_t size, struct options *show,
+                        struct source_info *info, struct error *err) {
+  const struct options *options = bench->options;
+  const struct engine_shape *shape = &bench->report.prepared.shape;
+  *show = *options;
+  *info = bench->clip;
+  if (!options->input)
+    show_pattern(bench, source, size, show, info);
+  show->command = COMMAND_LIVE;
+  show->loop = options->input != NULL;
   show->frames = 0;
   show->duration = 0;
   show->input_width = show->input_height = 0;
-  show->input_fps = options->input_fps > 0 ? options->input_fps : LIVE_FPS;
+  show->input_fps = options->input ? 0 : info->fps;
   struct parameters *values = &show->values;
   return parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, err) ||
                  parameters_set_number(values, PARAMETER_HUD, 0, false, err) ||
                  parameters_set_number(values, PARAMETER_FIT, 0, FIT_STRETCH, err) ||
                  parameters_set_number(values, PARAMETER_SPLIT, 0, true, err) ||
                  parameters_set_number(values, PARAMETER_SPLIT_AT, 0,
-                                       fmin(1, marker_width((double)shape->width / shape->height)), err)
+                                       fmin(1, marker_width((double)info->width / info->height)), err)
              ? -1
              : 0;
 }
@@ -42,11 +55,15 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
   double rate = sightings_rate(seen), seconds = rate > 0 ? (double)seen->presented / rate : 0;
   bench_add_row(bench, "engine, in the window", "its own time for a frame while the window shows it", &seen->frame,
                 seconds);
-  bench_add_row(bench, "capture to engine", "from the frame's capture until the engine takes it", &seen->taken,
-                seconds);
+  bench_add_row(bench, "capture to engine",
+                bench->options->input ? "from when the decoded frame was due and handed out until the engine takes it"
+                                      : "from the frame's capture until the engine takes it",
+                &seen->taken, seconds);
   bench_add_row(bench, "engine to picture", "from then until the picture is there", &seen->finished, seconds);
   bench_add_row(bench, "picture to presented", "from then until it was read back from the window", &seen->shown,
                 seconds);
+  bench_add_row(bench, "of that for the marker",
+                "until the window has the frame's edge, too, which it shows for this alone", &probe->brought, seconds);
   bench_add_row(bench, "capture to presented", "all of that: the latency as a user sees it", &seen->latency, seconds);
   bench_add_row(bench, "waking alone", "how late the machine wakes a thread that only wakes, as often, meanwhile",
                 &probe->woken, seconds);
@@ -94,16 +111,26 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
   }
 }
 
+static void say_source(struct bench *bench, const struct source_info *info, const char *hardware) {
+  if (bench->options->input)
+    snprintf(bench->source, sizeof bench->source, "%s, decoded by %s, shown again and again", info->description,
+             hardware ? hardware : "software");
+  else
+    snprintf(bench->source, sizeof bench->source, "test pattern with a marker, %dx%d, %g fps", info->width,
+             info->height, info->fps);
+}
+
 int bench_live(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   struct options show;
+  struct source_info info;
   char source[64];
   if (bench_compute(bench, err))
     return -1;
   double compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms;
   engine_get_info(bench->engine, &bench->report.engine);
   prepared_get_info(bench->prepared, &bench->report.prepared);
-  if (show_options(bench, source, sizeof source, &show, err) || bench_paced(bench, show.input_fps, err))
+  if (show_options(bench, source, sizeof source, &show, &info, err) || bench_paced(bench, info.fps, err))
     return -1;
   engine_close(&bench->engine);
   struct live_probe probe = {.warmup = options->warmup >= 0 ? options->warmup : LIVE_WARMUP,
@@ -111,17 +138,18 @@ int bench_live(struct bench *bench, struct error *err) {
                              .seconds = options->duration > 0 ? options->duration
                                         : options->frames     ? 0
                                                               : live_seconds,
-                             .seen = {.engine_ms = compute_ms, .deadline_ms = 1e3 / show.input_fps + compute_ms + 1}};
+                             .fps = info.fps,
+                             .clip_us = bench->clip.length * 1e6,
+                             .seen = {.engine_ms = compute_ms, .deadline_ms = 1e3 / info.fps + compute_ms + 1}};
   if (live_perform(&show, &probe, err))
     return -1;
   if (!probe.ended)
     return error_set(err, STATUS_FAILED, "--live: the window was closed before all was measured");
   if (!probe.seen.latency.count)
     return error_set(err, STATUS_OUTPUT, "--live: the window shows no frame's number (the marker is not to be read)");
-  report_live(bench, &probe, show.input_fps, compute_ms);
+  report_live(bench, &probe, info.fps, compute_ms);
   add_probed(bench, &probe);
-  snprintf(bench->source, sizeof bench->source, "test pattern with a marker, %s, %g fps", strchr(source, ':') + 1,
-           show.input_fps);
+  say_source(bench, &info, probe.hardware);
   return 0;
 }
 
@@ -133,7 +161,34 @@ static int try_window(struct error *err) {
   return status;
 }
 
-int bench_check_live(const struct options *options, struct error *err) {
+/* Its rate, and where it starts again, tell its frames apart. */
+static int look_at_clip(struct bench *bench, struct error *err) {
+  struct source *source;
+  struct source_info *clip = &bench->clip;
+  struct source_options options = bench->source_options;
+  options.duration = 0;
+  if (source_open(&source, bench->options->input, &options, err))
+    return -1;
+  source_get_info(source, clip);
+  source_close(&source);
+  if (clip->passes || clip->length <= 0 || clip->fps <= 0 || clip->width <= 0 || clip->height <= 0)
+    return error_set(err, STATUS_INPUT, "%s: bench --live shows a clip of known length and rate, from a file",
+                     bench->options->input);
+  return 0;
+}
+
+static int check_clip(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  if (options->input && (options->input_fps > 0 || options->input_width))
+    return error_set(err, STATUS_USAGE, "--%s is for the pattern of bench --live: a clip has its own",
+                     options->input_width ? "input-size" : "input-fps");
+  if (!options->input && options->hwdec)
+    return error_set(err, STATUS_USAGE, "--hwdec is for the clip of bench --live: the pattern is not decoded");
+  return options->input ? look_at_clip(bench, err) : 0;
+}
+
+int bench_check_live(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
   const struct {
     bool given;
     const char *name;
@@ -150,5 +205,7 @@ int bench_check_live(const struct options *options, struct error *err) {
     return error_set(err, STATUS_USAGE, "--live shows each frame as it comes: --batch goes without it");
   if (options->live && !setup_needs_input(options))
     return error_set(err, STATUS_USAGE, "--live follows frames through the window: --text-to-image has none");
+  if (check_clip(bench, err))
+    return -1;
   return options->live ? try_window(err) : 0;
 }

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -62,7 +63,10 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   static const int rgba = 4;
   uint8_t pixels[MARKER_COLUMNS * COLUMN_MAX * 4], level[MARKER_BLOCKS];
   float at[MARKER_COLUMNS];
-  double shape = (double)live->shown->frame.width / live->shown->frame.height;
+  const struct frame *input = &live->shown->input;
+  if (!input->width)
+    return false;
+  double shape = (double)input->width / input->height;
   for (int x = 0; x < MARKER_COLUMNS; x++)
     at[x] = (float)marker_x(x, shape);
   int height = present_read_columns(live->present, view, front, at, MARKER_COLUMNS, pixels, COLUMN_MAX);
@@ -72,15 +76,38 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   return height && marker_read(level, marker);
 }
 
+/* A clip's times go on where it starts again, and those of its markers begin anew. A marker of half a clip before or
+ * more is of another round; one of an earlier frame of this round is of no picture that is to be there. Containers
+ * round times. Numbers go on, as the times do. */
+static bool is_in_round(struct live_probe *probe, double time_us, struct marker *marker) {
+  double period_us = 1e6 / probe->fps, begun_us = time_us - (double)marker->time_us;
+  double later_us = begun_us - probe->round.begun_us;
+  if (later_us > probe->clip_us / 2) {
+    probe->round.begun_us = begun_us;
+    probe->round.first += (uint32_t)lrint(later_us / period_us);
+  } else if (fabs(later_us) > period_us / 2) {
+    return false;
+  }
+  marker->number += probe->round.first;
+  return true;
+}
+
+/* Whether the marker is that of the frame which the picture shown last was made from. */
+static bool belongs(struct live *live, struct marker *marker) {
+  const struct frame *frame = &live->shown->frame;
+  if (live->probe->clip_us > 0)
+    return is_in_round(live->probe, (double)frame->pts * source_tick(&live->info) * 1e6, marker);
+  return marker->time_us == frame->captured_ns / 1000;
+}
+
 /* The marker of the picture shown last: of what was presented where the system lets that be read, else of what was
  * drawn to be presented. */
 static bool read_window(struct live *live, const struct present_view *view, struct marker *marker) {
   struct live_probe *probe = live->probe;
-  int64_t captured_us = live->shown->frame.captured_ns / 1000;
   if (probe->knows_side)
-    return read_marker(live, view, !probe->reads_back, marker) && marker->captured_us == captured_us;
+    return read_marker(live, view, !probe->reads_back, marker) && belongs(live, marker);
   for (int back = 0; back < 2 && !probe->knows_side; back++) {
-    probe->knows_side = read_marker(live, view, !back, marker) && marker->captured_us == captured_us;
+    probe->knows_side = read_marker(live, view, !back, marker) && belongs(live, marker);
     probe->reads_back = back;
   }
   return probe->knows_side;
@@ -117,7 +144,8 @@ void live_probe_look(struct live *live, const struct present_view *view) {
   bool read = read_window(live, view, &marker);
   const struct sighting sighting = {
       .read = read,
-      .marker = marker,
+      .number = marker.number,
+      .captured_ns = mail->frame.captured_ns,
       .submitted_ns = mail->submitted_ns,
       .finished_ns = mail->finished_ns,
       .presented_ns = platform_now_ns(),
@@ -127,8 +155,10 @@ void live_probe_look(struct live *live, const struct present_view *view) {
   probe->shown++;
   if (!probe->begun_ns)
     return;
-  if (!probe->measured)
+  if (!probe->measured) {
     sightings_add(&probe->seen, &sighting);
+    stats_add(&probe->brought, probe->bringing_ms);
+  }
   see_change(live, sighting.presented_ns);
   probe->looking_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
 }
@@ -143,7 +173,7 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
 /* All else is measured without it, too. */
 static void begin_pulse(struct live *live) {
   struct error err;
-  if (pulse_start(&live->probe->pulse, live->options->input_fps, live->engine.hurries, &err))
+  if (pulse_start(&live->probe->pulse, live->probe->fps, live->engine.hurries, &err))
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
@@ -158,6 +188,7 @@ static void begin(struct live *live, int64_t now_ns) {
 static void end_measuring(struct live *live) {
   if (!live->probe->measured)
     measure_use(live);
+  live->probe->hardware = live->info.hardware;
   live->probe->measured = true;
   pulse_stop(&live->probe->pulse, &live->probe->woken);
 }

@@ -30,22 +30,31 @@ struct live_probe {
   /* Asked for; all else begins with zeros */
   long warmup, frames; /* pictures before, and while measuring; frames 0: no limit */
   double seconds;      /* of measuring; 0: no limit */
+  double fps;          /* of the source */
+  double clip_us; /* length of a clip that is shown again and again and has markers of its own; 0: it is the pattern */
 
   struct sightings seen;
-  struct stats woken; /* how late a thread that only wakes did so meanwhile; none: there was no such thread */
+  struct stats brought; /* how long this thread took to bring a frame's marker beside its picture */
+  struct stats woken;   /* how late a thread that only wakes did so meanwhile; none: there was no such thread */
   struct probe_change_times change[PROBE_CHANGES];
   double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without the looking */
   double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
   long shared, uploaded;               /* pictures, as present_counts has them */
   /* What their threads were as it began */
   enum urgency engine_urgency, window_urgency;
+  const char *hardware; /* decoded the frames, as it ended; NULL: software did */
 
   bool measured; /* all but the changes */
   bool ended;    /* all that was asked for is there */
   long shown;
   bool knows_side, reads_back; /* of the window: see present_read_column */
-  int64_t begun_ns;            /* when measuring began */
-  struct pulse *pulse;         /* while measuring */
+  struct {
+    double begun_us;   /* in the source's times */
+    uint32_t first;    /* number, of those that go on from round to round */
+  } round;             /* of the clip */
+  double bringing_ms;  /* the marker of the picture shown last */
+  int64_t begun_ns;    /* when measuring began */
+  struct pulse *pulse; /* while measuring */
   struct probe_use before;
   double looking_ms; /* of this thread's processor time, since then */
   enum probe_change changing;

@@ -18,11 +18,10 @@ static enum miss_reason reason_of(const struct sightings *s, const struct report
 }
 
 static void add_times(struct sightings *s, const struct sighting *sighting) {
-  int64_t captured_ns = sighting->marker.captured_us * 1000;
-  double latency_ms = ms_between(captured_ns, sighting->presented_ns);
+  double latency_ms = ms_between(sighting->captured_ns, sighting->presented_ns);
   const struct report_late stages = {
       .at_s = ms_between(s->first_ns, sighting->presented_ns) * 1e-3,
-      .waiting_ms = ms_between(captured_ns, sighting->submitted_ns),
+      .waiting_ms = ms_between(sighting->captured_ns, sighting->submitted_ns),
       .engine_ms = ms_between(sighting->submitted_ns, sighting->finished_ns),
       .device_ms = sighting->device_ms,
       .window_ms = ms_between(sighting->finished_ns, sighting->presented_ns),
@@ -49,13 +48,13 @@ void sightings_add(struct sightings *s, const struct sighting *sighting) {
     s->unread++;
     return;
   }
-  if (!first && sighting->marker.number <= s->newest) {
+  if (!first && sighting->number <= s->newest) {
     s->repeated++;
     return;
   }
   if (!first)
-    s->dropped += (long)(sighting->marker.number - s->newest - 1);
-  s->newest = sighting->marker.number;
+    s->dropped += (long)(sighting->number - s->newest - 1);
+  s->newest = sighting->number;
   add_times(s, sighting);
 }
 

@@ -8,9 +8,9 @@
 
 /* One picture presented. Stamps are of platform_now_ns. */
 struct sighting {
-  bool read;            /* there was a number to be read, and it was that of the picture's frame */
-  struct marker marker; /* as it was read */
-  int64_t submitted_ns, finished_ns, presented_ns;
+  bool read; /* there was a number to be read, and it was that of the picture's frame */
+  uint32_t number;
+  int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
   double frame_ms;  /* the engine's own time for it */
   double device_ms; /* of that the device's, by its own clock; 0: it has none */
 };

@@ -258,9 +258,11 @@ static int check_blend(const struct options *options, const struct command_text 
 static int check_arguments(struct parser *parser, const struct command_text *command, struct error *err) {
   if (parser->positionals < command->arguments_min)
     return usage_error(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
-  if (parser->positionals > command->arguments_max)
-    return usage_error(err, "%s: too many arguments from '%.60s' on", command->name,
-                       parser->positional[command->arguments_max]);
+  bool none = command->command == COMMAND_BENCH && !parser->options->live;
+  int most = none ? 0 : command->arguments_max;
+  if (parser->positionals > most)
+    return usage_error(err, "%s: too many arguments from '%.60s' on%s", command->name, parser->positional[most],
+                       none ? ": a clip is for bench --live" : "");
   for (int i = 0; i < parser->positionals; i++)
     if (!*parser->positional[i])
       return usage_error(err, "%s: an empty argument names nothing", command->name);

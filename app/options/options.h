@@ -40,7 +40,7 @@ enum strength_grid {
 
 struct options {
   enum command command;
-  const char *input;            /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
+  const char *input;            /* live: SOURCE, render: IN, bench --live: CLIP, info: MODEL, fetch: REPO */
   const char *output;           /* render: OUT */
   const char *files[FILES_MAX]; /* fetch: FILE..., live: the other SOURCE... */
   int file_count;

@@ -99,7 +99,7 @@ const struct option option_table[] = {
      .help = "options for it, such as rtsp_transport=udp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
              "in a "
              "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
-    {"hwdec", 0, OPTION_CHOICE, GROUP_INPUT, LIVE | RENDER, NULL, "auto|no|nvdec|yes|cuda", AT(hwdec),
+    {"hwdec", 0, OPTION_CHOICE, GROUP_INPUT, ENGINE, NULL, "auto|no|nvdec|yes|cuda", AT(hwdec),
      .help =
          "what decodes the input: auto (also: yes) takes the GPU's decoder where pictures are computed on an NVIDIA "
          "GPU that decodes the codec, and software elsewhere; with nvdec (also: cuda) it is an error if the GPU "
@@ -170,9 +170,9 @@ const struct option option_table[] = {
     {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
     {"live", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(live),
-     .help = "measure the window: frames that carry their number and capture time are read back from it, so that what "
-             "is counted is what a user sees, from capture to engine, picture and screen, with misses, drops, and the "
-             "pictures until a new prompt is visible"},
+     .help = "measure the window: frames that carry a marker are read back from it, so that what is counted is what a "
+             "user sees, from capture to engine, picture and screen, with misses, drops, and the pictures until a new "
+             "prompt is visible"},
     {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
      .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
              "measured"},
@@ -280,10 +280,12 @@ const struct command_text command_table[] = {
      "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
      "given. Ctrl-C ends with a playable file of the frames so far, a second one at once.",
      2, 2},
-    {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
+    {COMMAND_BENCH, "bench", "[CLIP]", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
-     "source to sink; with --live, from capture to what the window presents.",
-     0, 0},
+     "source to sink; with --live, from capture to what the window presents. CLIP, for --live alone, is a file whose "
+     "frames carry markers (tests/marked_clip.c of the sources makes them): it is decoded and shown again and again in "
+     "place of the pattern, and a frame counts as captured when it is due.",
+     0, 1},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains, and which models and devices there are",
      "MODEL is a checkpoint: a name, a folder or one file; of another file it says what that is. Without MODEL it says "
      "this of the built-in mini model, and lists the models that can be given by name. Tried with --size, --steps and "

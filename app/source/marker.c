@@ -36,7 +36,7 @@ static void fill(const struct frame *frame, int plane, int left, int top, int ri
 void marker_draw(const struct frame *frame, const struct marker *marker) {
   uint8_t bytes[BYTES];
   put(bytes, marker->number, NUMBER_BYTES);
-  put(bytes + NUMBER_BYTES, (uint64_t)marker->captured_us, TIME_BYTES);
+  put(bytes + NUMBER_BYTES, (uint64_t)marker->time_us, TIME_BYTES);
   put(bytes + NUMBER_BYTES + TIME_BYTES, sum_of(bytes), SUM_BYTES);
   int height = frame->height, wanted = ((MARKER_COLUMNS + 1) * height + MARKER_ROWS - 1) / MARKER_ROWS;
   int width = wanted < frame->width ? wanted : frame->width;
@@ -57,6 +57,6 @@ bool marker_read(const uint8_t level[MARKER_BLOCKS], struct marker *marker) {
   for (int i = 0; i < MARKER_BLOCKS; i++)
     bytes[i / 8] |= (uint8_t)((level[i] >= GREY) << i % 8);
   marker->number = (uint32_t)get(bytes, NUMBER_BYTES);
-  marker->captured_us = (int64_t)get(bytes + NUMBER_BYTES, TIME_BYTES);
+  marker->time_us = (int64_t)get(bytes + NUMBER_BYTES, TIME_BYTES);
   return get(bytes + NUMBER_BYTES + TIME_BYTES, SUM_BYTES) == sum_of(bytes);
 }

@@ -1,6 +1,6 @@
-/* A frame's number and the time it was captured at, drawn along its left edge so that whoever sees the picture can read
- * them: MARKER_COLUMNS columns of MARKER_ROWS black or white blocks, the picture's height divided by MARKER_ROWS in
- * size, and a grey margin of one block beside them. Blocks are read in their middle, so that the picture may be
+/* A frame's number and a time that tells it from others, drawn along its left edge so that whoever sees the picture can
+ * read them: MARKER_COLUMNS columns of MARKER_ROWS black or white blocks, the picture's height divided by MARKER_ROWS
+ * in size, and a grey margin of one block beside them. Blocks are read in their middle, so that the picture may be
  * resized and its chroma may be anything. */
 #ifndef APP_SOURCE_MARKER_H
 #define APP_SOURCE_MARKER_H
@@ -13,7 +13,8 @@ enum { MARKER_COLUMNS = 4, MARKER_ROWS = 24, MARKER_BLOCKS = MARKER_COLUMNS * MA
 
 struct marker {
   uint32_t number;
-  int64_t captured_us; /* of platform_now_ns, in microseconds; 48 bits of it are kept */
+  int64_t time_us; /* in microseconds, 48 bits are kept: when it was captured, of platform_now_ns; in a clip, when it is
+                    * to be seen, from the clip's begin on */
 };
 
 /* Into a frame of PIXEL_YUV420P whose planes may be written. */
