@@ -6,19 +6,22 @@
 #                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all but rows, minutes and fidelity): ops products sanitizer models generic
-#                     attention mini program shapes rows minutes fidelity device
+#              PARTS  what to run (default: all but rows, minutes, clips and fidelity): ops products sanitizer models generic
+#                     attention mini program shapes rows minutes clips fidelity device
 #              MINI   a mini model (default: assets/mini/model)
 #              GENERIC the programs built with -Dgpu_archs=ptx80, likewise in a folder (default: built here where the others
 #                     are)
 #              MINUTES how many (default: 10)
+#              CLIPS  how many seconds a clip has, and is measured (default: 10)
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
 # "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "rows" are what frames take in several
-# sizes, 10,000 frames in the usual one, and starts; "minutes" so many of bench --live at 240 frames a second: nothing else
-# may run on the machine meanwhile. "fidelity" compares every family with diffusers, which takes minutes and 20 GB of disk,
-# and writes FIDELITY.md, here and among the logs.
+# sizes, 10,000 frames in the usual one, and starts; "minutes" so many of bench --live at 240 frames a second; "clips" the
+# same of clips that NVDEC decodes, which it makes first: H.264 of 1080p at 60 and 240 frames a second, HEVC of 2160p and
+# 10 bits at 60. It needs what "program" needs, with libx264 and libx265. Nothing else may run on the machine meanwhile.
+# "fidelity" compares every family with diffusers, which takes minutes and 20 GB of disk, and writes FIDELITY.md, here and
+# among the logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
@@ -169,7 +172,7 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
 elif wanted shapes; then
   left_out shapes "Python lacks torch, diffusers or transformers"
 fi
-if (wanted rows || wanted minutes) && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
+if (wanted rows || wanted minutes || wanted clips) && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   shapes=$work/alone
   mkdir -p "$shapes"
   step make python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" --make turbo sd15
@@ -196,6 +199,45 @@ ROWS
   fi
 elif wanted rows || wanted minutes; then
   left_out "rows, minutes" "Python lacks torch, diffusers or transformers"
+fi
+# make_clip NAME WIDTH HEIGHT FPS ENCODER...: with markers, into $work.
+make_clip() {
+  local name=$1 width=$2 height=$3 fps=$4
+  shift 4
+  "$programs/tests/marked_clip" "$width" "$height" "$fps" $((fps * ${CLIPS:-10})) |
+    ffmpeg -nostdin -v error -y -f rawvideo -pix_fmt yuv420p -s "${width}x$height" -r "$fps" -i - "$@" \
+      -preset ultrafast "$work/$name.mp4"
+}
+make_clips() {
+  local status=0 pid pids=()
+  make_clip h264-1080p-60 1920 1080 60 -c:v libx264 & pids+=($!)
+  make_clip h264-1080p-240 1920 1080 240 -c:v libx264 & pids+=($!)
+  make_clip hevc-2160p-60 3840 2160 60 -c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error & pids+=($!)
+  for pid in "${pids[@]}"; do
+    wait "$pid" || status=1
+  done
+  return $status
+}
+if wanted clips && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
+  export -f make_clip make_clips
+  export programs work
+  decoder=auto # elsewhere software
+  [ $has_gpu = yes ] && decoder=nvdec
+  PATIENCE=600 step clips-make bash -o pipefail -c make_clips
+  for model in "mini $mini" "turbo $work/alone/turbo-shapes"; do
+    read -r name model <<<"$model"
+    [ -e "$model/model_index.json" ] || { left_out "clips-$name" "there is no model in $model" && continue; }
+    for clip in h264-1080p-60 h264-1080p-240 hevc-2160p-60; do
+      SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step "clip-$name-$clip" "$programs/app/reverie" bench --live -v \
+        --hwdec "$decoder" --model "$model" --size 512x512 --duration "${CLIPS:-10}" \
+        --json "$out/clip-$name-$clip.json" -y "$work/$clip.mp4"
+      table+=("$(sed -n 's/^input: /  &/p; s/^  *frames  *fps  .*/  &/p; s/^engine, in the window  /  &/p; s/^of that for the marker  /  &/p
+        s/^capture to presented  /  &/p; s/^[0-9]* pictures presented/  &/p; s/^processor time a picture/  &/p
+        s/^bytes of pixels copied a picture: .*; /  &/p' "$out/clip-$name-$clip.log")")
+    done
+  done
+elif wanted clips; then
+  left_out clips "there is no built program, or no ffmpeg"
 fi
 if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   shapes=$work/fidelity measured=$out/measured lora=(--lora 16)
