@@ -84,6 +84,10 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   done
   step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
     "" quick
+  step sanitizer-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
+  step sanitizer-pictures-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_cuda_pictures"
+  ffmpeg -version >/dev/null 2>&1 && [ -x "$programs/tests/test_hwdec_cuda" ] &&
+    step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_hwdec_cuda"
   # Steps come one after the other, and nothing else may be on the GPU meanwhile: cuda/MEASURED.md, "Under the sanitizer".
   step sanitizer-controls-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_controls" \
     tests/data/goldens cuda
