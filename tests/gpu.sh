@@ -232,7 +232,8 @@ if wanted clips && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 
     read -r name model <<<"$model"
     [ -e "$model/model_index.json" ] || { left_out "clips-$name" "there is no model in $model" && continue; }
     for clip in h264-1080p-60 h264-1080p-240 hevc-2160p-60; do
-      SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step "clip-$name-$clip" "$programs/app/reverie" bench --live -v \
+      PATIENCE=$((${CLIPS:-10} + 200)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step "clip-$name-$clip" \
+        "$programs/app/reverie" bench --live -v \
         --hwdec "$decoder" --model "$model" --size 512x512 --duration "${CLIPS:-10}" \
         --json "$out/clip-$name-$clip.json" -y "$work/$clip.mp4"
       table+=("$(sed -n 's/^input: /  &/p; s/^  *frames  *fps  .*/  &/p; s/^engine, in the window  /  &/p; s/^of that for the marker  /  &/p

@@ -482,6 +482,10 @@ static void test_no_key_frame(void **state) {
   read_clip("endless.mkv", &options, 0, &given);
   assert_int_equal(given.count, 400 - 300);
   assert_true(given.pictures[12].device && !given.pictures[13].device);
+  reset();
+  hardware_state.fails_from = 14;
+  read_clip("endless.webm", &options, 0, &given); /* VP9 has none to give without one */
+  assert_int_equal(given.count, 13);
   assert_all_freed();
 }
 
@@ -533,8 +537,10 @@ static void make_clips(void) {
                "wide.ts");
   shell("cat one.ts wide.ts > formats.ts");
   shell(FFMPEG "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 1110 -c:v libx264 -preset ultrafast -g 1100 far.mkv");
-  shell(FFMPEG
-        "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 400 -c:v mpeg4 -g 600 -sc_threshold 1000000000 endless.mkv");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 400 -c:v libx264 -preset ultrafast -g 600 -sc_threshold 0 "
+               "endless.mkv");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=48x32:r=25 -frames:v 400 -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 600 "
+               "-auto-alt-ref 0 -lag-in-frames 0 endless.webm");
   shell(FFMPEG "-i h264.mp4 -c copy bare.h264");
   shell(FFMPEG "-i bare.h264 -c copy old.avi");
   shell(FFMPEG "-i deep.mkv -c copy bare.hevc");

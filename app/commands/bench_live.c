@@ -168,7 +168,7 @@ static int look_at_clip(struct bench *bench, struct error *err) {
   struct source_options options = bench->source_options;
   options.duration = 0;
   if (source_open(&source, bench->options->input, &options, err))
-    return -1;
+    return atomic_load(&setup_stop) ? error_set(err, STATUS_INTERRUPTED, "interrupted: no figures") : -1;
   source_get_info(source, clip);
   source_close(&source);
   if (clip->passes || clip->length <= 0 || clip->fps <= 0 || clip->width <= 0 || clip->height <= 0)
@@ -182,7 +182,7 @@ static int check_clip(struct bench *bench, struct error *err) {
   if (options->input && (options->input_fps > 0 || options->input_width))
     return error_set(err, STATUS_USAGE, "--%s is for the pattern of bench --live: a clip has its own",
                      options->input_width ? "input-size" : "input-fps");
-  if (!options->input && options->hwdec)
+  if (!options->input && options->hwdec && !options->control_source)
     return error_set(err, STATUS_USAGE, "--hwdec is for the clip of bench --live: the pattern is not decoded");
   return options->input ? look_at_clip(bench, err) : 0;
 }

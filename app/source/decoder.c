@@ -296,9 +296,18 @@ static int fall_back(struct decoder *decoder, int code) {
   return open_software(decoder);
 }
 
-/* Live, what never has a key frame is decoded all the same in the end: it may be refreshed bit by bit. */
+/* Without a key frame decoders of these give nothing at all. */
+static bool needs_key_frame(enum AVCodecID codec) {
+  return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
+}
+
+/* Live, what never has a key frame is decoded all the same in the end: it may be refreshed bit by bit. FFmpeg's decoder
+ * of H.264 would keep such pictures to itself. */
 static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
-  bool patient = !decoder->params.live || decoder->waited < WAITED_MOST;
+  bool patient =
+      !decoder->params.live || decoder->waited < WAITED_MOST || needs_key_frame(decoder->params.video->codec_id);
+  if (decoder->waits && !patient)
+    decoder->context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   decoder->waits = decoder->waits && patient && packet && !(packet->flags & AV_PKT_FLAG_KEY);
   decoder->waited += decoder->waits;
   return decoder->waits;
