@@ -5,6 +5,10 @@
 
 #include <libavutil/avstring.h>
 
+bool device_is_input(const AVInputFormat *format) {
+  return format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
+}
+
 bool device_is_camera(const AVInputFormat *format) {
   return format && av_match_name("v4l2", format->name);
 }

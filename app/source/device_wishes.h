@@ -7,6 +7,8 @@
 #include "app/source/camera.h"
 #include "app/source/source.h"
 
+/* Whether it is one of libavdevice's and no demuxer. NULL: no. */
+bool device_is_input(const AVInputFormat *format);
 bool device_is_camera(const AVInputFormat *format);
 /* Whether the input is a camera that people stand before. */
 bool device_is_mirror(const AVFormatContext *input);

@@ -36,7 +36,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
 }
 
 bool ffmpeg_is_device(const AVInputFormat *format) {
-  return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category) && strcmp(format->name, "lavfi");
+  return device_is_input(format) && strcmp(format->name, "lavfi");
 }
 
 bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec) {
@@ -77,7 +77,7 @@ static int device_of(const AVInputFormat **device, const char *spec, const char 
   snprintf(name, sizeof name, "%.*s", (int)length, spec);
   if (find_named(&format, camera ? "v4l2" : name, err))
     return error_prefix(err, "%s: ", spec);
-  if (!format || !format->priv_class || !AV_IS_INPUT_DEVICE(format->priv_class->category))
+  if (!device_is_input(format))
     return 0;
   *device = format;
   *rest = camera ? spec : spec + length + 1;
@@ -163,8 +163,7 @@ static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const 
  * named by the user. */
 static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   char list[PROTOCOLS_MAX];
-  bool device = format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
-  if (device || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
+  if (device_is_input(format) || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
     return 0;
   av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
   if (input->pb || !protocols_is_file(url) || (format && !strcmp(format->name, "image2")))

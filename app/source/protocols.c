@@ -10,6 +10,7 @@
 #include <libavutil/bprint.h>
 
 #include "app/platform/app_platform.h"
+#include "app/source/device_wishes.h"
 
 #define INSIDE "crypto,data" /* read what is named along with them */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
@@ -159,10 +160,6 @@ static bool is_playlist(const AVInputFormat *format) {
   return false;
 }
 
-static bool is_device(const AVInputFormat *format) {
-  return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
-}
-
 char *protocols_formats_within(const AVInputFormat *format) {
   AVBPrint list;
   char *names = NULL;
@@ -171,7 +168,7 @@ char *protocols_formats_within(const AVInputFormat *format) {
   av_bprint_init(&list, 0, AV_BPRINT_SIZE_UNLIMITED);
   av_bprintf(&list, "%s", format->name);
   while ((other = av_demuxer_iterate(&state)))
-    if (!is_playlist(other) && !is_device(other))
+    if (!is_playlist(other) && !device_is_input(other))
       av_bprintf(&list, ",%s", other->name);
   return av_bprint_finalize(&list, &names) < 0 ? NULL : names;
 }
