@@ -14,7 +14,7 @@
  * launches.[ch]       what a launch is
  * pictures.[ch]       what runs leave behind: device memory that can be exported, and the host's beside it
  * arena.[ch]          working memory, shared by all programs
- * driver_memory.[ch]  the driver's functions for both
+ * driver_memory.[ch]  the driver's functions for both, and for what OpenGL imports
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * merges.[ch]         weights that adapters add to, in two sets

@@ -1,7 +1,8 @@
 #include "cuda/driver_memory.h"
 
 #include <cuda_runtime_api.h>
-#include <stddef.h>
+
+#include "unet/base/platform.h"
 
 bool driver_memory_find(struct driver_memory *driver) {
   const struct {
@@ -28,4 +29,58 @@ bool driver_memory_find(struct driver_memory *driver) {
     }
   }
   return true;
+}
+
+/* Compute Sanitizer's initcheck lets no kernel write to memory that is exported. */
+void driver_memory_open(struct driver_memory *driver, int ordinal, bool shared) {
+  driver->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .requestedHandleTypes =
+                                           shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
+                                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
+  if (!driver_memory_find(driver) ||
+      driver->get_granularity(&driver->granularity, &driver->kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+    driver->granularity = 0;
+}
+
+size_t driver_memory_round(const struct driver_memory *driver, size_t bytes) {
+  size_t unit = driver->granularity;
+  return unit ? (bytes + unit - 1) / unit * unit : bytes;
+}
+
+/* At addresses that were reserved for it. What is there when a step fails is undone; a mapping keeps its memory. */
+static bool map(const struct driver_memory *driver, CUmemGenericAllocationHandle memory, size_t bytes,
+                CUdeviceptr *at) {
+  const CUmemAccessDesc access = {.location = driver->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  if (driver->reserve(at, bytes, 0, 0, 0))
+    return false;
+  if (driver->map(*at, bytes, 0, memory, 0) == CUDA_SUCCESS) {
+    if (driver->set_access(*at, bytes, &access, 1) == CUDA_SUCCESS)
+      return true;
+    driver->unmap(*at, bytes);
+  }
+  driver->free(*at, bytes);
+  return false;
+}
+
+void *driver_memory_make(const struct driver_memory *driver, size_t bytes, int *share) {
+  CUmemGenericAllocationHandle memory;
+  CUdeviceptr at = 0;
+  int descriptor = -1;
+  *share = -1;
+  if (!driver->granularity || driver->create(&memory, bytes, &driver->kind, 0))
+    return NULL;
+  bool mapped = map(driver, memory, bytes, &at);
+  if (mapped && driver->kind.requestedHandleTypes &&
+      driver->export(&descriptor, memory, driver->kind.requestedHandleTypes, 0) == CUDA_SUCCESS)
+    *share = descriptor;
+  driver->release(memory);
+  return mapped ? (void *)(uintptr_t)at : NULL;
+}
+
+void driver_memory_drop(const struct driver_memory *driver, void *memory, size_t bytes, int share) {
+  CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
+  driver->unmap(at, bytes);
+  driver->free(at, bytes);
+  if (share >= 0)
+    platform_close_descriptor(share);
 }

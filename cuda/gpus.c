@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/check.h"
+#include "cuda/driver_memory.h"
 #include "unet/base/picture.h"
 
 /* --- choice --- */
@@ -164,6 +165,72 @@ static int download(const struct gpu *gpu, const struct frame *frame, struct err
   return status;
 }
 
+/* --- for OpenGL --- */
+
+static const char sharing[] = "bringing a frame to OpenGL";
+
+struct shared_memory {
+  struct gpu_share base;
+  struct driver_memory driver;
+  void *memory;
+  cudaStream_t stream;
+};
+
+static void free_share(const struct gpu *gpu, struct gpu_share *share) {
+  struct shared_memory *shared = (struct shared_memory *)share;
+  if (!shared)
+    return;
+  if (succeeded(enter(gpu))) {
+    if (shared->memory)
+      driver_memory_drop(&shared->driver, shared->memory, share->bytes, share->descriptor);
+    if (shared->stream)
+      succeeded(cudaStreamDestroy(shared->stream));
+  }
+  free(shared);
+}
+
+static int make_share(const struct gpu *gpu, size_t bytes, struct gpu_share **out, struct error *err) {
+  struct shared_memory *shared = calloc(1, sizeof *shared);
+  if (!shared)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  struct gpu_share *share = &shared->base;
+  share->descriptor = -1;
+  if (cuda_check(enter(gpu), sharing, err) < 0 ||
+      cuda_check(cudaStreamCreateWithFlags(&shared->stream, cudaStreamNonBlocking), sharing, err) < 0)
+    goto fail;
+  driver_memory_open(&shared->driver, gpu->id.ordinal, true);
+  share->bytes = driver_memory_round(&shared->driver, bytes);
+  shared->memory = driver_memory_make(&shared->driver, share->bytes, &share->descriptor);
+  if (share->descriptor < 0) {
+    error_set(err, STATUS_DEVICE, "cuda: %s: no memory of %zu bytes that others may import", sharing, share->bytes);
+    goto fail;
+  }
+  *out = share;
+  return 0;
+fail:
+  free_share(gpu, share);
+  return -1;
+}
+
+static int fill_share(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err) {
+  struct shared_memory *shared = (struct shared_memory *)share;
+  const struct picture *picture = frame->picture;
+  if (cuda_check(enter(gpu), sharing, err) < 0 ||
+      (picture->fence && cuda_check(cudaStreamWaitEvent(shared->stream, picture->fence, 0), sharing, err) < 0))
+    return -1;
+  const uint8_t *first = picture->device_plane[0];
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    const uint8_t *from = picture->device_plane[i];
+    if (cuda_check(cudaMemcpy2DAsync((uint8_t *)shared->memory + (from - first), (size_t)frame->pitch[i], from,
+                                     (size_t)frame->pitch[i], (size_t)frame_row_bytes(frame->format, i, frame->width),
+                                     (size_t)frame_rows(frame->format, i, frame->height), cudaMemcpyDeviceToDevice,
+                                     shared->stream),
+                   sharing, err) < 0)
+      return -1;
+  }
+  return cuda_check(cudaStreamSynchronize(shared->stream), sharing, err);
+}
+
 /* --- for other libraries --- */
 
 static void *context(const struct gpu *gpu) {
@@ -186,6 +253,9 @@ static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .record_fence = record_fence,
                                      .free_fence = free_fence,
                                      .download = download,
+                                     .make_share = make_share,
+                                     .fill_share = fill_share,
+                                     .free_share = free_share,
                                      .context = context};
 
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu);

@@ -14,8 +14,6 @@ struct picture_home {
   int ordinal;
   cudaStream_t stream; /* for what pictures do themselves */
   struct driver_memory driver;
-  CUmemAllocationProp kind;
-  size_t granularity; /* of the driver's memory; 0: there is none */
   pthread_mutex_t lock;
   /* Protected by lock */
   struct cuda_device *device; /* NULL: closed */
@@ -50,17 +48,6 @@ static void home_leave(struct picture_home *home) {
   free(home);
 }
 
-/* Compute Sanitizer's initcheck lets no kernel write to memory that is exported. */
-static void find_memory(struct picture_home *home, bool shared) {
-  home->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                     .requestedHandleTypes =
-                                         shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
-                                     .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = home->ordinal}};
-  if (!driver_memory_find(&home->driver) ||
-      home->driver.get_granularity(&home->granularity, &home->kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
-    home->granularity = 0;
-}
-
 int pictures_open(struct cuda_device *device, bool shared, struct error *err) {
   struct picture_home *home = calloc(1, sizeof *home);
   if (!home)
@@ -71,7 +58,7 @@ int pictures_open(struct cuda_device *device, bool shared, struct error *err) {
     return -1;
   }
   platform_lock_init(&home->lock);
-  find_memory(home, shared);
+  driver_memory_open(&home->driver, device->ordinal, shared);
   device->picture_home = home;
   return 0;
 }
@@ -102,47 +89,16 @@ static void tell_device(struct picture_home *home, size_t freed, size_t copied) 
 
 /* --- device memory --- */
 
-/* At addresses that were reserved for it. What is there when a step fails is undone; a mapping keeps its memory. */
-static bool map(const struct picture_home *home, CUmemGenericAllocationHandle memory, size_t bytes, CUdeviceptr *at) {
-  const struct driver_memory *driver = &home->driver;
-  const CUmemAccessDesc access = {.location = home->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  if (driver->reserve(at, bytes, 0, 0, 0))
-    return false;
-  if (driver->map(*at, bytes, 0, memory, 0) == CUDA_SUCCESS) {
-    if (driver->set_access(*at, bytes, &access, 1) == CUDA_SUCCESS)
-      return true;
-    driver->unmap(*at, bytes);
-  }
-  driver->free(*at, bytes);
-  return false;
-}
-
-/* false: this system has no such memory, or none left. */
-static bool make_mapped(struct cuda_picture *picture, size_t bytes) {
-  const struct picture_home *home = picture->home;
-  CUmemGenericAllocationHandle memory;
-  CUdeviceptr at = 0;
-  int descriptor = -1;
-  if (!home->granularity || home->driver.create(&memory, bytes, &home->kind, 0))
-    return false;
-  picture->mapped = map(home, memory, bytes, &at);
-  if (picture->mapped && home->kind.requestedHandleTypes &&
-      home->driver.export(&descriptor, memory, home->kind.requestedHandleTypes, 0) == CUDA_SUCCESS) {
-    picture->base.share = descriptor;
-    picture->base.share_bytes = bytes;
-  }
-  home->driver.release(memory);
-  if (picture->mapped)
-    picture->memory = (void *)(uintptr_t)at;
-  return picture->mapped;
-}
-
 static int make_memory(struct cuda_device *device, struct cuda_picture *picture, size_t wanted, struct error *err) {
-  size_t unit = picture->home->granularity, bytes = unit ? (wanted + unit - 1) / unit * unit : wanted;
+  const struct driver_memory *driver = &picture->home->driver;
+  size_t bytes = driver_memory_round(driver, wanted);
   if (cuda_count(device, bytes, pictures, err) < 0)
     return -1;
   picture->bytes = bytes;
-  if (make_mapped(picture, bytes))
+  picture->memory = driver_memory_make(driver, bytes, &picture->base.share);
+  picture->mapped = picture->memory != NULL;
+  picture->base.share_bytes = bytes;
+  if (picture->mapped)
     return 0;
   cudaError_t status = cudaMalloc(&picture->memory, bytes);
   if (status != cudaErrorMemoryAllocation)
@@ -152,16 +108,10 @@ static int make_memory(struct cuda_device *device, struct cuda_picture *picture,
 }
 
 static void free_memory(struct cuda_picture *picture) {
-  const struct driver_memory *driver = &picture->home->driver;
-  CUdeviceptr at = (CUdeviceptr)(uintptr_t)picture->memory;
-  if (picture->mapped) {
-    driver->unmap(at, picture->bytes);
-    driver->free(at, picture->bytes);
-    if (picture->base.share >= 0)
-      platform_close_descriptor(picture->base.share);
-  } else {
+  if (picture->mapped)
+    driver_memory_drop(&picture->home->driver, picture->memory, picture->bytes, picture->base.share);
+  else
     cudaFree(picture->memory);
-  }
   tell_device(picture->home, picture->bytes, 0);
 }
 
@@ -201,7 +151,7 @@ static int make(void *opaque, struct picture *base, struct error *err) {
     destroy(base);
     return -1;
   }
-  base->memory = MEMORY_HOST | MEMORY_PINNED | MEMORY_DEVICE;
+  base->memory = MEMORY_HOST | MEMORY_PINNED | MEMORY_DEVICE | (base->share >= 0 ? MEMORY_SHARED : 0u);
   base->gpu = device->base.gpu;
   base->device_plane[0] = picture->memory;
   base->template.plane[0] = host;
@@ -223,7 +173,7 @@ static int copy(struct cuda_picture *picture, struct error *err) {
 /* Whoever has the picture got it when its run was collected: it is complete on the device. */
 static int wait(struct picture *base, enum memory kind, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
-  if (kind == MEMORY_DEVICE || picture->copied)
+  if (kind != MEMORY_HOST || picture->copied)
     return 0;
   pthread_mutex_lock(&picture->lock);
   int status = picture->copied ? 0 : copy(picture, err);
@@ -234,7 +184,7 @@ static int wait(struct picture *base, enum memory kind, struct error *err) {
 }
 
 static bool ready(struct picture *base, enum memory kind) {
-  return kind == MEMORY_DEVICE || cuda_picture(base)->copied;
+  return kind != MEMORY_HOST || cuda_picture(base)->copied;
 }
 
 const struct picture_owner cuda_picture_owner = {

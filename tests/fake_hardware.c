@@ -10,7 +10,10 @@
 
 /* --- a GPU --- */
 
+enum { SHARES = 64 };
+
 struct gpu_state gpu_state;
+static struct fake_share *shares[SHARES]; /* the place is the descriptor */
 
 static void *fake_alloc(const struct gpu *gpu, size_t bytes) {
   (void)gpu;
@@ -76,8 +79,64 @@ static int fake_download(const struct gpu *gpu, const struct frame *frame, struc
   return 0;
 }
 
-static const struct gpu_impl fake_impl = {fake_alloc,  fake_free,       fake_lock,     fake_unlock, fake_fence,
-                                          fake_record, fake_free_fence, fake_download, NULL};
+static int fake_make_share(const struct gpu *gpu, size_t bytes, struct gpu_share **out, struct error *err) {
+  (void)gpu;
+  int place = 0;
+  while (shares[place])
+    assert_true(++place < SHARES);
+  if (gpu_state.full)
+    return error_set(err, STATUS_DEVICE, "no memory to share");
+  struct fake_share *share = calloc(1, sizeof *share);
+  share->base = (struct gpu_share){place, bytes};
+  share->memory = malloc(bytes);
+  memset(share->memory, 0x5a, bytes);
+  shares[place] = share;
+  gpu_state.shares++;
+  *out = &share->base;
+  return 0;
+}
+
+static int fake_fill_share(const struct gpu *gpu, struct gpu_share *base, const struct frame *frame,
+                           struct error *err) {
+  const struct picture *picture = frame->picture;
+  struct frame from = *frame;
+  uint8_t *planes[3] = {0};
+  (void)gpu;
+  (void)err;
+  assert_int_equal(*(char *)picture->fence, 1);
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    from.plane[i] = picture->device_plane[i];
+    planes[i] = ((struct fake_share *)base)->memory + (from.plane[i] - from.plane[0]);
+  }
+  frame_copy_pixels(planes, frame->pitch, &from);
+  gpu_state.shared++;
+  return 0;
+}
+
+static void fake_free_share(const struct gpu *gpu, struct gpu_share *base) {
+  struct fake_share *share = (struct fake_share *)base;
+  (void)gpu;
+  shares[base->descriptor] = NULL;
+  gpu_state.shares--;
+  free(share->memory);
+  free(share);
+}
+
+const struct fake_share *fake_share_find(int descriptor) {
+  return descriptor >= 0 && descriptor < SHARES ? shares[descriptor] : NULL;
+}
+
+static const struct gpu_impl fake_impl = {.alloc_host = fake_alloc,
+                                          .free_host = fake_free,
+                                          .lock_host = fake_lock,
+                                          .unlock_host = fake_unlock,
+                                          .make_fence = fake_fence,
+                                          .record_fence = fake_record,
+                                          .free_fence = fake_free_fence,
+                                          .download = fake_download,
+                                          .make_share = fake_make_share,
+                                          .fill_share = fake_fill_share,
+                                          .free_share = fake_free_share};
 const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
 
 /* --- hardware --- */

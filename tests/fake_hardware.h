@@ -8,12 +8,20 @@
 #include "app/source/hardware.h"
 
 struct gpu_state {
-  atomic_int memory, fences, locked, surfaces; /* that exist */
-  atomic_int allocated, downloads;             /* so far */
-  bool full;                                   /* no page-locked memory is left */
+  atomic_int memory, fences, locked, surfaces, shares; /* that exist */
+  atomic_int allocated, downloads, shared;             /* so far; shared: frames */
+  bool full;                                           /* no page-locked memory is left, and none to share */
+};
+
+/* Memory that OpenGL could import. */
+struct fake_share {
+  struct gpu_share base;
+  uint8_t *memory;
 };
 extern struct gpu_state gpu_state;
 extern const struct gpu fake_gpu;
+/* The one with that descriptor; NULL: there is none. */
+const struct fake_share *fake_share_find(int descriptor);
 
 struct hardware_state {
   bool absent;      /* it cannot be opened */
@@ -21,7 +29,7 @@ struct hardware_state {
   int refuses_from; /* packets until it does not take what comes; 0: it takes all */
   int fails_from;   /* packets until nothing works; 0: it goes on */
   int sent, opened;
-  int asked; /* times that a decoder asked for it */
+  int asked;              /* times that a decoder asked for it */
   AVBufferRef *frames[2]; /* contexts of 8 and 10 bits */
 };
 extern struct hardware_state hardware_state;

@@ -114,6 +114,7 @@ static void assert_all_freed(void) {
   assert_int_equal(gpu_state.fences, 0);
   assert_int_equal(gpu_state.locked, 0);
   assert_int_equal(gpu_state.surfaces, 0);
+  assert_int_equal(gpu_state.shares, 0);
 }
 
 static void assert_same(const struct given *a, const struct given *b) {
@@ -148,7 +149,7 @@ static const struct {
 enum { CLIPS = sizeof clips / sizeof *clips };
 
 static void reset(void) {
-  gpu_state.allocated = gpu_state.downloads = 0;
+  gpu_state.allocated = gpu_state.downloads = gpu_state.shared = 0;
   gpu_state.full = false;
   hardware_state.absent = hardware_state.cuts = false;
   hardware_state.refuses_from = hardware_state.fails_from = hardware_state.opened = 0;
@@ -254,6 +255,62 @@ static void test_held(void **state) {
     assert_true(hash_frame(&frames[i]) == plain.pictures[i].hash);
     frame_release(&frames[i]);
   }
+  source_close(&source);
+  assert_all_freed();
+}
+
+/* What OpenGL imports has the surface's pixels, nothing comes to the host, and later pictures use the memory again. */
+static void test_shared(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const struct source_options options = with_hardware();
+    struct source *source;
+    struct frame frame;
+    struct error err;
+    read_clip(clips[i].name, &in_software, 20, &plain);
+    reset();
+    assert_int_equal(source_open(&source, clip(clips[i].name), &options, &err), 0);
+    for (int k = 0; k < 20; k++) {
+      assert_int_equal(source_read(source, &frame, &err), 1);
+      const struct picture *picture = frame.picture;
+      assert_false(frame_ready(&frame, MEMORY_SHARED));
+      for (int twice = 0; twice < 2; twice++)
+        assert_int_equal(frame_wait(&frame, MEMORY_SHARED, &err), 0);
+      assert_true(frame_ready(&frame, MEMORY_SHARED));
+      assert_int_equal(gpu_state.shared, k + 1);
+      const struct fake_share *share = fake_share_find(picture->share);
+      assert_non_null(share);
+      assert_int_equal(share->base.bytes, picture->share_bytes);
+      struct frame there = frame;
+      for (int plane = 0; plane < frame_planes(frame.format); plane++)
+        there.plane[plane] =
+            share->memory + ((uint8_t *)picture->device_plane[plane] - (uint8_t *)picture->device_plane[0]);
+      assert_true(hash_frame(&there) == plain.pictures[k].hash);
+      frame_release(&frame);
+    }
+    assert_int_equal(gpu_state.downloads, 0);
+    assert_int_equal(gpu_state.shares, 1);
+    source_close(&source);
+    assert_all_freed();
+  }
+}
+
+/* Where there is none, the picture comes through the host's memory as before. */
+static void test_not_shared(void **state) {
+  (void)state;
+  struct source *source = open_h264();
+  struct frame frame;
+  struct error err;
+  read_clip("h264.mp4", &in_software, 1, &plain);
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  gpu_state.full = true;
+  assert_int_equal(frame_wait(&frame, MEMORY_SHARED, &err), -1);
+  assert_string_equal(err.message, "no memory to share");
+  assert_int_equal(frame.picture->share, -1);
+  gpu_state.full = false;
+  assert_int_equal(frame_wait(&frame, MEMORY_HOST, &err), 0);
+  assert_true(hash_frame(&frame) == plain.pictures[0].hash);
+  frame_release(&frame);
   source_close(&source);
   assert_all_freed();
 }
@@ -566,6 +623,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_locked_memory), cmocka_unit_test(test_no_locked_memory),
       cmocka_unit_test(test_surfaces),      cmocka_unit_test(test_not_asked_for),
+      cmocka_unit_test(test_shared),        cmocka_unit_test(test_not_shared),
       cmocka_unit_test(test_held),          cmocka_unit_test(test_asked_by_two),
       cmocka_unit_test(test_not_taken),     cmocka_unit_test(test_must),
       cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),

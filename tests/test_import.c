@@ -26,7 +26,7 @@ static bool suits(void *opaque, const struct gpu_id *gpu) {
 
 static int open_one(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
   struct played *played = opaque;
-  assert_true(share >= 0 && bytes == 4096);
+  assert_true(share >= 0 && bytes >= 4096);
   if (played->refuses)
     return error_set(err, STATUS_OUTPUT, "no");
   imported->memory = (unsigned)++played->opened;
@@ -73,7 +73,7 @@ static void note(void *opaque, enum log_level level, const char *text) {
 static int make_picture(void *opaque, struct picture *picture, struct error *err) {
   static uint8_t pixels[64 * 16];
   (void)err;
-  picture->memory = MEMORY_HOST | MEMORY_DEVICE;
+  picture->memory = MEMORY_HOST | MEMORY_DEVICE | MEMORY_SHARED;
   picture->template.format = PIXEL_RGBA;
   picture->template.width = picture->template.height = 16;
   picture->template.pitch[0] = 64;
@@ -90,8 +90,13 @@ static void destroy_picture(struct picture *picture) {
   (void)picture;
 }
 
+/* One whose descriptor is below 0 cannot be shared, as it turns out. */
+static int wait_for_picture(struct picture *picture, enum memory kind, struct error *err) {
+  return kind == MEMORY_SHARED && picture->share < 0 ? error_set(err, STATUS_DEVICE, "no memory to share") : 0;
+}
+
 static const struct picture_owner owner = {
-    .bytes = sizeof(struct picture), .make = make_picture, .destroy = destroy_picture};
+    .bytes = sizeof(struct picture), .make = make_picture, .destroy = destroy_picture, .wait = wait_for_picture};
 
 struct setting {
   struct played played;
@@ -196,12 +201,42 @@ static void test_other_memory_is_uploaded(void **state) {
   assert_int_equal(import_take(s.import, &host), 0);
   assert_false(import_suits(s.import, &other));
   frame.picture->gpu = ours;
-  frame.picture->share = -1;
+  frame.picture->memory = MEMORY_HOST | MEMORY_DEVICE;
   assert_int_equal(import_take(s.import, &frame), 0);
-  frame.picture->share = 0;
   frame.picture->memory = MEMORY_HOST;
   assert_int_equal(import_take(s.import, &frame), 0);
   assert_int_equal(s.played.opened, 0);
+  assert_int_equal(s.played.lines, 0);
+  frame_release(&frame);
+  end(&s);
+}
+
+static void test_memory_that_cannot_be_shared_is_asked_for_once(void **state) {
+  (void)state;
+  struct setting s;
+  begin(&s, &ours);
+  struct frame frame = take(&s);
+  frame.picture->share = -1;
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(import_take(s.import, &frame), 0);
+  assert_int_equal(s.played.lines, 1);
+  assert_non_null(strstr(s.played.line, "no memory to share"));
+  assert_int_equal(s.played.opened, 0);
+  frame_release(&frame);
+  end(&s);
+}
+
+/* The picture is the same, what lies behind it is another. */
+static void test_larger_memory_is_imported_anew(void **state) {
+  (void)state;
+  struct setting s;
+  begin(&s, &ours);
+  struct frame frame = take(&s);
+  assert_int_equal(import_take(s.import, &frame), 101);
+  assert_int_equal(import_take(s.import, &frame), 101);
+  frame.picture->share_bytes *= 2;
+  assert_int_equal(import_take(s.import, &frame), 102);
+  assert_int_equal(s.played.closed, 1);
   frame_release(&frame);
   end(&s);
 }
@@ -264,10 +299,15 @@ static void test_nothing_is_held_without_a_context(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_imported_once_and_held_until_read),     cmocka_unit_test(test_holds_no_more_than_it_says),
-      cmocka_unit_test(test_refused_once_is_uploaded_from_then_on), cmocka_unit_test(test_other_memory_is_uploaded),
-      cmocka_unit_test(test_another_pool_ends_the_imports),         cmocka_unit_test(test_keeps_the_ones_in_use),
+      cmocka_unit_test(test_imported_once_and_held_until_read),
+      cmocka_unit_test(test_holds_no_more_than_it_says),
+      cmocka_unit_test(test_refused_once_is_uploaded_from_then_on),
+      cmocka_unit_test(test_other_memory_is_uploaded),
+      cmocka_unit_test(test_another_pool_ends_the_imports),
+      cmocka_unit_test(test_keeps_the_ones_in_use),
       cmocka_unit_test(test_nothing_is_held_without_a_context),
+      cmocka_unit_test(test_memory_that_cannot_be_shared_is_asked_for_once),
+      cmocka_unit_test(test_larger_memory_is_imported_anew),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

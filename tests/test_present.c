@@ -493,13 +493,17 @@ static const struct import_impl memory_impl = {suits,      open_memory, close_me
 
 /* The picture in memory of another kind, and black in the host's. */
 static void move_away(struct frame *picture) {
-  size_t bytes = (size_t)picture->pitch[0] * (size_t)picture->height;
+  size_t bytes = 0;
   uint8_t *pixels = frame_plane(picture, 0);
+  for (int plane = 0; plane < frame_planes(picture->format); plane++) {
+    picture->picture->device_plane[plane] = frame_plane(picture, plane);
+    bytes = (size_t)(picture->plane[plane] - pixels) +
+            (size_t)picture->pitch[plane] * (size_t)frame_rows(picture->format, plane, picture->height);
+  }
   picture->picture->share = memfd_create("picture", 0);
   assert_int_equal(write(picture->picture->share, pixels, bytes), bytes);
   picture->picture->share_bytes = bytes;
-  picture->picture->device_plane[0] = pixels;
-  picture->picture->memory |= MEMORY_DEVICE;
+  picture->picture->memory |= MEMORY_DEVICE | MEMORY_SHARED;
   picture->picture->gpu.uuid[0] = 7;
   memset(pixels, 0, bytes);
 }
@@ -543,6 +547,53 @@ static void reads_pictures_where_they_lie(void **state) {
   frame_release(&same);
 }
 
+/* Likewise the frames beside them, whole or in part, of which nothing is copied. */
+static void reads_frames_where_they_lie(void **state) {
+  (void)state;
+  static canvas whole;
+  struct present_view view = plain_view();
+  view.fit = FIT_STRETCH;
+  view.split = true;
+  for (int format = 0; format < PIXEL_FORMATS; format++)
+    for (int part = 0; part < 2; part++) {
+      struct frame picture = {0}, here = {0}, moved = {0};
+      present_close(&present);
+      assert_int_equal(present_open(&present, &memory_impl, &fences_made, NULL, NULL), 0);
+      passes = true;
+      view.split_at = part ? 0.25f : 1;
+      fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
+      fill_random(&here, (enum pixel_format)format, 162, HEIGHT - 1);
+      fill_random(&moved, (enum pixel_format)format, 162, HEIGHT - 1);
+      present_picture(present, &picture);
+      present_input(present, &here, view.split_at);
+      draw(&view);
+      memcpy(whole, shown, sizeof whole);
+      struct present_counts before = present_count(present);
+      move_away(&moved);
+      struct frame other = {0};
+      take_picture(&other, (enum pixel_format)format, 160, HEIGHT);
+      present_input(present, &other, 1); /* so that textures are made anew */
+      uint64_t bytes = present_count(present).bytes;
+      for (int again = 0; again < 2; again++) {
+        present_input(present, &moved, view.split_at);
+        present_source(present, &moved);
+        draw(&view);
+        assert_memory_equal(whole, shown, sizeof whole);
+        assert_true(present_count(present).bytes == bytes && bytes > before.bytes);
+      }
+      assert_int_equal(pictures_opened, 1);
+      present_picture(present, &picture);
+      assert_int_equal(fences_made, 0);
+      frame_release(&other);
+      frame_release(&here);
+      frame_release(&picture);
+      present_close(&present);
+      assert_int_equal(pictures_opened, 0);
+      assert_int_equal(present_open(&present, NULL, NULL, NULL, NULL), 0);
+      come_back(&moved);
+    }
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_present, close_present)
   const struct CMUnitTest tests[] = {
@@ -558,6 +609,7 @@ int main(void) {
       CASE(changing_inputs),
       CASE(only_what_is_seen),
       CASE(reads_pictures_where_they_lie),
+      CASE(reads_frames_where_they_lie),
   };
   struct error err = {0};
   const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};

@@ -19,6 +19,7 @@
 enum { SKIPPED = 77, WIDTH = 256, HEIGHT = 256, PICTURES = 100 };
 
 static char **args; /* the program's */
+static struct gpu gpu;
 static bool shares; /* what is expected */
 
 static void open_engine(struct rig *rig) {
@@ -84,13 +85,68 @@ static void test_drawn_to_the_bit(void **state) {
   }
 }
 
+/* --- copies, as decoded frames have them --- */
+
+struct copy {
+  struct picture base;
+  struct gpu_share *share;
+};
+
+static int make_copy(void *opaque, struct picture *picture, struct error *err) {
+  const struct frame *from = opaque;
+  struct copy *copy = (struct copy *)picture;
+  size_t bytes = (size_t)from->pitch[0] * (size_t)from->height;
+  if (gpu.impl->make_share(&gpu, bytes, &copy->share, err) || gpu.impl->fill_share(&gpu, copy->share, from, err))
+    return -1;
+  picture->template = *from;
+  picture->memory = MEMORY_SHARED;
+  picture->gpu = gpu.id;
+  picture->share = copy->share->descriptor;
+  picture->share_bytes = copy->share->bytes;
+  picture->device_plane[0] = from->picture->device_plane[0];
+  return 0;
+}
+
+static void destroy_copy(struct picture *picture) {
+  gpu.impl->free_share(&gpu, ((struct copy *)picture)->share);
+}
+
+static const struct picture_owner copies = {.bytes = sizeof(struct copy), .make = make_copy, .destroy = destroy_copy};
+
+/* Frames that no picture stands beside yet, of pictures that lie elsewhere. */
+static void test_copies_drawn_to_the_bit(void **state) {
+  struct rig rig;
+  struct error err;
+  (void)state;
+  if (!shares)
+    return;
+  open_engine(&rig);
+  for (int i = 0; i < 8; i++) {
+    struct present *present;
+    struct picture_pool *pool;
+    struct frame picture = make_picture(&rig, i), frame;
+    must(present_open(&present, &import_gl, NULL, NULL, &err), &err);
+    must(picture_pool_open(&pool, &copies, &picture, 0, 0, &err), &err);
+    assert_int_equal(picture_pool_take(pool, &frame, &err), 1);
+    present_input(present, &frame, 1);
+    if (!is_drawn(present, &picture))
+      fail_msg("the copy of picture %d is not what is drawn", i);
+    assert_true(present_count(present).bytes == 0);
+    frame_release(&frame);
+    frame_release(&picture);
+    present_close(&present);
+    picture_pool_close(&pool);
+  }
+  rig_close(&rig);
+}
+
 /* Why OpenGL cannot read in this GPU's memory; NULL: it can. */
-static const char *find_lack(const struct gpu_id *gpu) {
+static const char *find_lack(const struct gpu_id *id) {
   struct gpu_id own = {0};
   if (!epoxy_has_gl_extension("GL_EXT_memory_object_fd"))
     return "imports no memory (GL_EXT_memory_object_fd)";
   glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, 0, own.uuid);
-  return gpu_same(&own, gpu) ? NULL : "draws on another GPU";
+  return gpu_same(&own, id) ? NULL : "draws on another GPU";
 }
 
 static int open_window(struct window **window, struct present **present) {
@@ -113,8 +169,8 @@ int main(int argc, char **argv) {
   args = argv;
   int failed = SKIPPED;
   if (golden_has_device(argv[1], "turbo", argv[2]) && !open_window(&window, &present)) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_drawn_to_the_bit, present)};
-    struct gpu gpu;
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_drawn_to_the_bit, present),
+                                       cmocka_unit_test(test_copies_drawn_to_the_bit)};
     bool has_gpu = devices_find_gpu(argv[2], &gpu);
     const char *lack = has_gpu ? find_lack(&gpu.id) : NULL;
     shares = has_gpu && !lack;

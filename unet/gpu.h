@@ -29,6 +29,12 @@ static inline bool gpu_same(const struct gpu_id *a, const struct gpu_id *b) {
   return any && !memcmp(a->uuid, b->uuid, sizeof a->uuid);
 }
 
+/* Memory of a GPU's that OpenGL may import. */
+struct gpu_share {
+  int descriptor; /* a file's */
+  size_t bytes;
+};
+
 struct gpu_impl {
   /* Page-locked memory, from which every GPU copies by itself, at the beginning of a page. NULL: there is none. It
    * takes milliseconds, so it belongs in pools. */
@@ -45,6 +51,12 @@ struct gpu_impl {
   /* Copies the pixels of the frame's picture from device_plane to the frame's planes, when its fence has passed, and
    * waits for that. No other thread's work waits. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
+  /* Memory of its own, of so many bytes or a few more, that OpenGL may import. It takes a millisecond. */
+  int (*make_share)(const struct gpu *gpu, size_t bytes, struct gpu_share **share, struct error *err);
+  /* Copies the pixels of the frame's picture there, which lie as far from its beginning as they do from
+   * device_plane[0], when its fence has passed, and waits for that. No other thread's work waits. */
+  int (*fill_share)(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err);
+  void (*free_share)(const struct gpu *gpu, struct gpu_share *share);
   /* CUDA's handle (CUcontext) of what engines compute in, for libraries that are to work there, too. It lasts as long
    * as the program. NULL: there is none. */
   void *(*context)(const struct gpu *gpu);

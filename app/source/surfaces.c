@@ -18,13 +18,14 @@ struct surface {
   uint8_t *host; /* whole pages, nothing behind them before somebody asks */
   size_t host_bytes;
   bool locked; /* in memory, for the GPU to copy to */
-  bool filled; /* with what the surface holds */
+  struct gpu_share *share;
+  unsigned filled; /* kinds of memory, or-ed, with what the surface holds */
 };
 
 static int surface_make(void *opaque, struct picture *picture, struct error *err) {
   struct surface *surface = (struct surface *)picture;
   surface->gpu = ((const struct surfaces *)opaque)->gpu;
-  picture->memory = MEMORY_HOST | MEMORY_DEVICE;
+  picture->memory = MEMORY_HOST | MEMORY_DEVICE | MEMORY_SHARED;
   picture->gpu = surface->gpu.id;
   picture->fence = surface->gpu.impl->make_fence(&surface->gpu, err);
   if (!picture->fence)
@@ -45,28 +46,65 @@ static void free_host(struct surface *surface) {
   surface->locked = false;
 }
 
+static void free_share(struct surface *surface) {
+  if (surface->share)
+    surface->gpu.impl->free_share(&surface->gpu, surface->share);
+  surface->share = NULL;
+  surface->base.share = -1;
+}
+
 static void surface_destroy(struct picture *picture) {
   struct surface *surface = (struct surface *)picture;
   free_host(surface);
+  free_share(surface);
   av_frame_free(&surface->frame);
   surface->gpu.impl->free_fence(&surface->gpu, picture->fence);
   pthread_mutex_destroy(&surface->lock);
 }
 
-static int fill(struct surface *surface, struct error *err) {
+static int bring_down(struct surface *surface, struct error *err) {
   const struct gpu *gpu = &surface->gpu;
   if (!surface->locked)
     surface->locked = gpu->impl->lock_host(gpu, surface->host, surface->host_bytes);
   return gpu->impl->download(gpu, &surface->base.template, err);
 }
 
+/* Bytes from the first plane's beginning to the last one's end; 0: they do not lie one behind the other. */
+static size_t find_span(const struct frame *frame) {
+  uint8_t *const *plane = (uint8_t *const *)frame->picture->device_plane;
+  size_t span = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    if (plane[i] < plane[0] + span)
+      return 0;
+    span =
+        (size_t)(plane[i] - plane[0]) + (size_t)frame->pitch[i] * (size_t)frame_rows(frame->format, i, frame->height);
+  }
+  return span;
+}
+
+/* OpenGL cannot import what decoders allocate: it gets a copy, which stays in the GPU's memory. That never shrinks, so
+ * whoever has imported it sees by its size that it is another. */
+static int share(struct surface *surface, struct error *err) {
+  struct picture *picture = &surface->base;
+  const struct gpu *gpu = &surface->gpu;
+  size_t bytes = find_span(&picture->template);
+  if (!bytes)
+    return error_set(err, STATUS_FAILED, "a decoder's surface is in several parts");
+  if (surface->share && surface->share->bytes < bytes)
+    free_share(surface);
+  if (!surface->share && gpu->impl->make_share(gpu, bytes, &surface->share, err))
+    return -1;
+  picture->share = surface->share->descriptor;
+  picture->share_bytes = surface->share->bytes;
+  return gpu->impl->fill_share(gpu, surface->share, &picture->template, err);
+}
+
 static int surface_wait(struct picture *picture, enum memory kind, struct error *err) {
   struct surface *surface = (struct surface *)picture;
-  if (kind != MEMORY_HOST)
-    return 0;
   pthread_mutex_lock(&surface->lock);
-  int status = surface->filled ? 0 : fill(surface, err);
-  surface->filled = status == 0;
+  int status = surface->filled & kind ? 0 : kind == MEMORY_HOST ? bring_down(surface, err) : share(surface, err);
+  if (status == 0)
+    surface->filled |= kind;
   pthread_mutex_unlock(&surface->lock);
   return status;
 }
@@ -74,7 +112,7 @@ static int surface_wait(struct picture *picture, enum memory kind, struct error 
 static bool surface_ready(struct picture *picture, enum memory kind) {
   struct surface *surface = (struct surface *)picture;
   pthread_mutex_lock(&surface->lock);
-  bool ready = kind != MEMORY_HOST || surface->filled;
+  bool ready = surface->filled & kind;
   pthread_mutex_unlock(&surface->lock);
   return ready;
 }
@@ -129,7 +167,7 @@ static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, str
   }
   if (lay_out(surface, frame, err) || surface->gpu.impl->record_fence(&surface->gpu, picture->fence, err))
     return -1;
-  surface->filled = false;
+  surface->filled = MEMORY_DEVICE;
   picture->template = *frame;
   av_frame_move_ref(surface->frame, in);
   return 0;

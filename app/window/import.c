@@ -5,6 +5,7 @@
 
 struct import_entry {
   uint64_t number; /* 0: none */
+  size_t bytes;
   struct imported imported;
   long used; /* when, in takes */
 };
@@ -105,7 +106,7 @@ static void refuse(struct import *import, const struct error *err) {
 
 static unsigned look_up(struct import *import, const struct picture *picture) {
   struct import_entry *entry = find(import, picture->number);
-  if (entry->number != picture->number) {
+  if (entry->number != picture->number || entry->bytes != picture->share_bytes) {
     struct error err;
     drop(import, entry);
     if (import->impl->open(import->opaque, picture->share, picture->share_bytes, &entry->imported, &err)) {
@@ -113,6 +114,7 @@ static unsigned look_up(struct import *import, const struct picture *picture) {
       return 0;
     }
     entry->number = picture->number;
+    entry->bytes = picture->share_bytes;
   }
   entry->used = ++import->takes;
   return entry->imported.buffer;
@@ -120,9 +122,13 @@ static unsigned look_up(struct import *import, const struct picture *picture) {
 
 unsigned import_take(struct import *import, const struct frame *frame) {
   const struct picture *picture = frame->picture;
-  bool shared = picture && (picture->memory & MEMORY_DEVICE) && picture->share >= 0;
-  if (!shared || !import_suits(import, &picture->gpu) || frame_wait(frame, MEMORY_DEVICE, NULL) < 0)
+  struct error err;
+  if (!picture || !(picture->memory & MEMORY_SHARED) || !import_suits(import, &picture->gpu))
     return 0;
+  if (frame_wait(frame, MEMORY_SHARED, &err) < 0) {
+    refuse(import, &err);
+    return 0;
+  }
   if (picture->pool != import->pool)
     drop_all(import);
   import->pool = picture->pool;

@@ -65,7 +65,7 @@ struct present {
     GLint layout, sample_scale, matrix, zero, scale;
   } at; /* uniforms of input.frag */
   struct image picture, held, input, source;
-  struct import *import; /* NULL: none */
+  struct import *import, *import_frames; /* of pictures; of frames, which have another pool. NULL: none */
   struct present_counts counts;
 };
 
@@ -101,7 +101,8 @@ int present_open(struct present **out, const struct import_impl *impl, void *opa
   if (open_painter(&present->plain, "picture", embed_picture_frag, err) ||
       open_painter(&present->bicubic, "bicubic", embed_bicubic_frag, err) ||
       open_painter(&present->frame, "input", embed_input_frag, err) ||
-      (impl && import_open(&present->import, impl, opaque, log, err))) {
+      (impl && (import_open(&present->import, impl, opaque, log, err) ||
+                import_open(&present->import_frames, impl, opaque, log, err)))) {
     present_close(&present);
     return -1;
   }
@@ -123,6 +124,7 @@ void present_close(struct present **pointer) {
   if (!present)
     return;
   import_close(&present->import);
+  import_close(&present->import_frames);
   glDeleteTextures(1, present->picture.texture);
   glDeleteTextures(1, present->held.texture);
   glDeleteTextures(3, present->input.texture);
@@ -136,11 +138,16 @@ void present_close(struct present **pointer) {
   *pointer = NULL;
 }
 
+/* Whether the textures are as this frame needs them. */
+static bool suits(const struct image *image, const struct frame *frame) {
+  return image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
+         image->frame.height == frame->height;
+}
+
 /* From addresses, or from places in the buffer that is bound; as many columns from the left. */
 static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
-  bool same = image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
-              image->frame.height == frame->height;
+  bool same = suits(image, frame);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   for (int i = 0; i < layout->textures; i++) {
     const struct texture_format *t = &layout->texture[i];
@@ -159,6 +166,7 @@ static void fill(struct image *image, const struct frame *frame, int columns, co
   image->filled = true;
 }
 
+/* As many columns from the left. */
 static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
   if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
     return false;
@@ -170,9 +178,13 @@ static bool upload(struct present *present, struct image *image, const struct fr
   return true;
 }
 
-/* The texture is filled by the GPU, from where the picture lies in its memory. */
-static bool share(struct present *present, struct image *image, const struct frame *frame) {
-  unsigned buffer = present->import ? import_take(present->import, frame) : 0;
+/* The textures are filled by the GPU, from where the picture lies in its memory; at first with all columns, for there
+ * is no address that means nothing. */
+static bool share(struct import *import, struct image *image, const struct frame *frame, int columns) {
+  if (!import)
+    return false;
+  import_follow(import);
+  unsigned buffer = import_take(import, frame);
   if (!buffer)
     return false;
   uint8_t *const *planes = (uint8_t *const *)frame->picture->device_plane;
@@ -180,9 +192,9 @@ static bool share(struct present *present, struct image *image, const struct fra
   for (int plane = 1; plane < frame_planes(frame->format); plane++)
     from[plane] = (const uint8_t *)(uintptr_t)(planes[plane] - planes[0]);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
-  fill(image, frame, frame->width, from);
+  fill(image, frame, suits(image, frame) ? columns : frame->width, from);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-  import_told(present->import, frame);
+  import_told(import, frame);
   return true;
 }
 
@@ -195,23 +207,28 @@ struct present_counts present_count(const struct present *present) {
 }
 
 void present_picture(struct present *present, const struct frame *picture) {
-  if (present->import)
-    import_follow(present->import);
-  if (share(present, &present->picture, picture))
+  if (present->import_frames)
+    import_follow(present->import_frames); /* which are seen now and then */
+  if (share(present->import, &present->picture, picture, picture->width))
     present->counts.shared++;
   else if (upload(present, &present->picture, picture, picture->width))
     present->counts.uploaded++;
+}
+
+static void take_frame(struct present *present, struct image *image, const struct frame *frame, int columns) {
+  if (!share(present->import_frames, image, frame, columns))
+    upload(present, image, frame, columns);
 }
 
 /* A few more than asked for, which are read where samples are interpolated. */
 void present_input(struct present *present, const struct frame *input, float part) {
   const int more = 8;
   int columns = (int)ceilf(part * (float)input->width) + more + input->width / 32;
-  upload(present, &present->input, input, columns < input->width ? columns & ~1 : input->width);
+  take_frame(present, &present->input, input, columns < input->width ? columns & ~1 : input->width);
 }
 
 void present_source(struct present *present, const struct frame *source) {
-  upload(present, &present->source, source, source->width);
+  take_frame(present, &present->source, source, source->width);
 }
 
 void present_hold(struct present *present) {

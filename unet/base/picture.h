@@ -23,11 +23,12 @@
 
 /* Kinds of memory that a picture has its pixels in; one may have several. Of a picture that has both, the host's part
  * is there from the start and is filled by the owner's wait(MEMORY_HOST) when somebody asks first: once, on the asker's
- * thread. */
+ * thread. So is shared memory, where device_plane does not lie in it. */
 enum memory {
   MEMORY_HOST = 1,   /* frame.plane */
   MEMORY_DEVICE = 2, /* device_plane */
   MEMORY_PINNED = 4, /* of MEMORY_HOST: page-locked, so that GPUs copy from it and to it by themselves */
+  MEMORY_SHARED = 8, /* the device's, for OpenGL to import: share. The planes lie in it as they do in device_plane */
 };
 
 /* What the owner of pictures does for them. */
@@ -52,7 +53,7 @@ struct picture {
   void *device_plane[3]; /* with the frame's pitches */
   struct gpu_id gpu;     /* whose memory that is */
   void *fence;           /* of that GPU (gpu.h): passes when device_plane is written. NULL: it is */
-  /* Memory of device_plane that OpenGL may import: a file descriptor, -1: none */
+  /* Memory that OpenGL may import, from the first plane on: a file descriptor. Set when wait(MEMORY_SHARED) is over */
   int share;
   size_t share_bytes;
   /* picture.c's */
