@@ -7,7 +7,8 @@
  * test_ops_cuda --fused           chains of ops that are one launch
  * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU
  *                                 has no room for
- * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer */
+ * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer
+ * test_ops_cuda --flat [WAY]      the same with no graph, for synccheck, which takes none that decides */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,12 +220,12 @@ static const char *find_hopper(const struct cuda_device *device) {
 
 int main(int argc, char **argv) {
   generic = argc > 1 && !strcmp(argv[1], "--generic");
-  bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+  bool flat = argc > 1 && !strcmp(argv[1], "--flat"), quick = flat || (argc > 1 && !strcmp(argv[1], "--quick"));
   bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
   const char *only = some && argc > 2 ? argv[2] : "";
   const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
   /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
-  struct op_test_options options = {.device = {.name = "cuda"},
+  struct op_test_options options = {.device = {.name = "cuda", .graph = flat ? GRAPH_OFF : GRAPH_ON},
                                     .opened = opened,
                                     .prepared = prepared,
                                     .product = 1.5e-3,
