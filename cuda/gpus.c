@@ -180,12 +180,13 @@ static void free_share(const struct gpu *gpu, struct gpu_share *share) {
   struct shared_memory *shared = (struct shared_memory *)share;
   if (!shared)
     return;
-  if (succeeded(enter(gpu))) {
-    if (shared->memory)
-      driver_memory_drop(&shared->driver, shared->memory, share->bytes, share->descriptor);
-    if (shared->stream)
-      succeeded(cudaStreamDestroy(shared->stream));
+  bool entered = succeeded(enter(gpu));
+  if (entered && shared->stream) {
+    succeeded(cudaStreamSynchronize(shared->stream));
+    succeeded(cudaStreamDestroy(shared->stream));
   }
+  if (shared->memory)
+    driver_memory_drop(&shared->driver, shared->memory, share->bytes, share->descriptor);
   free(shared);
 }
 
@@ -212,13 +213,11 @@ fail:
   return -1;
 }
 
-static int fill_share(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err) {
-  struct shared_memory *shared = (struct shared_memory *)share;
+static int copy_to_share(const struct shared_memory *shared, const struct frame *frame, struct error *err) {
   const struct picture *picture = frame->picture;
-  if (cuda_check(enter(gpu), sharing, err) < 0 ||
-      (picture->fence && cuda_check(cudaStreamWaitEvent(shared->stream, picture->fence, 0), sharing, err) < 0))
-    return -1;
   const uint8_t *first = picture->device_plane[0];
+  if (picture->fence && cuda_check(cudaStreamWaitEvent(shared->stream, picture->fence, 0), sharing, err) < 0)
+    return -1;
   for (int i = 0; i < frame_planes(frame->format); i++) {
     const uint8_t *from = picture->device_plane[i];
     if (cuda_check(cudaMemcpy2DAsync((uint8_t *)shared->memory + (from - first), (size_t)frame->pitch[i], from,
@@ -228,7 +227,16 @@ static int fill_share(const struct gpu *gpu, struct gpu_share *share, const stru
                    sharing, err) < 0)
       return -1;
   }
-  return cuda_check(cudaStreamSynchronize(shared->stream), sharing, err);
+  return 0;
+}
+
+/* Whatever happens, nothing reads the picture any more when this returns. */
+static int fill_share(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err) {
+  const struct shared_memory *shared = (const struct shared_memory *)share;
+  if (cuda_check(enter(gpu), sharing, err) < 0)
+    return -1;
+  int status = copy_to_share(shared, frame, err);
+  return cuda_check(cudaStreamSynchronize(shared->stream), sharing, status ? NULL : err) < 0 ? -1 : status;
 }
 
 /* --- for other libraries --- */

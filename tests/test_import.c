@@ -108,7 +108,7 @@ struct setting {
 static void begin(struct setting *s, const struct gpu_id *gpu) {
   *s = (struct setting){.log = {note, NULL}};
   s->log.opaque = &s->played;
-  assert_int_equal(import_open(&s->import, &impl, &s->played, &s->log, NULL), 0);
+  assert_int_equal(import_open(&s->import, "pictures", IMPORT_HOLDS, &impl, &s->played, &s->log, NULL), 0);
   assert_int_equal(picture_pool_open(&s->pool, &owner, (void *)gpu, 0, 0, NULL), 0);
 }
 
@@ -211,7 +211,7 @@ static void test_other_memory_is_uploaded(void **state) {
   end(&s);
 }
 
-static void test_memory_that_cannot_be_shared_is_asked_for_once(void **state) {
+static void test_memory_that_could_not_be_had_is_asked_for_again(void **state) {
   (void)state;
   struct setting s;
   begin(&s, &ours);
@@ -220,8 +220,34 @@ static void test_memory_that_cannot_be_shared_is_asked_for_once(void **state) {
   for (int i = 0; i < 3; i++)
     assert_int_equal(import_take(s.import, &frame), 0);
   assert_int_equal(s.played.lines, 1);
-  assert_non_null(strstr(s.played.line, "no memory to share"));
-  assert_int_equal(s.played.opened, 0);
+  assert_string_equal(s.played.line, "pictures are uploaded to the window for now: no memory to share");
+  assert_true(import_suits(s.import, &ours));
+  frame.picture->share = 0;
+  for (int i = 2; i < IMPORT_REST; i++)
+    assert_int_equal(import_take(s.import, &frame), 0);
+  assert_int_equal(import_take(s.import, &frame), 101);
+  assert_int_equal(s.played.lines, 1);
+  frame_release(&frame);
+  end(&s);
+}
+
+/* What is no longer shown does not stay imported. */
+static void test_idle_imports_end(void **state) {
+  (void)state;
+  struct setting s;
+  begin(&s, &ours);
+  struct frame frame = take(&s);
+  for (int round = 0; round < 2; round++) {
+    assert_int_equal(import_take(s.import, &frame), 101 + round);
+    for (int i = 1; i < IMPORT_REST; i++)
+      import_follow(s.import);
+    assert_int_equal(import_take(s.import, &frame), 101 + round);
+    for (int i = 1; i < IMPORT_REST; i++)
+      import_follow(s.import);
+    assert_int_equal(s.played.closed, round);
+    import_follow(s.import);
+    assert_int_equal(s.played.closed, round + 1);
+  }
   frame_release(&frame);
   end(&s);
 }
@@ -306,7 +332,8 @@ int main(void) {
       cmocka_unit_test(test_another_pool_ends_the_imports),
       cmocka_unit_test(test_keeps_the_ones_in_use),
       cmocka_unit_test(test_nothing_is_held_without_a_context),
-      cmocka_unit_test(test_memory_that_cannot_be_shared_is_asked_for_once),
+      cmocka_unit_test(test_memory_that_could_not_be_had_is_asked_for_again),
+      cmocka_unit_test(test_idle_imports_end),
       cmocka_unit_test(test_larger_memory_is_imported_anew),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -568,23 +568,25 @@ static void reads_frames_where_they_lie(void **state) {
       present_input(present, &here, view.split_at);
       draw(&view);
       memcpy(whole, shown, sizeof whole);
-      struct present_counts before = present_count(present);
       move_away(&moved);
-      struct frame other = {0};
-      take_picture(&other, (enum pixel_format)format, 160, HEIGHT);
-      present_input(present, &other, 1); /* so that textures are made anew */
-      uint64_t bytes = present_count(present).bytes;
       for (int again = 0; again < 2; again++) {
+        struct frame dark = {0}; /* for which textures are made anew at first, and then not */
+        take_picture(&dark, (enum pixel_format)format, again ? 162 : 160, HEIGHT - 1);
+        for (int plane = 0; plane < frame_planes(dark.format); plane++)
+          memset(frame_plane(&dark, plane), 0,
+                 (size_t)dark.pitch[plane] * (size_t)frame_rows(dark.format, plane, HEIGHT - 1));
+        present_input(present, &dark, 1);
+        frame_release(&dark);
+        uint64_t bytes = present_count(present).bytes;
         present_input(present, &moved, view.split_at);
         present_source(present, &moved);
         draw(&view);
         assert_memory_equal(whole, shown, sizeof whole);
-        assert_true(present_count(present).bytes == bytes && bytes > before.bytes);
+        assert_true(present_count(present).bytes == bytes);
       }
       assert_int_equal(pictures_opened, 1);
       present_picture(present, &picture);
       assert_int_equal(fences_made, 0);
-      frame_release(&other);
       frame_release(&here);
       frame_release(&picture);
       present_close(&present);

@@ -74,7 +74,7 @@ static size_t find_span(const struct frame *frame) {
   uint8_t *const *plane = (uint8_t *const *)frame->picture->device_plane;
   size_t span = 0;
   for (int i = 0; i < frame_planes(frame->format); i++) {
-    if (plane[i] < plane[0] + span)
+    if (plane[i] < plane[0] + span || (size_t)(plane[i] - plane[0]) > 2 * span)
       return 0;
     span =
         (size_t)(plane[i] - plane[0]) + (size_t)frame->pitch[i] * (size_t)frame_rows(frame->format, i, frame->height);

@@ -16,6 +16,8 @@ struct import_hold {
 };
 
 struct import {
+  const char *what;
+  int holds;
   const struct import_impl *impl;
   void *opaque;
   const struct log *log;
@@ -26,16 +28,20 @@ struct import {
   const struct picture_pool *pool; /* of all entries */
   struct import_entry entries[IMPORT_CACHE];
   long takes;
+  int rest;                              /* takes until memory is asked for again */
+  int idle;                              /* calls of import_follow since the last take */
   struct import_hold held[IMPORT_HOLDS]; /* that of number n is at n modulo IMPORT_HOLDS */
   long told, released;
 };
 
-int import_open(struct import **out, const struct import_impl *impl, void *opaque, const struct log *log,
-                struct error *err) {
+int import_open(struct import **out, const char *what, int holds, const struct import_impl *impl, void *opaque,
+                const struct log *log, struct error *err) {
   struct import *import = calloc(1, sizeof *import);
   *out = import;
   if (!import)
     return error_set(err, STATUS_FAILED, "no memory for the window");
+  import->what = what;
+  import->holds = holds;
   import->impl = impl;
   import->opaque = opaque;
   import->log = log;
@@ -83,6 +89,8 @@ void import_follow(struct import *import) {
   while (import->released < import->told &&
          import->impl->has_passed(import->opaque, import->held[import->released % IMPORT_HOLDS].fence))
     release_oldest(import);
+  if (import->idle < IMPORT_REST && ++import->idle == IMPORT_REST)
+    drop_all(import);
 }
 
 /* The picture's, or else the one to be used for it: the one that was not for longest. */
@@ -99,7 +107,7 @@ static struct import_entry *find(struct import *import, uint64_t number) {
 }
 
 static void refuse(struct import *import, const struct error *err) {
-  log_line(import->log, LOG_DEBUG, "pictures are uploaded to the window: %s", err->message);
+  log_line(import->log, LOG_DEBUG, "%s are uploaded to the window: %s", import->what, err->message);
   import->refused = true;
   drop_all(import);
 }
@@ -123,18 +131,21 @@ static unsigned look_up(struct import *import, const struct picture *picture) {
 unsigned import_take(struct import *import, const struct frame *frame) {
   const struct picture *picture = frame->picture;
   struct error err;
-  if (!picture || !(picture->memory & MEMORY_SHARED) || !import_suits(import, &picture->gpu))
+  if (!picture || !(picture->memory & MEMORY_SHARED) || !import_suits(import, &picture->gpu) ||
+      import->told - import->released >= import->holds || (import->rest && import->rest--))
     return 0;
   if (frame_wait(frame, MEMORY_SHARED, &err) < 0) {
-    refuse(import, &err);
+    log_line(import->log, LOG_DEBUG, "%s are uploaded to the window for now: %s", import->what, err.message);
+    import->rest = IMPORT_REST;
     return 0;
   }
   if (picture->pool != import->pool)
     drop_all(import);
   import->pool = picture->pool;
-  unsigned buffer = import->told - import->released < IMPORT_HOLDS ? look_up(import, picture) : 0;
+  unsigned buffer = look_up(import, picture);
   if (buffer)
     import->impl->renew(import->opaque);
+  import->idle = 0;
   return buffer;
 }
 

@@ -10,6 +10,8 @@
 enum {
   IMPORT_HOLDS = 6,  /* pictures that are held at most */
   IMPORT_CACHE = 32, /* imported at the same time */
+  IMPORT_REST = 120, /* takes until memory is asked for again that could not be had; calls of import_follow between two
+                      * takes, behind which nothing stays imported */
 };
 
 /* What OpenGL calls them. */
@@ -34,16 +36,17 @@ struct import_impl {
 
 struct import;
 
-/* impl and log (may be NULL) must last as long as it. */
-int import_open(struct import **import, const struct import_impl *impl, void *opaque, const struct log *log,
-                struct error *err);
+/* what: a word for the pictures, in lines. holds: of them at most, up to IMPORT_HOLDS. impl, what and log (may be NULL)
+ * must last as long as it. */
+int import_open(struct import **import, const char *what, int holds, const struct import_impl *impl, void *opaque,
+                const struct log *log, struct error *err);
 void import_close(struct import **import); /* stores NULL; takes NULL */
 
-/* Whether pictures of this GPU would be taken: not after one was refused. */
+/* Whether pictures of this GPU would be taken: not after OpenGL has refused one. */
 bool import_suits(struct import *import, const struct gpu_id *gpu);
 
-/* The buffer that the picture lies in, from its first plane on. 0: it has to be uploaded, for it has no such memory,
- * OpenGL refuses it, or too many are held. */
+/* The buffer that the picture lies in, from its first plane on. 0: it has to be uploaded, for it has no such memory or
+ * gets none, OpenGL refuses it, or too many are held. */
 unsigned import_take(struct import *import, const struct frame *frame);
 /* OpenGL has been told to read what was taken last. */
 void import_told(struct import *import, const struct frame *frame);

@@ -6,6 +6,8 @@
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
 
+enum { FRAME_HOLDS = 3 }; /* of frames that OpenGL is reading: a decoder has few (HARDWARE_HOLDS) */
+
 /* How the planes of a frame become a colour; input.frag reads the number. */
 enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
 
@@ -101,8 +103,8 @@ int present_open(struct present **out, const struct import_impl *impl, void *opa
   if (open_painter(&present->plain, "picture", embed_picture_frag, err) ||
       open_painter(&present->bicubic, "bicubic", embed_bicubic_frag, err) ||
       open_painter(&present->frame, "input", embed_input_frag, err) ||
-      (impl && (import_open(&present->import, impl, opaque, log, err) ||
-                import_open(&present->import_frames, impl, opaque, log, err)))) {
+      (impl && (import_open(&present->import, "pictures", IMPORT_HOLDS, impl, opaque, log, err) ||
+                import_open(&present->import_frames, "frames", FRAME_HOLDS, impl, opaque, log, err)))) {
     present_close(&present);
     return -1;
   }
