@@ -64,6 +64,12 @@ static void fill_random(struct frame *picture, enum pixel_format format, int wid
       frame_plane(picture, plane)[i] = (uint8_t)(fixture_random(&seed) >> 32);
 }
 
+static void fill_dark(struct frame *picture, enum pixel_format format, int width, int height) {
+  take_picture(picture, format, width, height);
+  for (int plane = 0; plane < frame_planes(format); plane++)
+    memset(frame_plane(picture, plane), 0, (size_t)picture->pitch[plane] * (size_t)frame_rows(format, plane, height));
+}
+
 static const uint8_t *pixel_of(const struct frame *picture, int x, int y) {
   x = x < 0 ? 0 : x >= picture->width ? picture->width - 1 : x;
   y = y < 0 ? 0 : y >= picture->height ? picture->height - 1 : y;
@@ -421,10 +427,7 @@ static void only_what_is_seen(void **state) {
     memcpy(whole, shown, sizeof whole);
     for (int fresh = 0; fresh < 2; fresh++) {
       struct frame dark = {0};
-      take_picture(&dark, (enum pixel_format)format, 160 - 2 * fresh, HEIGHT);
-      for (int plane = 0; plane < frame_planes(dark.format); plane++)
-        memset(frame_plane(&dark, plane), 0,
-               (size_t)dark.pitch[plane] * (size_t)frame_rows(dark.format, plane, HEIGHT));
+      fill_dark(&dark, (enum pixel_format)format, 160 - 2 * fresh, HEIGHT);
       show_input(&dark, 1);
       frame_release(&dark);
       assert_true(show_input(&input, view.split_at) * 2 < all);
@@ -571,10 +574,7 @@ static void reads_frames_where_they_lie(void **state) {
       move_away(&moved);
       for (int again = 0; again < 2; again++) {
         struct frame dark = {0}; /* for which textures are made anew at first, and then not */
-        take_picture(&dark, (enum pixel_format)format, again ? 162 : 160, HEIGHT - 1);
-        for (int plane = 0; plane < frame_planes(dark.format); plane++)
-          memset(frame_plane(&dark, plane), 0,
-                 (size_t)dark.pitch[plane] * (size_t)frame_rows(dark.format, plane, HEIGHT - 1));
+        fill_dark(&dark, (enum pixel_format)format, again ? 162 : 160, HEIGHT - 1);
         present_input(present, &dark, 1);
         frame_release(&dark);
         uint64_t bytes = present_count(present).bytes;
