@@ -17,7 +17,7 @@ struct report_row {
   struct stats_summary times;
 };
 
-enum { REPORT_ROWS_MAX = 13, REPORT_CHANGES_MAX = 2, REPORT_LATE_MAX = 64 };
+enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2, REPORT_LATE_MAX = 64 };
 
 /* A control that was changed, and the pictures presented until one showed it, that one among them. */
 struct report_change {
