@@ -230,13 +230,20 @@ static int copy_to_share(const struct shared_memory *shared, const struct frame 
   return 0;
 }
 
-/* Whatever happens, nothing reads the picture any more when this returns. */
+static int wait_share(const struct gpu *gpu, struct gpu_share *share, struct error *err) {
+  const struct shared_memory *shared = (const struct shared_memory *)share;
+  return cuda_check(enter(gpu), sharing, err) < 0 ? -1
+                                                  : cuda_check(cudaStreamSynchronize(shared->stream), sharing, err);
+}
+
 static int fill_share(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err) {
   const struct shared_memory *shared = (const struct shared_memory *)share;
   if (cuda_check(enter(gpu), sharing, err) < 0)
     return -1;
   int status = copy_to_share(shared, frame, err);
-  return cuda_check(cudaStreamSynchronize(shared->stream), sharing, status ? NULL : err) < 0 ? -1 : status;
+  if (status < 0)
+    succeeded(cudaStreamSynchronize(shared->stream)); /* one plane may be on its way */
+  return status;
 }
 
 /* --- for other libraries --- */
@@ -263,6 +270,7 @@ static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .download = download,
                                      .make_share = make_share,
                                      .fill_share = fill_share,
+                                     .wait_share = wait_share,
                                      .free_share = free_share,
                                      .context = context};
 

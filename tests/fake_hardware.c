@@ -98,17 +98,34 @@ static int fake_make_share(const struct gpu *gpu, size_t bytes, struct gpu_share
 
 static int fake_fill_share(const struct gpu *gpu, struct gpu_share *base, const struct frame *frame,
                            struct error *err) {
+  struct fake_share *share = (struct fake_share *)base;
   const struct picture *picture = frame->picture;
-  struct frame from = *frame;
-  uint8_t *planes[3] = {0};
   (void)gpu;
   (void)err;
   assert_int_equal(*(char *)picture->fence, 1);
-  for (int i = 0; i < frame_planes(frame->format); i++) {
-    from.plane[i] = picture->device_plane[i];
-    planes[i] = ((struct fake_share *)base)->memory + (from.plane[i] - from.plane[0]);
-  }
-  frame_copy_pixels(planes, frame->pitch, &from);
+  assert_false(share->filling);
+  share->filling = true;
+  share->from = *frame;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    share->from.plane[i] = picture->device_plane[i];
+  gpu_state.filling++;
+  return 0;
+}
+
+static int fake_wait_share(const struct gpu *gpu, struct gpu_share *base, struct error *err) {
+  struct fake_share *share = (struct fake_share *)base;
+  const struct frame *from = &share->from;
+  uint8_t *planes[3] = {0};
+  (void)gpu;
+  if (!share->filling)
+    return 0;
+  share->filling = false;
+  gpu_state.filling--;
+  if (gpu_state.broken)
+    return error_set(err, STATUS_DEVICE, "the copy failed");
+  for (int i = 0; i < frame_planes(from->format); i++)
+    planes[i] = share->memory + (from->plane[i] - from->plane[0]);
+  frame_copy_pixels(planes, from->pitch, from);
   gpu_state.shared++;
   return 0;
 }
@@ -116,6 +133,7 @@ static int fake_fill_share(const struct gpu *gpu, struct gpu_share *base, const 
 static void fake_free_share(const struct gpu *gpu, struct gpu_share *base) {
   struct fake_share *share = (struct fake_share *)base;
   (void)gpu;
+  gpu_state.filling -= share->filling;
   shares[base->descriptor] = NULL;
   gpu_state.shares--;
   free(share->memory);
@@ -136,6 +154,7 @@ static const struct gpu_impl fake_impl = {.alloc_host = fake_alloc,
                                           .download = fake_download,
                                           .make_share = fake_make_share,
                                           .fill_share = fake_fill_share,
+                                          .wait_share = fake_wait_share,
                                           .free_share = fake_free_share};
 const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
 
@@ -181,6 +200,8 @@ static int fake_send(AVCodecContext *context, const AVPacket *packet) {
 
 static void surface_freed(void *opaque, uint8_t *data) {
   (void)opaque;
+  for (int i = 0; i < SHARES; i++)
+    assert_false(shares[i] && shares[i]->filling && shares[i]->from.plane[0] == data);
   gpu_state.surfaces--;
   free(data);
 }

@@ -6,17 +6,22 @@
 #include <stdatomic.h>
 
 #include "app/source/hardware.h"
+#include "unet/base/frame.h"
 
 struct gpu_state {
   atomic_int memory, fences, locked, surfaces, shares; /* that exist */
+  atomic_int filling;                                  /* copies that nobody has waited for yet */
   atomic_int allocated, downloads, shared;             /* so far; shared: frames */
   bool full;                                           /* no page-locked memory is left, and none to share */
+  bool broken;                                         /* no copy for OpenGL succeeds */
 };
 
-/* Memory that OpenGL could import. */
+/* Memory that OpenGL could import. What is copied there is there once somebody has waited for it. */
 struct fake_share {
   struct gpu_share base;
   uint8_t *memory;
+  bool filling; /* with the pixels of from, which lie in the planes */
+  struct frame from;
 };
 extern struct gpu_state gpu_state;
 extern const struct gpu fake_gpu;

@@ -3,6 +3,7 @@
  *   test_cuda_pictures [PATTERN]      the tests of such names alone */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -196,13 +197,44 @@ static void test_a_picture_outlives_its_device(void **state) {
   frame_release(&picture);
 }
 
+/* Memory that was exported, once more. */
+struct mapping {
+  cudaExternalMemory_t memory;
+  void *bytes;
+};
+
+static bool map_share(int descriptor, size_t bytes, struct mapping *mapping) {
+  const struct cudaExternalMemoryHandleDesc handle = {
+      .type = cudaExternalMemoryHandleTypeOpaqueFd, .handle.fd = dup(descriptor), .size = bytes};
+  const struct cudaExternalMemoryBufferDesc buffer = {.size = bytes};
+  if (cudaImportExternalMemory(&mapping->memory, &handle) != cudaSuccess) {
+    printf("memory is exported, and not imported by CUDA itself\n");
+    cudaGetLastError();
+    close(handle.handle.fd);
+    return false;
+  }
+  assert_int_equal(cudaExternalMemoryGetMappedBuffer(&mapping->bytes, mapping->memory, &buffer), cudaSuccess);
+  return true;
+}
+
+static void unmap_share(struct mapping *mapping) {
+  cudaFree(mapping->bytes);
+  cudaDestroyExternalMemory(mapping->memory);
+}
+
+static void assert_plane(const void *plane, int pitch, const uint8_t *expected, int row_bytes, int rows) {
+  static uint8_t there[SIDE * SIDE * 4];
+  assert_int_equal(cudaMemcpy2D(there, (size_t)row_bytes, plane, (size_t)pitch, (size_t)row_bytes, (size_t)rows,
+                                cudaMemcpyDeviceToHost),
+                   cudaSuccess);
+  assert_memory_equal(there, expected, (size_t)row_bytes * (size_t)rows);
+}
+
 /* Where the driver exports memory, another mapping of it shows the same bytes. */
 static void test_a_picture_is_shared(void **state) {
   (void)state;
-  static uint8_t expected[SIDE * SIDE * 4], there[SIDE * SIDE * 4];
-  struct cudaExternalMemoryHandleDesc handle = {.type = cudaExternalMemoryHandleTypeOpaqueFd};
-  cudaExternalMemory_t memory;
-  void *mapped;
+  static uint8_t expected[SIDE * SIDE * 4];
+  struct mapping other;
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
   struct frame picture = stay(&rig, 4);
@@ -215,27 +247,61 @@ static void test_a_picture_is_shared(void **state) {
   const struct picture *shared = picture.picture;
   if (shared->share >= 0) {
     assert_true(shared->share_bytes >= (size_t)picture.pitch[0] * SIDE);
-    handle.handle.fd = dup(shared->share);
-    handle.size = shared->share_bytes;
-    if (cudaImportExternalMemory(&memory, &handle) == cudaSuccess) {
-      struct cudaExternalMemoryBufferDesc buffer = {.size = shared->share_bytes};
-      assert_int_equal(cudaExternalMemoryGetMappedBuffer(&mapped, memory, &buffer), cudaSuccess);
-      assert_int_equal(
-          cudaMemcpy2D(there, SIDE * 4, mapped, (size_t)picture.pitch[0], SIDE * 4, SIDE, cudaMemcpyDeviceToHost),
-          cudaSuccess);
-      assert_memory_equal(there, expected, sizeof expected);
-      cudaFree(mapped);
-      cudaDestroyExternalMemory(memory);
-    } else {
-      printf("memory of pictures is exported, and not imported by CUDA itself\n");
-      cudaGetLastError();
-      close(handle.handle.fd);
+    if (map_share(shared->share, shared->share_bytes, &other)) {
+      assert_plane(other.bytes, picture.pitch[0], expected, SIDE * 4, SIDE);
+      unmap_share(&other);
     }
   } else {
     printf("memory of pictures is not exported here\n");
   }
   frame_release(&picture);
   rig_close(&rig);
+}
+
+/* A decoder's surface: two planes, one behind the other, and a copy that is begun before they are written. */
+static void test_planes_are_shared(void **state) {
+  (void)state;
+  enum { PITCH = SIDE + 192, ROWS = SIDE / 2 * 3, TIMES = 50 };
+  static uint8_t pixels[ROWS * PITCH], luma[SIDE * SIDE], chroma[SIDE * SIDE / 2];
+  struct gpu gpu;
+  struct gpu_share *share;
+  struct mapping other;
+  struct error err;
+  uint8_t *surface;
+  assert_true(devices_find_gpu("cuda", &gpu));
+  if (gpu.impl->make_share(&gpu, sizeof pixels, &share, &err)) {
+    printf("%s\n", err.message);
+    return;
+  }
+  struct picture picture = {.fence = gpu.impl->make_fence(&gpu, &err)};
+  struct frame frame = {
+      .format = PIXEL_NV12, .width = SIDE, .height = SIDE, .pitch = {PITCH, PITCH}, .picture = &picture};
+  assert_non_null(picture.fence);
+  assert_int_equal(cudaMalloc((void **)&surface, sizeof pixels), cudaSuccess);
+  picture.device_plane[0] = surface;
+  picture.device_plane[1] = surface + SIDE * PITCH;
+  bool mapped = map_share(share->descriptor, share->bytes, &other);
+  for (int i = 0; i < TIMES; i++) {
+    for (size_t k = 0; k < sizeof pixels; k++)
+      pixels[k] = (uint8_t)rand();
+    for (int y = 0; y < ROWS; y++)
+      memcpy(y < SIDE ? luma + y * SIDE : chroma + (y - SIDE) * SIDE, pixels + y * PITCH, SIDE);
+    assert_int_equal(cudaMemcpyAsync(surface, pixels, sizeof pixels, cudaMemcpyHostToDevice, cudaStreamLegacy),
+                     cudaSuccess);
+    assert_int_equal(gpu.impl->record_fence(&gpu, picture.fence, &err), 0);
+    assert_int_equal(gpu.impl->fill_share(&gpu, share, &frame, &err), 0);
+    assert_int_equal(gpu.impl->wait_share(&gpu, share, &err), 0);
+    if (mapped) {
+      assert_plane(other.bytes, PITCH, luma, SIDE, SIDE);
+      assert_plane((uint8_t *)other.bytes + SIDE * PITCH, PITCH, chroma, SIDE, SIDE / 2);
+    }
+  }
+  if (mapped)
+    unmap_share(&other);
+  assert_int_equal(gpu.impl->fill_share(&gpu, share, &frame, &err), 0); /* which nobody waits for */
+  gpu.impl->free_share(&gpu, share);
+  gpu.impl->free_fence(&gpu, picture.fence);
+  cudaFree(surface);
 }
 
 int main(int argc, char **argv) {
@@ -249,6 +315,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_picture_outlives_a_size),
       cmocka_unit_test(test_a_picture_outlives_its_device),
       cmocka_unit_test(test_a_picture_is_shared),
+      cmocka_unit_test(test_planes_are_shared),
   };
   if (argc > 1)
     cmocka_set_test_filter(argv[1]);

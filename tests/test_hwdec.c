@@ -259,6 +259,21 @@ static void test_held(void **state) {
   assert_all_freed();
 }
 
+static void assert_shares(struct frame *frame, uint64_t hash) {
+  struct error err;
+  assert_int_equal(frame_wait(frame, MEMORY_SHARED, &err), 0);
+  assert_int_equal(gpu_state.filling, 0);
+  const struct picture *picture = frame->picture;
+  const struct fake_share *share = fake_share_find(picture->share);
+  assert_non_null(share);
+  assert_int_equal(share->base.bytes, picture->share_bytes);
+  struct frame there = *frame;
+  for (int plane = 0; plane < frame_planes(frame->format); plane++)
+    there.plane[plane] =
+        share->memory + ((uint8_t *)picture->device_plane[plane] - (uint8_t *)picture->device_plane[0]);
+  assert_true(hash_frame(&there) == hash);
+}
+
 /* What OpenGL imports has the surface's pixels, nothing comes to the host, and later pictures use the memory again. */
 static void test_shared(void **state) {
   (void)state;
@@ -272,20 +287,11 @@ static void test_shared(void **state) {
     assert_int_equal(source_open(&source, clip(clips[i].name), &options, &err), 0);
     for (int k = 0; k < 20; k++) {
       assert_int_equal(source_read(source, &frame, &err), 1);
-      const struct picture *picture = frame.picture;
       assert_false(frame_ready(&frame, MEMORY_SHARED));
       for (int twice = 0; twice < 2; twice++)
-        assert_int_equal(frame_wait(&frame, MEMORY_SHARED, &err), 0);
+        assert_shares(&frame, plain.pictures[k].hash);
       assert_true(frame_ready(&frame, MEMORY_SHARED));
       assert_int_equal(gpu_state.shared, k + 1);
-      const struct fake_share *share = fake_share_find(picture->share);
-      assert_non_null(share);
-      assert_int_equal(share->base.bytes, picture->share_bytes);
-      struct frame there = frame;
-      for (int plane = 0; plane < frame_planes(frame.format); plane++)
-        there.plane[plane] =
-            share->memory + ((uint8_t *)picture->device_plane[plane] - (uint8_t *)picture->device_plane[0]);
-      assert_true(hash_frame(&there) == plain.pictures[k].hash);
       frame_release(&frame);
     }
     assert_int_equal(gpu_state.downloads, 0);
@@ -293,6 +299,38 @@ static void test_shared(void **state) {
     source_close(&source);
     assert_all_freed();
   }
+}
+
+/* Once somebody asks, the copies of later pictures begin when they are decoded, until nobody has asked for a while.
+ * That a surface goes back after its copy is seen by surface_freed (fake_hardware.c). */
+static void test_shared_ahead(void **state) {
+  (void)state;
+  enum { FIRST = 1, SECOND = 20, BROKEN = 21, LAST = 22 };
+  struct source *source = open_h264();
+  struct frame frame;
+  struct error err;
+  read_clip("h264.mp4", &in_software, LAST + 1, &plain);
+  for (int i = 0; i <= LAST; i++) {
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    if (i <= FIRST || i == SECOND)
+      assert_int_equal(gpu_state.filling, 0);
+    if (i == FIRST + 1 || i > SECOND)
+      assert_int_equal(gpu_state.filling, 1);
+    if (i == BROKEN) {
+      gpu_state.broken = true;
+      assert_int_equal(frame_wait(&frame, MEMORY_SHARED, &err), -1);
+      assert_string_equal(err.message, "the copy failed");
+      gpu_state.broken = false;
+    }
+    if (i == FIRST || i == SECOND || i == BROKEN)
+      assert_shares(&frame, plain.pictures[i].hash);
+    if (i < LAST)
+      frame_release(&frame);
+  }
+  source_close(&source);
+  frame_release(&frame); /* with its copy under way */
+  assert_int_equal(gpu_state.filling, 0);
+  assert_all_freed();
 }
 
 /* Where there is none, the picture comes through the host's memory as before. */
@@ -623,14 +661,15 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_locked_memory), cmocka_unit_test(test_no_locked_memory),
       cmocka_unit_test(test_surfaces),      cmocka_unit_test(test_not_asked_for),
-      cmocka_unit_test(test_shared),        cmocka_unit_test(test_not_shared),
-      cmocka_unit_test(test_held),          cmocka_unit_test(test_asked_by_two),
-      cmocka_unit_test(test_not_taken),     cmocka_unit_test(test_must),
-      cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),
-      cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_fails_oddly),   cmocka_unit_test(test_formats),
-      cmocka_unit_test(test_far_key_frame), cmocka_unit_test(test_no_key_frame),
+      cmocka_unit_test(test_shared),        cmocka_unit_test(test_shared_ahead),
+      cmocka_unit_test(test_not_shared),    cmocka_unit_test(test_held),
+      cmocka_unit_test(test_asked_by_two),  cmocka_unit_test(test_not_taken),
+      cmocka_unit_test(test_must),          cmocka_unit_test(test_fails_later),
+      cmocka_unit_test(test_fails_live),    cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_sizes),         cmocka_unit_test(test_changed),
+      cmocka_unit_test(test_damage),        cmocka_unit_test(test_fails_oddly),
+      cmocka_unit_test(test_formats),       cmocka_unit_test(test_far_key_frame),
+      cmocka_unit_test(test_no_key_frame),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

@@ -96,7 +96,8 @@ static int make_copy(void *opaque, struct picture *picture, struct error *err) {
   const struct frame *from = opaque;
   struct copy *copy = (struct copy *)picture;
   size_t bytes = (size_t)from->pitch[0] * (size_t)from->height;
-  if (gpu.impl->make_share(&gpu, bytes, &copy->share, err) || gpu.impl->fill_share(&gpu, copy->share, from, err))
+  if (gpu.impl->make_share(&gpu, bytes, &copy->share, err) || gpu.impl->fill_share(&gpu, copy->share, from, err) ||
+      gpu.impl->wait_share(&gpu, copy->share, err))
     return -1;
   picture->template = *from;
   picture->memory = MEMORY_SHARED;

@@ -53,9 +53,12 @@ struct gpu_impl {
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
   /* Memory of its own, of so many bytes or a few more, that OpenGL may import. It takes a millisecond. */
   int (*make_share)(const struct gpu *gpu, size_t bytes, struct gpu_share **share, struct error *err);
-  /* Copies the pixels of the frame's picture there, which lie as far from its beginning as they do from
-   * device_plane[0], when its fence has passed, and waits for that. No other thread's work waits. */
+  /* Begins to copy the pixels of the frame's picture there, which lie as far from its beginning as they do from
+   * device_plane[0], when its fence has passed. The pixels must stay until wait_share; -1: nothing reads them any
+   * more. */
   int (*fill_share)(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err);
+  /* Waits until everything that fill_share began is done. No other thread's work waits. */
+  int (*wait_share)(const struct gpu *gpu, struct gpu_share *share, struct error *err);
   void (*free_share)(const struct gpu *gpu, struct gpu_share *share);
   /* CUDA's handle (CUcontext) of what engines compute in, for libraries that are to work there, too. It lasts as long
    * as the program. NULL: there is none. */

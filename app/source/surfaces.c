@@ -7,7 +7,12 @@
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
-enum { PAGE = 4096 };
+enum {
+  PAGE = 4096,
+  /* Pictures of a surface's that nobody wanted to share, one after the other, after which none is copied ahead: some
+   * are dropped on their way to the window. */
+  UNSHARED = 8,
+};
 
 struct surface {
   struct picture base;
@@ -19,6 +24,8 @@ struct surface {
   size_t host_bytes;
   bool locked; /* in memory, for the GPU to copy to */
   struct gpu_share *share;
+  bool filling;    /* share, with what the surface holds */
+  int ahead;       /* pictures for which filling begins before anybody asks */
   unsigned filled; /* kinds of memory, or-ed, with what the surface holds */
 };
 
@@ -50,6 +57,7 @@ static void free_share(struct surface *surface) {
   if (surface->share)
     surface->gpu.impl->free_share(&surface->gpu, surface->share);
   surface->share = NULL;
+  surface->filling = false;
   surface->base.share = -1;
 }
 
@@ -84,7 +92,7 @@ static size_t find_span(const struct frame *frame) {
 
 /* OpenGL cannot import what decoders allocate: it gets a copy, which stays in the GPU's memory. That never shrinks, so
  * whoever has imported it sees by its size that it is another. */
-static int share(struct surface *surface, struct error *err) {
+static int begin_share(struct surface *surface, struct error *err) {
   struct picture *picture = &surface->base;
   const struct gpu *gpu = &surface->gpu;
   size_t bytes = find_span(&picture->template);
@@ -96,7 +104,31 @@ static int share(struct surface *surface, struct error *err) {
     return -1;
   picture->share = surface->share->descriptor;
   picture->share_bytes = surface->share->bytes;
-  return gpu->impl->fill_share(gpu, surface->share, &picture->template, err);
+  if (gpu->impl->fill_share(gpu, surface->share, &picture->template, err))
+    return -1;
+  surface->filling = true;
+  return 0;
+}
+
+static int end_share(struct surface *surface, struct error *err) {
+  if (!surface->filling)
+    return 0;
+  surface->filling = false;
+  return surface->gpu.impl->wait_share(&surface->gpu, surface->share, err);
+}
+
+static int share(struct surface *surface, struct error *err) {
+  if (!surface->filling && begin_share(surface, err))
+    return -1;
+  surface->ahead = UNSHARED;
+  return end_share(surface, err);
+}
+
+/* The copy is made beside the engine's run, so that the window, which asks for it again and again, finds it done. What
+ * fails here fails once more, and is told, when somebody asks. */
+static void share_ahead(struct surface *surface) {
+  if (surface->ahead)
+    surface->ahead = begin_share(surface, NULL) ? 0 : surface->ahead - 1;
 }
 
 static int surface_wait(struct picture *picture, enum memory kind, struct error *err) {
@@ -159,6 +191,7 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
  * not that of whoever releases the picture. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
+  end_share(surface, NULL); /* which may read the old one yet */
   av_frame_unref(surface->frame);
   frame->picture = picture;
   for (int i = 0; i < frame_planes(frame->format); i++) {
@@ -170,6 +203,7 @@ static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, str
   surface->filled = MEMORY_DEVICE;
   picture->template = *frame;
   av_frame_move_ref(surface->frame, in);
+  share_ahead(surface);
   return 0;
 }
 
