@@ -62,8 +62,9 @@ void screen_make_still(void) {
 }
 
 int screen_begin(void) {
-  static const char *const server[] = {"Xvfb",        "-displayfd", "3",   "-screen",  "0",
-                                       "1920x800x24", "+extension", "GLX", "-noreset", NULL};
+  /* -r: a busy machine may hold a key for so long that it would repeat, and type twice. */
+  static const char *const server[] = {"Xvfb",       "-displayfd", "3",        "-screen", "0", "1920x800x24",
+                                       "+extension", "GLX",        "-noreset", "-r",      NULL};
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
   if (system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
