@@ -258,7 +258,7 @@ static void test_a_picture_is_shared(void **state) {
   rig_close(&rig);
 }
 
-/* A decoder's surface: two planes, one behind the other, and a copy that is begun before they are written. */
+/* A decoder's surface: two planes, one behind the other, and a copy that may be begun before they are written. */
 static void test_planes_are_shared(void **state) {
   (void)state;
   enum { PITCH = SIDE + 192, ROWS = SIDE / 2 * 3, TIMES = 50 };

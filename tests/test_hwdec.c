@@ -110,6 +110,7 @@ static void read_clip(const char *name, const struct source_options *options, in
 }
 
 static void assert_all_freed(void) {
+  assert_int_equal(gpu_state.filling, 0);
   assert_int_equal(gpu_state.memory, 0);
   assert_int_equal(gpu_state.fences, 0);
   assert_int_equal(gpu_state.locked, 0);

@@ -91,17 +91,20 @@ static size_t find_span(const struct frame *frame) {
 }
 
 /* OpenGL cannot import what decoders allocate: it gets a copy, which stays in the GPU's memory. That never shrinks, so
- * whoever has imported it sees by its size that it is another. */
+ * whoever has imported it sees by its size that it is another: the old one stays until there is a larger one. */
 static int begin_share(struct surface *surface, struct error *err) {
   struct picture *picture = &surface->base;
   const struct gpu *gpu = &surface->gpu;
   size_t bytes = find_span(&picture->template);
   if (!bytes)
     return error_set(err, STATUS_FAILED, "a decoder's surface is in several parts");
-  if (surface->share && surface->share->bytes < bytes)
+  if (!surface->share || surface->share->bytes < bytes) {
+    struct gpu_share *larger;
+    if (gpu->impl->make_share(gpu, bytes, &larger, err))
+      return -1;
     free_share(surface);
-  if (!surface->share && gpu->impl->make_share(gpu, bytes, &surface->share, err))
-    return -1;
+    surface->share = larger;
+  }
   picture->share = surface->share->descriptor;
   picture->share_bytes = surface->share->bytes;
   if (gpu->impl->fill_share(gpu, surface->share, &picture->template, err))
@@ -191,7 +194,7 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
  * not that of whoever releases the picture. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
-  end_share(surface, NULL); /* which may read the old one yet */
+  end_share(surface, NULL); /* the copy may still be reading the old surface */
   av_frame_unref(surface->frame);
   frame->picture = picture;
   for (int i = 0; i < frame_planes(frame->format); i++) {

@@ -23,7 +23,8 @@
 
 /* Kinds of memory that a picture has its pixels in; one may have several. Of a picture that has both, the host's part
  * is there from the start and is filled by the owner's wait(MEMORY_HOST) when somebody asks first: once, on the asker's
- * thread. So is shared memory that device_plane does not lie in, and it is made then. */
+ * thread. So is shared memory that device_plane does not lie in; of later pictures the owner may fill it before that.
+ */
 enum memory {
   MEMORY_HOST = 1,   /* frame.plane */
   MEMORY_DEVICE = 2, /* device_plane */
