@@ -27,6 +27,15 @@ static void assert_shows(const struct frame *picture, const uint8_t *expected) {
     assert_memory_equal(picture->plane[0] + (long)y * picture->pitch[0], expected + (size_t)y * SIDE * 4, SIDE * 4);
 }
 
+/* Of the device's memory. */
+static void assert_plane(const void *plane, int pitch, const uint8_t *expected, int row_bytes, int rows) {
+  static uint8_t there[SIDE * SIDE * 4];
+  assert_int_equal(cudaMemcpy2D(there, (size_t)row_bytes, plane, (size_t)pitch, (size_t)row_bytes, (size_t)rows,
+                                cudaMemcpyDeviceToHost),
+                   cudaSuccess);
+  assert_memory_equal(there, expected, (size_t)row_bytes * (size_t)rows);
+}
+
 static size_t copied_down(const struct rig *rig) {
   struct device_counters counters;
   device_get_counters(rig->device, &counters);
@@ -40,7 +49,7 @@ static void poison_host(const struct frame *picture) {
 /* The same pixels as without, in the device's memory at once, in the host's when somebody asks, once. */
 static void test_a_picture_stays_on_the_device(void **state) {
   (void)state;
-  static uint8_t expected[SIDE * SIDE * 4], there[SIDE * SIDE * 4];
+  static uint8_t expected[SIDE * SIDE * 4];
   struct device_info info;
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
@@ -55,10 +64,7 @@ static void test_a_picture_stays_on_the_device(void **state) {
     assert_true(frame_ready(&picture, MEMORY_DEVICE) && !frame_ready(&picture, MEMORY_HOST));
     assert_int_equal(frame_wait(&picture, MEMORY_DEVICE, &rig.err), 0);
     assert_int_equal(copied_down(&rig), copied);
-    assert_int_equal(cudaMemcpy2D(there, SIDE * 4, picture.picture->device_plane[0], (size_t)picture.pitch[0], SIDE * 4,
-                                  SIDE, cudaMemcpyDeviceToHost),
-                     cudaSuccess);
-    assert_memory_equal(there, expected, sizeof expected);
+    assert_plane(picture.picture->device_plane[0], picture.pitch[0], expected, SIDE * 4, SIDE);
     for (int times = 0; times < 2; times++) {
       must(&rig, frame_wait(&picture, MEMORY_HOST, &rig.err));
       assert_true(frame_ready(&picture, MEMORY_HOST));
@@ -220,14 +226,6 @@ static bool map_share(int descriptor, size_t bytes, struct mapping *mapping) {
 static void unmap_share(struct mapping *mapping) {
   cudaFree(mapping->bytes);
   cudaDestroyExternalMemory(mapping->memory);
-}
-
-static void assert_plane(const void *plane, int pitch, const uint8_t *expected, int row_bytes, int rows) {
-  static uint8_t there[SIDE * SIDE * 4];
-  assert_int_equal(cudaMemcpy2D(there, (size_t)row_bytes, plane, (size_t)pitch, (size_t)row_bytes, (size_t)rows,
-                                cudaMemcpyDeviceToHost),
-                   cudaSuccess);
-  assert_memory_equal(there, expected, (size_t)row_bytes * (size_t)rows);
 }
 
 /* Where the driver exports memory, another mapping of it shows the same bytes. */

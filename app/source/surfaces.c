@@ -9,8 +9,8 @@
 
 enum {
   PAGE = 4096,
-  /* Pictures of a surface's that nobody wanted to share, one after the other, after which none is copied ahead: some
-   * are dropped on their way to the window. */
+  /* After so many pictures in a row that nobody asked to share, a surface's are no longer copied ahead. One is not
+   * enough: some are dropped on their way to the window. */
   UNSHARED = 8,
 };
 
@@ -128,7 +128,7 @@ static int share(struct surface *surface, struct error *err) {
 }
 
 /* The copy is made beside the engine's run, so that the window, which asks for it again and again, finds it done. What
- * fails here fails once more, and is told, when somebody asks. */
+ * fails here is tried again when somebody asks, who is told. */
 static void share_ahead(struct surface *surface) {
   if (surface->ahead)
     surface->ahead = begin_share(surface, NULL) ? 0 : surface->ahead - 1;

@@ -23,8 +23,7 @@
 
 /* Kinds of memory that a picture has its pixels in; one may have several. Of a picture that has both, the host's part
  * is there from the start and is filled by the owner's wait(MEMORY_HOST) when somebody asks first: once, on the asker's
- * thread. So is shared memory that device_plane does not lie in; of later pictures the owner may fill it before that.
- */
+ * thread. So is shared memory that device_plane does not lie in, which the owner of later pictures may fill before. */
 enum memory {
   MEMORY_HOST = 1,   /* frame.plane */
   MEMORY_DEVICE = 2, /* device_plane */
