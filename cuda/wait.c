@@ -18,12 +18,22 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* The shortest of the last ones: a longer run costs some more asking, a shorter one would be late. */
-static int64_t expected_duration(const struct durations *durations) {
-  int64_t least = durations->count ? INT64_MAX : 0;
-  for (unsigned i = 0; i < durations->count && i < DURATIONS; i++)
-    least = smaller(least, durations->recent_ns[i]);
+/* Of the last `count`; 0: there were none. */
+static int64_t least_of(const int64_t *recent_ns, unsigned count) {
+  int64_t least = count ? INT64_MAX : 0;
+  for (unsigned i = 0; i < count && i < DURATIONS; i++)
+    least = smaller(least, recent_ns[i]);
   return least;
+}
+
+static int64_t expected_delay(const struct durations *durations) {
+  return least_of(durations->delays_ns, durations->delays);
+}
+
+/* From when it could begin until it ends. The shortest of the last ones: a longer run costs some more asking, a shorter
+ * one would be late. */
+static int64_t expected_duration(const struct durations *durations) {
+  return expected_delay(durations) + least_of(durations->recent_ns, durations->count);
 }
 
 /* *early_ns: how long before the end it was there; -1: it came late. */
@@ -65,16 +75,26 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   waiter->begun_ns = larger(submitted_ns, waiter->ended_ns);
   bool slept = sleep_before(waiter->begun_ns + expected_duration(durations) - waiter->margin_ns, world);
   int ended = ask(world, &early_ns);
-  waiter->at_once = early_ns >= 0 && early_ns <= at_once_most;
+  waiter->saw = early_ns >= 0;
+  waiter->at_once = waiter->saw && early_ns <= at_once_most;
   waiter->seen_ns = world->now_ns(world->opaque);
   if (slept)
     set_margin(waiter, early_ns, world->looks);
   return ended;
 }
 
-/* A thread that came late knows the end from the duration alone. Taken for the end, the moment at which it came would
- * make it come later each time. */
+/* A thread that came late knows no more than that the delay was not longer. Taken for it, that would make it come later
+ * each time. */
+static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
+  int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
+  if (waiter->saw || delay_ns < expected_delay(durations))
+    durations->delays_ns[durations->delays++ % DURATIONS] = delay_ns;
+}
+
+/* Likewise the end. */
 void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   durations->recent_ns[durations->count++ % DURATIONS] = took_ns;
-  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : smaller(waiter->seen_ns, waiter->begun_ns + took_ns);
+  learn_delay(waiter, durations, took_ns);
+  int64_t ends_ns = waiter->begun_ns + expected_delay(durations) + took_ns;
+  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : smaller(waiter->seen_ns, ends_ns);
 }

@@ -49,8 +49,9 @@ struct figures {
   double processor_us, late_us, latest_us; /* means, and the largest */
 };
 
-/* Runs begin every `period`, or one behind the other with two in flight; lengths come by turns. */
-static struct figures simulate(const int64_t *lengths, int count, int64_t period, int skip, bool looks) {
+/* Runs are submitted every `period`, or one behind the other with two in flight; lengths come by turns. A device with
+ * nothing to do begins `delay` after that. */
+static struct figures simulate(const int64_t *lengths, int count, int64_t period, int64_t delay, int skip, bool looks) {
   struct world world = {.random = 1, .now = 1000000, .looks = looks};
   struct wait_world with = ways;
   with.looks = looks;
@@ -65,7 +66,8 @@ static struct figures simulate(const int64_t *lengths, int count, int64_t period
       world.now = (i + 1) * period;
     if (period)
       submitted = world.now;
-    int64_t begins = submitted > device ? submitted : device;
+    int64_t ready = submitted + (delay ? between(&world, delay * 9 / 10, delay * 11 / 10) : 0);
+    int64_t begins = ready > device ? ready : device;
     device = world.ends = begins + length;
     int64_t next = world.now; /* with two in flight the next one is there before this one is waited for */
     world.processor = 0;
@@ -88,11 +90,46 @@ static void test_runs_of_one_length(void **state) {
   static const int64_t periods[] = {16666667, 4166667, 0}, lengths[] = {3100000, 700000};
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 2; j++) {
-      struct figures asking = simulate(&lengths[j], 1, periods[i], 50, false);
+      struct figures asking = simulate(&lengths[j], 1, periods[i], 0, 50, false);
       assert_true(asking.processor_us < 35 && asking.late_us < 15 && asking.latest_us < 80);
-      struct figures looking = simulate(&lengths[j], 1, periods[i], 50, true);
+      struct figures looking = simulate(&lengths[j], 1, periods[i], 0, 50, true);
       assert_true(looking.processor_us < 35 && looking.late_us < 5 && looking.latest_us < 80);
     }
+}
+
+/* As where the window's OpenGL had the device before. */
+static void test_runs_that_begin_late(void **state) {
+  (void)state;
+  static const int64_t periods[] = {16666667, 4166667}, lengths[] = {3100000, 700000}, delays[] = {60000, 250000};
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++)
+      for (int k = 0; k < 2; k++) {
+        struct figures asking = simulate(&lengths[j], 1, periods[i], delays[k], 50, false);
+        struct figures looking = simulate(&lengths[j], 1, periods[i], delays[k], 50, true);
+        assert_true(asking.processor_us < 30 && asking.late_us < 15 && asking.latest_us < 80);
+        assert_true(looking.processor_us < 42 && looking.late_us < 12 && looking.latest_us < 80);
+      }
+}
+
+/* As when the window is closed: the thread is late for some, ever less. */
+static void test_runs_that_begin_late_no_more(void **state) {
+  (void)state;
+  struct world world = {.random = 1, .now = 1000000, .looks = true};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {0};
+  int64_t late = 0;
+  with.opaque = &world;
+  with.looks = true;
+  for (int i = 0; i < 60; i++) {
+    int64_t submitted = world.now += 16000000;
+    world.ends = submitted + (i < 40 ? 250000 : 0) + 3000000;
+    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
+    wait_learn(&waiter, &durations, 3000000);
+    late = world.now - world.ends;
+    assert_true(late < 400000);
+  }
+  assert_true(late < 100000);
 }
 
 /* Also the first ones, of which nothing is known. */
@@ -100,9 +137,9 @@ static void test_runs_of_other_lengths(void **state) {
   (void)state;
   static const int64_t turns[] = {3100000, 3100000, 4300000}, more[] = {700000, 700000, 700000, 15000000};
   for (int64_t period = 0; period <= 16666667; period += 16666667) {
-    struct figures f = simulate(turns, 3, period, 0, false);
+    struct figures f = simulate(turns, 3, period, 0, 0, false);
     assert_true(f.processor_us < 150 && f.late_us < 70 && f.latest_us < 500);
-    f = simulate(more, 4, period, 0, false);
+    f = simulate(more, 4, period, 0, 0, false);
     assert_true(f.processor_us < 250 && f.late_us < 70 && f.latest_us < 500);
   }
 }
@@ -135,7 +172,7 @@ static void test_ends(void **state) {
   struct world world = {.random = 1, .now = 5000000, .ends = 4000000};
   struct wait_world with = ways;
   struct waiter waiter = {0};
-  struct durations durations = {{3000000}, 1};
+  struct durations durations = {.recent_ns = {3000000}, .count = 1};
   with.opaque = &world;
   assert_int_equal(wait_for_run(&waiter, &durations, 1900000, &with), 1);
   assert_true(world.asks == 1 && world.now < 5010000);
@@ -146,10 +183,9 @@ static void test_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_runs_of_one_length),
-      cmocka_unit_test(test_runs_of_other_lengths),
-      cmocka_unit_test(test_runs_that_become_shorter),
-      cmocka_unit_test(test_ends),
+      cmocka_unit_test(test_runs_of_one_length),           cmocka_unit_test(test_runs_that_begin_late),
+      cmocka_unit_test(test_runs_that_begin_late_no_more), cmocka_unit_test(test_runs_of_other_lengths),
+      cmocka_unit_test(test_runs_that_become_shorter),     cmocka_unit_test(test_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
