@@ -1,21 +1,61 @@
 #include "cuda/capture.h"
 
 #include "cuda/check.h"
+#include "unet/base/platform.h"
+
+enum { TRIES = 12, REST_FIRST_NS = 1000000, REST_DOUBLED = 6 };
+
+/* What is captured, and how. */
+struct capturing {
+  struct cuda_device *device;
+  const struct launch_queue *queue;
+  cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue, const void *opaque);
+  const void *opaque;
+};
 
 /* A relaxed capture forbids nothing, neither to this thread, where a library may load code or take memory on the way,
- * nor to the thread whose runs go on meanwhile. */
+ * nor to the thread whose runs go on meanwhile. *ended_early: something else ended it. */
+static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const char **doing, bool *ended_early) {
+  cudaStream_t stream = c->queue->stream;
+  *doing = "capturing";
+  *ended_early = false;
+  cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  if (begun != cudaSuccess)
+    return begun;
+  cudaError_t recorded = c->record(c->device, c->queue, c->opaque), ended = cudaStreamEndCapture(stream, graph);
+  *ended_early = recorded == cudaErrorStreamCaptureInvalidated || ended == cudaErrorStreamCaptureInvalidated;
+  if (recorded == cudaSuccess)
+    return ended;
+  *doing = "launching while capturing (--graph off does without)";
+  if (*graph)
+    cudaGraphDestroy(*graph);
+  *graph = NULL;
+  return recorded;
+}
+
+/* A thread that waits for all that this GPU has to do ends every capture on it, whatever that permits; a decoder may do
+ * so while it opens. Then the capture is made once more, a little later each time. */
+static cudaError_t capture_undisturbed(const struct capturing *c, cudaGraph_t *graph, const char **doing) {
+  bool again;
+  cudaError_t status = capture(c, graph, doing, &again);
+  for (int i = 1; i < TRIES && again; i++) {
+    cudaGetLastError();
+    platform_sleep_ns(REST_FIRST_NS << (i < REST_DOUBLED ? i : REST_DOUBLED));
+    status = capture(c, graph, doing, &again);
+  }
+  return status;
+}
+
 cudaGraphExec_t graph_capture(struct cuda_device *device, const struct launch_queue *queue,
                               cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue,
                                                     const void *opaque),
                               const void *opaque, struct error *err) {
-  cudaStream_t stream = queue->stream;
+  const struct capturing capturing = {device, queue, record, opaque};
+  const char *doing;
   cudaGraph_t graph = NULL;
   cudaGraphExec_t ready = NULL;
-  if (cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing", err) < 0)
-    return NULL;
-  cudaError_t recorded = record(device, queue, opaque), ended = cudaStreamEndCapture(stream, &graph);
-  if (cuda_check(recorded, "launching while capturing (--graph off does without)", err) == 0 &&
-      cuda_check(ended, "capturing", err) == 0 &&
+  cudaError_t status = capture_undisturbed(&capturing, &graph, &doing);
+  if (cuda_check(status, doing, err) == 0 &&
       cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)
     ready = NULL;
   pthread_mutex_lock(&device->base.memory);

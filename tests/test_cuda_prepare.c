@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmocka_all.h"
@@ -84,6 +85,28 @@ cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   bool fails = launch_fails;
   launch_fails = false;
   return fails ? cudaErrorUnknown : __real_cudaGraphLaunch(graph, stream);
+}
+
+static int disturbances;             /* so many captures to come */
+static cudaError_t disturber_status; /* of the last one */
+
+/* As another thread's library may do it. */
+static void *wait_for_all(void *opaque) {
+  (void)opaque;
+  disturber_status = cudaDeviceSynchronize();
+  return NULL;
+}
+
+cudaError_t __real_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t __wrap_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t __wrap_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  pthread_t other;
+  cudaError_t status = __real_cudaStreamBeginCapture(stream, mode);
+  if (disturbances > 0 && !pthread_create(&other, NULL, wait_for_all, NULL)) {
+    disturbances--;
+    pthread_join(other, NULL);
+  }
+  return status;
 }
 
 struct beside {
@@ -213,6 +236,33 @@ static void test_disturbed_choices_are_not_kept(void **state) {
   fixture_remove(folder);
 }
 
+/* A capture that another thread ended is made again; one that is ended each time is an error, and the next one is as
+ * usual. */
+static void test_captures_that_are_disturbed(void **state) {
+  (void)state;
+  static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
+  const struct program_options options = {PIXEL_RGBA};
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 1, expected);
+  for (int i = 0; i < 3; i++) {
+    static const int times[] = {3, 1000, 0};
+    device_release(rig.device, &rig.program);
+    disturbances = times[i];
+    disturber_status = cudaSuccess;
+    int status = device_prepare(rig.device, &rig.program, &rig.net.plan, &options, &rig.err);
+    assert_int_equal(disturber_status != cudaSuccess, times[i] > 0);
+    assert_int_equal(disturbances > 0, i == 1);
+    assert_int_equal(status, i == 1 ? -1 : 0);
+    if (i == 1)
+      assert_one_line(&rig.err, "cuda:");
+    else
+      one_frame(&rig, 1, got);
+    assert_true(i == 1 || !memcmp(got, expected, sizeof got));
+  }
+  rig_close(&rig);
+}
+
 /* A submit that fails, before the graph is launched or behind it, costs that frame alone: those after it are their own.
  */
 static void test_failed_submit(void **state) {
@@ -251,6 +301,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_preparation_waits_for_no_run),
       cmocka_unit_test(test_run_waits_for_no_preparation),
       cmocka_unit_test(test_disturbed_choices_are_not_kept),
+      cmocka_unit_test(test_captures_that_are_disturbed),
       cmocka_unit_test(test_failed_submit),
   };
   if (argc > 1)
