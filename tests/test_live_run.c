@@ -389,6 +389,7 @@ static void test_bench(void **state) {
   assert_true(figure(row_of(json, "waking alone"), "frames") > 0 && figure(live, "woken_late") >= 0);
   assert_true(figure(row_of(json, "compute only"), "frames") == FRAMES);
   assert_true(figure(live, "engine_cpu_us") > 0 && figure(live, "window_cpu_us") > 0);
+  assert_true(figure(live, "processors_awake") == 0);
   double missed = figure(live, "missed");
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(live, "late")), missed < 64 ? (int)missed : 64);
   cJSON_ArrayForEach(change, cJSON_GetObjectItem(live, "changes")) {
@@ -397,8 +398,32 @@ static void test_bench(void **state) {
   }
   cJSON_Delete(json);
   program_expect(2, "bench --live", "bench --input-fps 30");
+  program_expect(2, "bench --live", "bench --awake");
   program_expect(2, "go without it", "bench --live --sweep size");
   program_expect(6, "no window", "unset DISPLAY; @ bench --live --size 64x64 --frames 1 --warmup 0 --threads 1");
+}
+
+/* All of them, or none where this user may not have all their time, which is said. */
+static void test_processors_awake(void **state) {
+  (void)state;
+  static const char limit[] = "--awake: a limit of processor time";
+  struct outcome outcome;
+  program_run(&outcome, "ulimit -S -t 1000000; @ live still.mkv --awake --frames 1 --size 64x64");
+  if (outcome.status || !strstr(outcome.said, limit))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+  program_run(&outcome, "bench --live --awake -v --size 64x64 --frames 3 --warmup 0 --threads 1 -y --json awake.json");
+  assert_int_equal(outcome.status, 0);
+  char *text = (char *)shell_output(NULL, "cat awake.json"), said[64];
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  int awake = (int)figure(cJSON_GetObjectItem(json, "live"), "processors_awake");
+  cJSON_Delete(json);
+  snprintf(said, sizeof said, "processors: %d kept from sleeping", awake);
+  if (!strstr(outcome.said, awake ? said : limit))
+    fail_msg("%d processors: %s", awake, outcome.said);
+  char *all = (char *)shell_output(NULL, "nproc");
+  assert_true(!awake || awake == atoi(all));
+  free(all);
 }
 
 /* Half a clip is what a frame may take: slow machines have time. */
@@ -492,6 +517,7 @@ int main(int argc, char **argv) {
       TINY(test_no_source),
       CASE(test_records_and_sends),
       TINY(test_bench),
+      TINY(test_processors_awake),
       TINY(test_bench_clip),
       TINY(test_no_display),
       TINY(test_server_gone),

@@ -96,6 +96,7 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
       .engine_urgency = probe->engine_urgency,
       .window_urgency = probe->window_urgency,
       .calmed = platform_calmed(),
+      .awake = probe->awake,
       .engine_bytes = probe->engine_bytes,
       .window_bytes = probe->window_bytes,
       .shared = probe->shared,
@@ -194,6 +195,7 @@ int bench_check_live(struct bench *bench, struct error *err) {
     const char *name;
   } alone[] = {{options->input_fps > 0, "input-fps"},
                {options->duration > 0, "duration"},
+               {options->awake, "awake"},
                {options->window_width > 0, "window"}};
   for (size_t i = 0; !options->live && i < sizeof alone / sizeof *alone; i++)
     if (alone[i].given)

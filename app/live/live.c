@@ -1,6 +1,8 @@
 /* live: a camera, screen or video, restyled in a window. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
@@ -79,6 +81,22 @@ static void calm_opengl(const struct options *options) {
   platform_be_urgent(false);
 }
 
+/* The show goes on where they sleep. */
+static void stay_awake(struct live *live) {
+  if (!live->options->awake)
+    return;
+  int count = platform_stay_awake(&live->awake);
+  live->awake_count = count > 0 ? count : 0;
+  if (count > 0)
+    log_line(&live->log, LOG_INFO, "processors: %d kept from sleeping", count);
+  else if (errno == EDQUOT)
+    log_line(&live->log, LOG_WARNING,
+             "--awake: a limit of processor time is set for this program (its control group's, or ulimit -t), which "
+             "that would use up; the processors sleep as usual");
+  else
+    log_line(&live->log, LOG_WARNING, "--awake: %s; the processors sleep as usual", strerror(errno));
+}
+
 /* On the display that was asked for; the show goes on where that is gone. */
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
@@ -93,6 +111,7 @@ static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   calm_opengl(live->options);
+  stay_awake(live);
   if (setup_source_options(&live->source_options, live->options, true, &live->log, err))
     return -1;
   live->source_options.mirror = &live->mirror;
@@ -164,6 +183,7 @@ static void close_rest(struct live *live) {
   sound_tap_close(&live->tap);
   mailbox_free(&live->pictures);
   mailbox_free(&live->frames);
+  platform_let_sleep(&live->awake);
 }
 
 /* What uses the engine's thread stays as it is where that does not answer. */

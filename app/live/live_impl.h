@@ -86,13 +86,13 @@ struct live {
   struct styling styling;
   int styles_told, styles_refused_told; /* of state.styles_asked, styling.refused */
   struct control_source *control;
-  struct listener *listener;      /* NULL: none */
-  struct listener *microphone;    /* what recordings have for sound, where that is another input; NULL: none */
-  struct sound_tap *heard;        /* its sound, or the listener's, for recordings; NULL: none */
-  struct track *track;            /* the source's own sound in its place; NULL: none */
-  unsigned track_told;            /* the tap's number of which it was told whether it can be heard */
+  struct listener *listener;        /* NULL: none */
+  struct listener *microphone;      /* what recordings have for sound, where that is another input; NULL: none */
+  struct sound_tap *heard;          /* its sound, or the listener's, for recordings; NULL: none */
+  struct track *track;              /* the source's own sound in its place; NULL: none */
+  unsigned track_told;              /* the tap's number of which it was told whether it can be heard */
   char silent_told[SOUND_NAME_MAX]; /* the source that it was told of that it has none; "": none */
-  struct modulations modulations; /* after the start the engine thread's alone */
+  struct modulations modulations;   /* after the start the engine thread's alone */
   struct loop *loop;
   struct hub *hub;
   struct ipc *ipc;
@@ -113,7 +113,9 @@ struct live {
   struct panel panel;
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
-  int calmed_told;  /* of platform_calmed */
+  int calmed_told;     /* of platform_calmed */
+  struct awake *awake; /* keeps processors from sleeping, so many; NULL: nothing does */
+  int awake_count;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */

@@ -42,6 +42,7 @@ struct live_probe {
   long shared, uploaded;               /* pictures, as present_counts has them */
   /* What their threads were as it began */
   enum urgency engine_urgency, window_urgency;
+  int awake;            /* processors that were kept from sleeping */
   const char *hardware; /* decoded the frames, as it ended; NULL: software did */
 
   bool measured; /* all but the changes */

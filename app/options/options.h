@@ -56,6 +56,7 @@ struct options {
 
   struct device_options device; /* log, cache_dir and stamps are not options */
   enum real_time real_time;     /* scheduling of live's threads */
+  bool awake;                   /* live keeps the processors so */
 
   /* Source */
   const char *input_format, *input_options;

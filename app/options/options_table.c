@@ -92,6 +92,11 @@ const struct option option_table[] = {
     {"real-time", 0, OPTION_CHOICE, GROUP_DEVICE, LIVE | BENCH, NULL, "auto|no", AT(real_time),
      .help = "auto: where pictures are computed on a GPU, the few threads that a picture waits for come before other "
              "programs, as far as the system permits that (default: auto)"},
+    {"awake", 0, OPTION_FLAG, GROUP_DEVICE, LIVE | BENCH, AT(awake),
+     .help =
+         "keep all processors from sleeping while live, or bench --live, runs: pictures come sooner and more evenly "
+         "where a processor that sleeps wakes late, as on a virtual machine; it takes the power of a machine under "
+         "full load, and holds no other program up"},
 
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},

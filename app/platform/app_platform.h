@@ -88,6 +88,14 @@ enum urgency platform_urgency(void);
  * them are usual then. Returns how many became so. */
 int platform_calmed(void);
 
+/* Threads that keep the processors this process may use from sleeping, and make way for all others. */
+struct awake;
+
+/* Returns for how many processors, or -1, where none is kept awake: EDQUOT: this process may have less time than all of
+ * them have (a control group's limit, or RLIMIT_CPU), which that would use up. */
+int platform_stay_awake(struct awake **awake);
+void platform_let_sleep(struct awake **awake);
+
 /* --- the process --- */
 
 /* The first Ctrl-C, or request to end, sets *stop; the second one ends the program at once. Writing to a closed pipe or

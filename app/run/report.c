@@ -70,6 +70,8 @@ static void print_live(const struct report_live *live, FILE *out) {
           live->window_cpu_us);
   fprintf(out, "scheduling: engine's thread %s, window's thread %s%s\n", urgency_word(live->engine_urgency),
           urgency_word(live->window_urgency), live->calmed ? ", until one did not rest" : "");
+  if (live->awake)
+    fprintf(out, "%d processor%s kept from sleeping\n", live->awake, live->awake == 1 ? "" : "s");
   fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",
           live->engine_bytes, live->window_bytes, live->shared, live->uploaded);
   fprintf(out,
@@ -148,6 +150,7 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddNumberToObject(to, "window_cpu_us", live->window_cpu_us);
   cJSON_AddStringToObject(to, "engine_scheduling", urgency_word(live->engine_urgency));
   cJSON_AddStringToObject(to, "window_scheduling", urgency_word(live->window_urgency));
+  cJSON_AddNumberToObject(to, "processors_awake", live->awake);
   cJSON_AddNumberToObject(to, "engine_copied_bytes", live->engine_bytes);
   cJSON_AddNumberToObject(to, "window_copied_bytes", live->window_bytes);
   cJSON_AddNumberToObject(to, "shared", (double)live->shared);

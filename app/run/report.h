@@ -54,6 +54,7 @@ struct report_live {
   /* What their threads were, and how many became usual meanwhile because they did not rest */
   enum urgency engine_urgency, window_urgency;
   int calmed;
+  int awake; /* processors that were kept from sleeping */
 };
 
 struct report {

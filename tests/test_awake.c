@@ -1,0 +1,187 @@
+/* Processors that are kept from sleeping, and what may be used of them. */
+#include "tests/cmocka_all.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/platform/app_platform.h"
+#include "app/platform/processor_quota.h"
+#include "tests/fixture.h"
+
+enum { PATIENCE_MS = 30000 };
+
+/* Threads of this process that have the idle class; processors: of those they may use, each of them one alone. */
+static int count_idle(cpu_set_t *processors) {
+  DIR *tasks = opendir("/proc/self/task");
+  int count = 0;
+  CPU_ZERO(processors);
+  assert_non_null(tasks);
+  for (const struct dirent *task; (task = readdir(tasks));) {
+    cpu_set_t own;
+    int thread = atoi(task->d_name);
+    if (!thread || sched_getscheduler(thread) != SCHED_IDLE)
+      continue;
+    count++;
+    assert_int_equal(sched_getaffinity(thread, sizeof own, &own), 0);
+    assert_int_equal(CPU_COUNT(&own), 1);
+    CPU_OR(processors, processors, &own);
+  }
+  closedir(tasks);
+  return count;
+}
+
+/* They take their class themselves, when they get on. */
+static int wait_for_idle(int wanted, cpu_set_t *processors) {
+  int count = count_idle(processors);
+  for (int i = 0; i < PATIENCE_MS && count != wanted; i++) {
+    usleep(1000);
+    count = count_idle(processors);
+  }
+  return count;
+}
+
+static void stay_awake_on(const cpu_set_t *wanted) {
+  struct awake *awake;
+  cpu_set_t kept;
+  int count = platform_stay_awake(&awake);
+  if (count < 0 && errno == EDQUOT) {
+    struct rlimit limit;
+    assert_null(awake);
+    assert_int_equal(getrlimit(RLIMIT_CPU, &limit), 0);
+    assert_true(processor_quota("") < CPU_COUNT(wanted) || limit.rlim_cur != RLIM_INFINITY);
+    print_message("this user may not use all processors here all the time\n");
+    skip();
+  }
+  assert_int_equal(count, CPU_COUNT(wanted));
+  assert_int_equal(wait_for_idle(count, &kept), count);
+  assert_true(CPU_EQUAL(&kept, wanted));
+  platform_let_sleep(&awake);
+  assert_null(awake);
+  assert_int_equal(count_idle(&kept), 0);
+  platform_let_sleep(&awake);
+}
+
+static void test_each_processor_is_kept_awake(void **state) {
+  (void)state;
+  cpu_set_t all;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  stay_awake_on(&all);
+  stay_awake_on(&all);
+}
+
+/* As by taskset. */
+static void test_others_are_left_alone(void **state) {
+  (void)state;
+  cpu_set_t all, one;
+  int first = 0;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  while (!CPU_ISSET((size_t)first, &all))
+    first++;
+  CPU_ZERO(&one);
+  CPU_SET((size_t)first, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  stay_awake_on(&one);
+  assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+/* As by `ulimit -t`. */
+static void test_limited_time_is_not_used_up(void **state) {
+  (void)state;
+  struct awake *awake;
+  struct rlimit before, limit;
+  cpu_set_t kept;
+  assert_int_equal(getrlimit(RLIMIT_CPU, &before), 0);
+  limit = (struct rlimit){1000000, before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_CPU, &limit), 0);
+  int count = platform_stay_awake(&awake), reason = errno;
+  assert_int_equal(setrlimit(RLIMIT_CPU, &before), 0);
+  assert_int_equal(count, -1);
+  assert_int_equal(reason, EDQUOT);
+  assert_null(awake);
+  assert_int_equal(count_idle(&kept), 0);
+}
+
+/* --- what may be used --- */
+
+/* A file of a system that is not there, with the folders above it. */
+static void put(const char *root, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", root, name);
+  for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+    *at = '\0';
+    assert_true(!mkdir(path, 0700) || errno == EEXIST);
+    *at = '/';
+  }
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+struct file {
+  const char *name, *text;
+};
+
+static double quota_with(const struct file *files, int count) {
+  char *root = fixture_make();
+  for (int i = 0; i < count; i++)
+    put(root, files[i].name, files[i].text);
+  double quota = processor_quota(root);
+  fixture_remove(root);
+  return quota;
+}
+
+#define QUOTA(...)                                                                                                     \
+  quota_with((const struct file[]){__VA_ARGS__},                                                                       \
+             (int)(sizeof((const struct file[]){__VA_ARGS__}) / sizeof(struct file)))
+
+static void test_version_2(void **state) {
+  (void)state;
+  const struct file self = {"proc/self/cgroup", "0::/user.slice/show\n"};
+  assert_true(isinf(QUOTA(self)));
+  assert_true(isinf(QUOTA(self, {"sys/fs/cgroup/user.slice/show/cpu.max", "max 100000\n"})));
+  assert_true(QUOTA(self, {"sys/fs/cgroup/user.slice/show/cpu.max", "150000 100000\n"}) == 1.5);
+  assert_true(QUOTA(self, {"sys/fs/cgroup/user.slice/show/cpu.max", "400000 100000\n"},
+                    {"sys/fs/cgroup/user.slice/cpu.max", "200000 100000\n"}) == 2);
+  assert_true(QUOTA(self, {"sys/fs/cgroup/cpu.max", "50000 100000\n"}) == 0.5);
+}
+
+static void test_version_1(void **state) {
+  (void)state;
+  const struct file self = {"proc/self/cgroup", "5:cpuset:/other\n4:cpuacct,cpu:/docker/a\n0::/\n"};
+  const struct file period = {"sys/fs/cgroup/cpu/docker/a/cpu.cfs_period_us", "100000\n"};
+  const struct file other = {"sys/fs/cgroup/cpu/other/cpu.cfs_quota_us", "100\n"};
+  const struct file other_period = {"sys/fs/cgroup/cpu/other/cpu.cfs_period_us", "100000\n"};
+  assert_true(isinf(QUOTA(self, other, other_period)));
+  assert_true(isinf(QUOTA(self, period, {"sys/fs/cgroup/cpu/docker/a/cpu.cfs_quota_us", "-1\n"})));
+  assert_true(QUOTA(self, period, {"sys/fs/cgroup/cpu/docker/a/cpu.cfs_quota_us", "300000\n"}) == 3);
+}
+
+/* What is missing or makes no sense is no limit. */
+static void test_nothing_that_makes_sense(void **state) {
+  (void)state;
+  assert_true(isinf(QUOTA({"proc/other", ""})));
+  assert_true(isinf(QUOTA({"proc/self/cgroup", "0\n::\nx:cpu\n"}, {"sys/fs/cgroup/cpu.max", "max"})));
+  assert_true(isinf(QUOTA({"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "100000 0\n"})));
+  assert_true(isinf(QUOTA({"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", ""})));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_each_processor_is_kept_awake),
+      cmocka_unit_test(test_others_are_left_alone),
+      cmocka_unit_test(test_limited_time_is_not_used_up),
+      cmocka_unit_test(test_version_2),
+      cmocka_unit_test(test_version_1),
+      cmocka_unit_test(test_nothing_that_makes_sense),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
