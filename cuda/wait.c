@@ -18,22 +18,24 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Of the last `count`; 0: there were none. */
+/* 0: there were none. */
 static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   int64_t least = count ? INT64_MAX : 0;
-  for (unsigned i = 0; i < count && i < DURATIONS; i++)
+  for (unsigned i = 0; i < count; i++)
     least = smaller(least, recent_ns[i]);
   return least;
 }
 
+/* Of many runs: one in ten may begin at once where the others do not, and is not to be seen late. */
 static int64_t expected_delay(const struct durations *durations) {
-  return least_of(durations->delays_ns, durations->delays);
+  return least_of(durations->delays_ns, durations->delays < DELAYS ? durations->delays : DELAYS);
 }
 
 /* From when it could begin until it ends. The shortest of the last ones: a longer run costs some more asking, a shorter
  * one would be late. */
 static int64_t expected_duration(const struct durations *durations) {
-  return expected_delay(durations) + least_of(durations->recent_ns, durations->count);
+  return expected_delay(durations) +
+         least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
 /* *early_ns: how long before the end it was there; -1: it came late. */
@@ -88,7 +90,7 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))
-    durations->delays_ns[durations->delays++ % DURATIONS] = delay_ns;
+    durations->delays_ns[durations->delays++ % DELAYS] = delay_ns;
 }
 
 /* Likewise the end. */

@@ -14,12 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DURATIONS = 8 };
+enum { DURATIONS = 8, DELAYS = 64 };
 
 /* Of one program's runs: how long they took, and how long after they were submitted they began. A run before them, or
  * OpenGL, may have had the device then. */
 struct durations {
-  int64_t recent_ns[DURATIONS], delays_ns[DURATIONS];
+  int64_t recent_ns[DURATIONS], delays_ns[DELAYS];
   unsigned count, delays;
 };
 

@@ -111,6 +111,24 @@ static void test_runs_that_begin_late(void **state) {
       }
 }
 
+/* One in ten begins at once, and is seen no later than the others. */
+static void test_runs_that_mostly_begin_late(void **state) {
+  (void)state;
+  struct world world = {.random = 1, .now = 1000000, .looks = true};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {0};
+  with.opaque = &world;
+  with.looks = true;
+  for (int i = 0; i < RUNS; i++) {
+    int64_t submitted = world.now += 16000000;
+    world.ends = submitted + (i % 10 ? 250000 : 0) + 700000;
+    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
+    wait_learn(&waiter, &durations, 700000);
+    assert_true(i < 50 || world.now - world.ends < 100000);
+  }
+}
+
 /* As when the window is closed: the thread is late for some, ever less. */
 static void test_runs_that_begin_late_no_more(void **state) {
   (void)state;
@@ -183,9 +201,13 @@ static void test_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_runs_of_one_length),           cmocka_unit_test(test_runs_that_begin_late),
-      cmocka_unit_test(test_runs_that_begin_late_no_more), cmocka_unit_test(test_runs_of_other_lengths),
-      cmocka_unit_test(test_runs_that_become_shorter),     cmocka_unit_test(test_ends),
+      cmocka_unit_test(test_runs_of_one_length),
+      cmocka_unit_test(test_runs_that_begin_late),
+      cmocka_unit_test(test_runs_that_mostly_begin_late),
+      cmocka_unit_test(test_runs_that_begin_late_no_more),
+      cmocka_unit_test(test_runs_of_other_lengths),
+      cmocka_unit_test(test_runs_that_become_shorter),
+      cmocka_unit_test(test_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
