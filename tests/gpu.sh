@@ -13,6 +13,7 @@
 #                     are)
 #              MINUTES how many (default: 10)
 #              CLIPS  how many seconds a clip has, and is measured (default: 10)
+#              AWAKE  1: minutes and clips run with --awake (default: as the machine is)
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
@@ -29,6 +30,8 @@ out=${OUT:-gpu-logs}
 parts=${PARTS:-ops products sanitizer models generic attention mini program shapes device}
 generic=${GENERIC:-}
 mini=${MINI:-assets/mini/model}
+awake=()
+[ "${AWAKE:-0}" = 1 ] && awake=(--awake)
 mkdir -p "$out"
 if [ -z "$programs" ]; then
   programs=build-gpu
@@ -199,7 +202,7 @@ ROWS
   wanted rows && step row-clocks "$programs/tests/gpu_frame" "$shapes/turbo-shapes" clocks 10000
   if wanted minutes && [ -x "$programs/app/reverie" ]; then
     PATIENCE=$((60 * ${MINUTES:-10} + 120)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step minutes \
-      "$programs/app/reverie" bench --live -v --model "$shapes/turbo-shapes" --size 512x512 --input-fps 240 \
+      "$programs/app/reverie" bench --live -v "${awake[@]}" --model "$shapes/turbo-shapes" --size 512x512 --input-fps 240 \
       --duration $((60 * ${MINUTES:-10})) --json "$out/minutes.json"
   fi
 elif wanted rows || wanted minutes; then
@@ -234,7 +237,7 @@ if wanted clips && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 
     [ -e "$model/model_index.json" ] || { left_out "clips-$name" "there is no model in $model" && continue; }
     for clip in h264-1080p-60 h264-1080p-240 hevc-2160p-60; do
       PATIENCE=$((${CLIPS:-10} + 200)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step "clip-$name-$clip" \
-        "$programs/app/reverie" bench --live -v \
+        "$programs/app/reverie" bench --live -v "${awake[@]}" \
         --hwdec "$decoder" --model "$model" --size 512x512 --duration "${CLIPS:-10}" \
         --json "$out/clip-$name-$clip.json" -y "$work/$clip.mp4"
       table+=("$(sed -n 's/^input: /  &/p; s/^  *frames  *fps  .*/  &/p; s/^engine, in the window  /  &/p; s/^of that for the marker  /  &/p
