@@ -93,10 +93,13 @@ static void learn_delay(const struct waiter *waiter, struct durations *durations
     durations->delays_ns[durations->delays++ % DELAYS] = delay_ns;
 }
 
-/* Likewise the end. */
+/* Likewise the end, by when it is to be expected. */
+static int64_t late_end(const struct waiter *waiter, const struct durations *durations, int64_t took_ns) {
+  return smaller(waiter->seen_ns, waiter->begun_ns + expected_delay(durations) + took_ns);
+}
+
 void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   durations->recent_ns[durations->count++ % DURATIONS] = took_ns;
   learn_delay(waiter, durations, took_ns);
-  int64_t ends_ns = waiter->begun_ns + expected_delay(durations) + took_ns;
-  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : smaller(waiter->seen_ns, ends_ns);
+  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : late_end(waiter, durations, took_ns);
 }

@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/platform/app_platform.h"
@@ -50,8 +47,8 @@ static int wait_for_idle(int wanted, cpu_set_t *processors) {
 static void stay_awake_on(const cpu_set_t *wanted) {
   struct awake *awake;
   cpu_set_t kept;
-  int count = platform_stay_awake(&awake);
-  if (count < 0 && errno == EDQUOT) {
+  int status = platform_stay_awake(&awake), count = platform_count_awake(awake);
+  if (status && errno == EDQUOT) {
     struct rlimit limit;
     assert_null(awake);
     assert_int_equal(getrlimit(RLIMIT_CPU, &limit), 0);
@@ -59,6 +56,7 @@ static void stay_awake_on(const cpu_set_t *wanted) {
     print_message("this user may not use all processors here all the time\n");
     skip();
   }
+  assert_int_equal(status, 0);
   assert_int_equal(count, CPU_COUNT(wanted));
   assert_int_equal(wait_for_idle(count, &kept), count);
   assert_true(CPU_EQUAL(&kept, wanted));
@@ -100,9 +98,10 @@ static void test_limited_time_is_not_used_up(void **state) {
   assert_int_equal(getrlimit(RLIMIT_CPU, &before), 0);
   limit = (struct rlimit){1000000, before.rlim_max};
   assert_int_equal(setrlimit(RLIMIT_CPU, &limit), 0);
-  int count = platform_stay_awake(&awake), reason = errno;
+  int status = platform_stay_awake(&awake), reason = errno;
   assert_int_equal(setrlimit(RLIMIT_CPU, &before), 0);
-  assert_int_equal(count, -1);
+  assert_int_equal(status, -1);
+  assert_int_equal(platform_count_awake(awake), 0);
   assert_int_equal(reason, EDQUOT);
   assert_null(awake);
   assert_int_equal(wait_for_idle(0, &kept), 0);
@@ -110,21 +109,7 @@ static void test_limited_time_is_not_used_up(void **state) {
 
 /* --- what may be used --- */
 
-/* A file of a system that is not there, with the folders above it. */
-static void put(const char *root, const char *name, const char *text) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", root, name);
-  for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-    *at = '\0';
-    assert_true(!mkdir(path, 0700) || errno == EEXIST);
-    *at = '/';
-  }
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fputs(text, file);
-  assert_int_equal(fclose(file), 0);
-}
-
+/* Of a system that is not there. */
 struct file {
   const char *name, *text;
 };
@@ -132,7 +117,7 @@ struct file {
 static double quota_with(const struct file *files, int count) {
   char *root = fixture_make();
   for (int i = 0; i < count; i++)
-    put(root, files[i].name, files[i].text);
+    fixture_text(root, files[i].name, files[i].text);
   double quota = processor_quota(root);
   fixture_remove(root);
   return quota;

@@ -111,40 +111,48 @@ static void test_runs_that_begin_late(void **state) {
       }
 }
 
+/* A thread that looks, and runs one by one. */
+struct trial {
+  struct world world;
+  struct waiter waiter;
+  struct durations durations;
+};
+
+static void trial_begin(struct trial *trial) {
+  *trial = (struct trial){.world = {.random = 1, .now = 1000000, .looks = true}};
+}
+
+/* How late the end of a run is seen that begins so long after it was submitted. */
+static int64_t trial_run(struct trial *trial, int64_t delay, int64_t length) {
+  struct wait_world with = ways;
+  int64_t submitted = trial->world.now += 16000000;
+  with.opaque = &trial->world;
+  with.looks = true;
+  trial->world.ends = submitted + delay + length;
+  assert_int_equal(wait_for_run(&trial->waiter, &trial->durations, submitted, &with), 1);
+  wait_learn(&trial->waiter, &trial->durations, length);
+  return trial->world.now - trial->world.ends;
+}
+
 /* One in ten begins at once, and is seen no later than the others. */
 static void test_runs_that_mostly_begin_late(void **state) {
   (void)state;
-  struct world world = {.random = 1, .now = 1000000, .looks = true};
-  struct wait_world with = ways;
-  struct waiter waiter = {0};
-  struct durations durations = {0};
-  with.opaque = &world;
-  with.looks = true;
+  struct trial trial;
+  trial_begin(&trial);
   for (int i = 0; i < RUNS; i++) {
-    int64_t submitted = world.now += 16000000;
-    world.ends = submitted + (i % 10 ? 250000 : 0) + 700000;
-    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
-    wait_learn(&waiter, &durations, 700000);
-    assert_true(i < 50 || world.now - world.ends < 100000);
+    int64_t late = trial_run(&trial, i % 10 ? 250000 : 0, 700000);
+    assert_true(i < 50 || late < 100000);
   }
 }
 
 /* As when the window is closed: the thread is late for some, ever less. */
 static void test_runs_that_begin_late_no_more(void **state) {
   (void)state;
-  struct world world = {.random = 1, .now = 1000000, .looks = true};
-  struct wait_world with = ways;
-  struct waiter waiter = {0};
-  struct durations durations = {0};
+  struct trial trial;
   int64_t late = 0;
-  with.opaque = &world;
-  with.looks = true;
+  trial_begin(&trial);
   for (int i = 0; i < 60; i++) {
-    int64_t submitted = world.now += 16000000;
-    world.ends = submitted + (i < 40 ? 250000 : 0) + 3000000;
-    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
-    wait_learn(&waiter, &durations, 3000000);
-    late = world.now - world.ends;
+    late = trial_run(&trial, i < 40 ? 250000 : 0, 3000000);
     assert_true(late < 400000);
   }
   assert_true(late < 100000);

@@ -85,10 +85,8 @@ static void calm_opengl(const struct options *options) {
 static void stay_awake(struct live *live) {
   if (!live->options->awake)
     return;
-  int count = platform_stay_awake(&live->awake);
-  live->awake_count = count > 0 ? count : 0;
-  if (count > 0)
-    log_line(&live->log, LOG_INFO, "processors: %d kept from sleeping", count);
+  if (!platform_stay_awake(&live->awake))
+    log_line(&live->log, LOG_INFO, "processors: %d kept from sleeping", platform_count_awake(live->awake));
   else if (errno == EDQUOT)
     log_line(&live->log, LOG_WARNING,
              "--awake: a limit of processor time is set for this program (its control group's, or ulimit -t), which "

@@ -114,9 +114,8 @@ struct live {
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
   int calmed_told;     /* of platform_calmed */
-  struct awake *awake; /* keeps processors from sleeping, so many; NULL: nothing does */
-  int awake_count;
-  int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
+  struct awake *awake; /* keeps processors from sleeping; NULL: nothing does */
+  int engines_told;    /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
   int64_t overlay_ns;               /* when it was looked after */

@@ -182,7 +182,7 @@ static void begin(struct live *live, int64_t now_ns) {
   live->probe->begun_ns = now_ns;
   live->probe->engine_urgency = live->engine.urgency;
   live->probe->window_urgency = platform_urgency();
-  live->probe->awake = live->awake_count;
+  live->probe->awake = platform_count_awake(live->awake);
   use_now(live, &live->probe->before);
 }
 

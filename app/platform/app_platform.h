@@ -91,9 +91,11 @@ int platform_calmed(void);
 /* Threads that keep the processors this process may use from sleeping, and make way for all others. */
 struct awake;
 
-/* Returns for how many processors, or -1, where none is kept awake: EDQUOT: this process may have less time than all of
- * them have (a control group's limit, or RLIMIT_CPU), which that would use up. */
+/* Returns 0, or -1, where no processor is kept awake: EDQUOT: this process may have less time than all of them have (a
+ * control group's limit, or RLIMIT_CPU), which that would use up. */
 int platform_stay_awake(struct awake **awake);
+/* How many it keeps awake; NULL: none. */
+int platform_count_awake(const struct awake *awake);
 void platform_let_sleep(struct awake **awake);
 
 /* --- the process --- */

@@ -96,7 +96,11 @@ int platform_stay_awake(struct awake **out) {
   int code = sched_getaffinity(0, bytes, all) ? errno : stay_awake(out, all, bytes);
   CPU_FREE(all);
   errno = code;
-  return code ? -1 : (*out)->count;
+  return code ? -1 : 0;
+}
+
+int platform_count_awake(const struct awake *awake) {
+  return awake ? awake->count : 0;
 }
 
 void platform_let_sleep(struct awake **pointer) {
