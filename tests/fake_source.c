@@ -6,7 +6,7 @@
 
 #include "unet/base/platform.h"
 
-enum { WIDTH = 32, HEIGHT = 16 };
+enum { WIDTH = 32, HEIGHT = 16, BEGINNINGS = 100 };
 
 struct fake {
   struct source source;
@@ -21,6 +21,7 @@ static atomic_int openings, attempts, open_now, aheads, urgency;
 static _Thread_local int closed_here;
 static atomic_bool late;
 static atomic_long readable;
+static atomic_llong begun_ns[BEGINNINGS];
 static const struct source_impl fake_impl = {.name = "fake"};
 
 void fake_source_begin(const struct fake_source_script *new_script) {
@@ -58,6 +59,10 @@ int fake_source_aheads(void) {
   return aheads;
 }
 
+int64_t fake_source_begun_ns(long frame) {
+  return begun_ns[frame];
+}
+
 enum urgency fake_source_urgency(void) {
   return (enum urgency)urgency;
 }
@@ -93,6 +98,8 @@ int source_read_ahead(struct source *source, struct error *err) {
 int source_read(struct source *source, struct frame *frame, struct error *err) {
   struct fake *fake = (struct fake *)source;
   urgency = platform_urgency();
+  if (fake->read < BEGINNINGS)
+    begun_ns[fake->read] = platform_now_ns();
   if (script.realtime)
     usleep((useconds_t)script.frame_ms * 1000);
   while (script.gated && fake->read >= readable && fake->read < script.frames && !source->interrupted)

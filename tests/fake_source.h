@@ -6,14 +6,14 @@
 #include "app/source/source.h"
 
 struct fake_source_script {
-  bool realtime;      /* a camera: waits frame_ms for every frame */
-  int frame_ms;       /* between frames, on the clock of a camera or in the timestamps of a file */
-  long frames;        /* of each opening; then the end */
-  bool ends_in_error; /* or this */
-  int refusals;       /* openings after the first that fail */
-  bool late;          /* openings fail, and would not later, until fake_source_come */
-  bool gated;         /* no frame is there before fake_source_let_read lets it be */
-  long jump_at;       /* file: timestamps start again at this frame; 0: never */
+  bool realtime;        /* a camera: waits frame_ms for every frame */
+  int frame_ms;         /* between frames, on the clock of a camera or in the timestamps of a file */
+  long frames;          /* of each opening; then the end */
+  bool ends_in_error;   /* or this */
+  int refusals;         /* openings after the first that fail */
+  bool late;            /* openings fail, and would not later, until fake_source_come */
+  bool gated;           /* no frame is there before fake_source_let_read lets it be */
+  long jump_at;         /* file: timestamps start again at this frame; 0: never */
   const char *hardware; /* that decodes; NULL: none */
 };
 
@@ -26,7 +26,9 @@ int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);
 int fake_source_open_now(void);
 int fake_source_closed_here(void); /* by the calling thread, in all */
-int fake_source_aheads(void); /* whose first frame was read ahead */
+int fake_source_aheads(void);      /* whose first frame was read ahead */
+/* When reading that frame began, from 0, of any opening; only of the first hundred. */
+int64_t fake_source_begun_ns(long frame);
 /* What the thread was that read last. */
 enum urgency fake_source_urgency(void);
 

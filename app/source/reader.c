@@ -1,6 +1,5 @@
 #include "app/source/reader.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +8,12 @@
 #include "app/flow/wait.h"
 #include "app/platform/app_platform.h"
 #include "app/source/pipe_input.h"
+#include "app/source/timetable.h"
 
 enum {
   SECOND = 1000000000,
   RETRY_FIRST_MS = 250,
   RETRY_MOST_MS = 4000,
-};
-
-/* A frame due so long ago or so far ahead means that the pace no longer fits: decoding is too slow, the machine slept,
- * a stream was spliced. The pace then starts anew. */
-static const int64_t behind_ns = SECOND, ahead_ns = 10 * (int64_t)SECOND;
-
-/* Which moment on the clock belongs to which timestamp. */
-struct pace {
-  bool started;
-  int64_t clock_ns, media_ns;
-  int64_t last_due_ns, last_media_ns; /* of the frame before */
-  int64_t begin_ns; /* when the first frame after another source's last is due; 0: there is none */
 };
 
 /* What is read, and how to open it again. */
@@ -41,7 +29,7 @@ struct reader {
   struct origin now;
   struct source_info info;
   struct mailbox *mailbox;
-  struct pace pace;
+  struct timetable timetable;
   int retry_ms;    /* the pause before a lost source is opened again; grows until a frame comes */
   long from_here;  /* frames that this source gave */
   uint64_t serial; /* of the next frame, of whichever source */
@@ -122,32 +110,6 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* The source that is read follows another, of that rate, at its end. */
-static void pace_follow(struct pace *pace, double fps) {
-  int64_t begin_ns = pace->started && fps > 0 ? pace->last_due_ns + (int64_t)(SECOND / fmax(fps, 1)) : 0;
-  *pace = (struct pace){.begin_ns = begin_ns};
-}
-
-/* When the first frame of a pace is due. */
-static int64_t pace_begin(const struct pace *pace, int64_t now_ns) {
-  return pace->begin_ns > now_ns ? pace->begin_ns : now_ns;
-}
-
-/* When a frame of this media time is due. A clip that starts again does so one frame period after its last frame. */
-static int64_t pace_due(struct pace *pace, int64_t media_ns, int64_t now_ns, double fps) {
-  int64_t due = pace->clock_ns + (media_ns - pace->media_ns);
-  if (pace->started && media_ns < pace->last_media_ns && fps > 0)
-    due = pace->last_due_ns + (int64_t)(SECOND / fps);
-  bool fits = pace->started && due >= now_ns - behind_ns && due <= now_ns + ahead_ns;
-  if (!fits)
-    due = pace_begin(pace, now_ns);
-  if (!fits || media_ns < pace->last_media_ns)
-    *pace = (struct pace){.started = true, .clock_ns = due, .media_ns = media_ns};
-  pace->last_due_ns = due;
-  pace->last_media_ns = media_ns;
-  return due;
-}
-
 /* Under the lock: what others may know of the source. That of a stream is only known by its first frame. */
 static void learn(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
@@ -224,8 +186,8 @@ static int await_time(struct reader *reader, struct frame *frame) {
   if (reader->info.realtime)
     return !paused;
   if (paused)
-    reader->pace.started = false;
-  if (!wait_until(reader, pace_due(&reader->pace, media_ns, platform_now_ns(), reader->info.fps)))
+    reader->timetable.started = false;
+  if (!wait_until(reader, timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps)))
     return -1;
   /* A file's frame counts as captured when it is due: until then it waited on purpose. */
   frame->captured_ns = platform_now_ns();
@@ -283,13 +245,25 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
+/* The next frame of the source, when it is time to begin: as source_read, and 0 where the source is to be left. */
+static int read_frame(struct reader *reader, struct frame *frame, struct error *err) {
+  bool hardware = reader->info.hardware && !reader->info.realtime;
+  int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
+  if (at_ns && !wait_until(reader, at_ns))
+    return 0;
+  int64_t began_ns = platform_now_ns();
+  int got = source_read(reader->now.source, frame, err);
+  timetable_note_reading(&reader->timetable, platform_now_ns() - began_ns);
+  return got;
+}
+
 /* Reads and delivers frames of one source. 0: it has ended, or is to be left; -1. */
 static int read_source(struct reader *reader, struct error *err) {
   if (!reader->now.source && open_source(reader, false, err))
     return had_ended(reader, err) ? 0 : -1;
   while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
-    int got = source_read(reader->now.source, &frame, err);
+    int got = read_frame(reader, &frame, err);
     if (is_told_to_stop(reader)) {
       frame_release(&frame);
     } else if (got == 1) {
@@ -318,7 +292,7 @@ static struct origin begin_next(struct reader *reader) {
   reader->status.sources++;
   reader->status.stands = reader->status.picture = reader->status.lost = reader->status.moves = false;
   reader->knows = false;
-  pace_follow(&reader->pace, reader->next_when == READER_AT_END ? reader->info.fps : 0);
+  timetable_follow(&reader->timetable, reader->next_when == READER_AT_END ? reader->info.fps : 0);
   reader->retry_ms = RETRY_FIRST_MS;
   reader->from_here = 0;
   if (reader->now.source) {

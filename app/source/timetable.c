@@ -1,0 +1,58 @@
+#include "app/source/timetable.h"
+
+#include <math.h>
+
+static const int64_t second_ns = 1000000000;
+static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
+/* What a disk or a thread may take longer than ever before while the frame is still in time. */
+static const int64_t spare_ns = 4000000;
+/* Of what was seen once, such a part is forgotten with each frame. */
+enum { FORGETS = 16 };
+
+void timetable_follow(struct timetable *timetable, double fps) {
+  int64_t begin_ns =
+      timetable->started && fps > 0 ? timetable->last_due_ns + (int64_t)((double)second_ns / fmax(fps, 1)) : 0;
+  *timetable = (struct timetable){.begin_ns = begin_ns};
+}
+
+/* When the first frame is due. */
+static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
+  return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
+}
+
+static void note_apart(struct timetable *timetable, int64_t apart_ns) {
+  int64_t least_ns = timetable->apart_ns + timetable->apart_ns / FORGETS;
+  if (apart_ns > 0)
+    timetable->apart_ns = timetable->apart_ns && least_ns < apart_ns ? least_ns : apart_ns;
+}
+
+int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps) {
+  int64_t due = timetable->clock_ns + (media_ns - timetable->media_ns);
+  if (timetable->started && media_ns < timetable->last_media_ns && fps > 0)
+    due = timetable->last_due_ns + (int64_t)((double)second_ns / fps);
+  bool fits = timetable->started && due >= now_ns - behind_ns && due <= now_ns + ahead_ns;
+  if (fits)
+    note_apart(timetable, due - timetable->last_due_ns);
+  else
+    due = begin(timetable, now_ns);
+  if (!fits || media_ns < timetable->last_media_ns) {
+    timetable->started = true;
+    timetable->clock_ns = due;
+    timetable->media_ns = media_ns;
+    timetable->begin_ns = 0;
+  }
+  timetable->last_due_ns = due;
+  timetable->last_media_ns = media_ns;
+  return due;
+}
+
+void timetable_note_reading(struct timetable *timetable, int64_t took_ns) {
+  int64_t most_ns = timetable->reading_ns - timetable->reading_ns / FORGETS;
+  timetable->reading_ns = took_ns > most_ns ? took_ns : most_ns;
+}
+
+int64_t timetable_read_at(const struct timetable *timetable) {
+  int64_t later_ns = timetable->apart_ns / 4;
+  bool in_time = later_ns + timetable->reading_ns + spare_ns <= timetable->apart_ns;
+  return timetable->started && timetable->reading_ns && in_time ? timetable->last_due_ns + later_ns : 0;
+}
