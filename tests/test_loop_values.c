@@ -229,6 +229,41 @@ static void a_walk_goes_on_by_itself(void **state) {
     assert_true(fake_engine_submit(i)->controls.seed_position > fake_engine_submit(i - 1)->controls.seed_position);
 }
 
+/* What moves by itself does so with each frame that comes, however soon after the one before. */
+static void each_frame_has_what_moves(void **state) {
+  (void)state;
+  struct rig rig = {.modulated = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  set_number(rig.loop, PARAMETER_SEED_WALK, 2);
+  double position = -1;
+  for (int i = 1; i < 20; i++) {
+    rig.offset = i / 64.0;
+    feed_frames(&rig, i, 1);
+    assert_true(last_submit()->controls.strength == (float)(0.5 + i / 64.0));
+    assert_true(last_submit()->controls.seed_position > position);
+    position = last_submit()->controls.seed_position;
+  }
+  rig_finish(&rig, 0);
+}
+
+/* So does a fade, which ends as whole as it was meant to. */
+static void each_frame_fades_on(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_number(rig.loop, PARAMETER_SHOWN_PROMPT, 3);
+  float share = 0;
+  for (const struct controls *now = NULL; !now || now->blend[2] > 0 || now->prompt != 3; share = now->blend[2]) {
+    serial = feed_frames(&rig, serial, 1);
+    now = &last_submit()->controls;
+    assert_true(now->blend[2] > share || (now->prompt == 3 && now->blend[2] == 0));
+  }
+  feed_frames(&rig, serial, 3);
+  assert_true(last_submit()->controls.prompt == 3 && last_submit()->controls.blend[0] == 0);
+  rig_finish(&rig, 0);
+}
+
 /* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
 static void moved_values_stay_as_set(void **state) {
   (void)state;
@@ -298,6 +333,8 @@ int main(void) {
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(negative_changes_while_running),
+      cmocka_unit_test(each_frame_has_what_moves),
+      cmocka_unit_test(each_frame_fades_on),
       cmocka_unit_test(a_walk_goes_on_by_itself),
       cmocka_unit_test(moved_values_stay_as_set),
       cmocka_unit_test(refused_prompt_is_tried_once),

@@ -1,6 +1,5 @@
 #include "app/control/fade.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const int64_t duration_ns = (int64_t)FADE_MS * 1000000;
@@ -27,6 +26,10 @@ void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_
     fade->start_ns = now_ns;
   }
   memcpy(fade->to, shares, sizeof fade->to);
+}
+
+bool fade_is_over(const struct fade *fade, int64_t now_ns) {
+  return progress(fade, now_ns) >= 1;
 }
 
 void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]) {

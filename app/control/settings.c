@@ -64,6 +64,11 @@ void settings_walk(struct settings *settings, int64_t now_ns) {
   settings->walked_ns = now_ns;
 }
 
+bool settings_move(const struct settings *settings, int64_t now_ns) {
+  bool walks = settings->values.seed_walk != 0 && !settings->values.pause;
+  return walks || !fade_is_over(&settings->fade, now_ns);
+}
+
 static enum parameter map_parameter_id(const char *name, int number) {
   char whole[PARAMETER_NAME_MAX];
   enum parameter id = PARAMETER_NONE;

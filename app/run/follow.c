@@ -186,6 +186,7 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 
 void follow_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
+  loop->encoded_texts = 0;
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
@@ -209,6 +210,8 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   loop->rungs = 0;
   loop->opened_with = beginning->values;
   memset(loop->encoded, 0, sizeof loop->encoded);
+  loop->encoded_texts = 0;
+  loop->looked_ns = 0;
   for (int slot = 0; slot < SLOTS; slot++)
     if (beginning->encoded[slot])
       follow_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));

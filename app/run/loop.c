@@ -8,6 +8,8 @@
 /* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
  * IDLE_MS where something is known to be on its way, else after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
+/* What a frame depends on is looked at again after so long where nothing is known to have changed. */
+enum { LOOK_NS = 100000000 };
 /* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
 enum { SLICE_REST_NS = 1000 };
 
@@ -53,6 +55,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_walk(&loop->settings, now_ns);
   settings_copy(&now->settings, &loop->settings);
   loop->heeded = loop->sent;
+  loop->kept = false;
   pthread_mutex_unlock(&loop->lock);
   loop->moves = params->modulate && params->modulate(params->opaque, &now->settings, frame, now_ns);
   settings_controls(&now->settings, now_ns, &now->controls);
@@ -60,6 +63,8 @@ static void current_moment(struct loop *loop, struct moment *now) {
 
 /* A slot never set holds the empty prompt, which is what belongs into a slot without text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
+  if (values->texts && values->texts == loop->encoded_texts)
+    return true;
   const char *text = values_slot_text(values, slot);
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
@@ -112,9 +117,11 @@ static void encode_ahead(struct loop *loop, const struct moment *now) {
   int slot = 0;
   while (slot < SLOTS && is_encoded(loop, values, slot))
     slot++;
-  if (slot == SLOT_NEGATIVE)
+  if (slot == SLOTS)
+    loop->encoded_texts = values->texts;
+  else if (slot == SLOT_NEGATIVE)
     need_negative(loop, now);
-  else if (slot < SLOTS)
+  else
     need_prompt(loop, values, slot);
 }
 
@@ -178,7 +185,9 @@ static int submit(struct loop *loop, const struct moment *now) {
     companion->input = frame_hold(frame);
   loop->submitted++;
   loop->fresh = loop->passed = false;
-  moment_copy(&loop->last, now);
+  if (!loop->kept)
+    moment_copy(&loop->last, now);
+  loop->kept = true;
   loop->last_changes = loop->changes;
   return 0;
 }
@@ -288,6 +297,43 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
+/* Whether something is done beside the frames, which may be ready with any of them. */
+static bool is_on_its_way(const struct loop *loop) {
+  return loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->next.engine || loop->former_engine ||
+         engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
+}
+
+/* Whether the moment that was looked at last is this one, too. To look at everything costs a processor that has slept
+ * half as much as to launch the frame. */
+static bool still_holds(const struct loop *loop, int64_t now_ns) {
+  return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->heeded == loop->sent && !is_on_its_way(loop);
+}
+
+/* This moment, and what follows from it for handle and engine. Returns 1 where it is to be looked at again. */
+static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
+  long changes = loop->changes;
+  current_moment(loop, now);
+  follow_handle(loop, now);
+  int again = follow_engine(loop, &now->settings.values);
+  bool moves = loop->moves || settings_move(&now->settings, now_ns) || loop->params.budget_ms > 0;
+  loop->looked_ns = again || moves || loop->changes != changes ? 0 : now_ns;
+  return again;
+}
+
+/* Likewise, where it may be another one, and of files. */
+static int follow(struct loop *loop, struct moment *now) {
+  int64_t now_ns = platform_now_ns();
+  long changes = loop->changes;
+  int again = still_holds(loop, now_ns) ? 0 : look(loop, now, now_ns);
+  if (again)
+    return again;
+  if (follow_files(loop, &now->settings.values))
+    return -1;
+  if (loop->changes != changes)
+    loop->looked_ns = 0;
+  return 0;
+}
+
 /* Whether there is nothing to do but to collect. What has changed meanwhile is for the next frame, and those under way
  * in a stream batch may want more. */
 static bool is_under_way(const struct loop *loop, const struct parameters *values) {
@@ -324,15 +370,11 @@ static int run(struct loop *loop) {
         return -1;
       continue;
     }
-    current_moment(loop, &now);
-    follow_handle(loop, &now);
-    int changed = follow_engine(loop, values);
-    if (changed < 0)
+    int again = follow(loop, &now);
+    if (again < 0)
       return -1;
-    if (changed)
+    if (again)
       continue;
-    if (follow_files(loop, values))
-      return -1;
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
                                        .depth = depth_now(loop),
                                        .fresh = loop->fresh && !values->pause,

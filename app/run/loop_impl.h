@@ -45,9 +45,11 @@ struct loop {
   int64_t taken_ns;
   bool ended;
   struct moment last;                      /* of the last frame submitted */
+  bool kept;                               /* it is the one looked at last */
   struct companion companions[COMPANIONS]; /* that of submit number n is at n modulo COMPANIONS */
   int depth;
   long heeded;               /* changes that the moment has */
+  int64_t looked_ns;         /* when all was looked at, and nothing was changing; 0: something was */
   bool moves;                /* it may be another one without a change */
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
@@ -71,6 +73,7 @@ struct loop {
   enum urgency urgency;
   int64_t recovered_ns, pause_ns;       /* when an engine that had failed was there again; before the next attempt */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
+  uint64_t encoded_texts;               /* the number of texts all of which are there; 0: none are known to be */
 
   pthread_mutex_t lock;
   /* Protected by lock */
