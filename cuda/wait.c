@@ -5,7 +5,7 @@ static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 2
 static const int64_t margin_up = 8000, margin_down = 1000;
 /* A thread that is earlier than that could have slept longer; one that looks pays for each microsecond. */
 static const int64_t early_enough = 25000, early_enough_to_look = 10000;
-static const int64_t sleep_least = 20000, approach = 300000;
+static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
 static const int64_t at_once_most = 120000; /* of naps that are short, so that it saw the end */
@@ -61,7 +61,7 @@ static void set_margin(struct waiter *waiter, int64_t early_ns, bool looks) {
 
 /* From a long sleep it wakes late, from a short one hardly. Returns whether it slept at all. */
 static bool sleep_before(int64_t wake_ns, const struct wait_world *world) {
-  if (wake_ns - world->now_ns(world->opaque) > approach + sleep_least)
+  if (wake_ns - world->now_ns(world->opaque) > soon)
     world->sleep_until(world->opaque, wake_ns - approach);
   bool sleeps = wake_ns - world->now_ns(world->opaque) > sleep_least;
   if (sleeps)
