@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
@@ -54,10 +55,25 @@ struct image {
   struct frame frame; /* what was uploaded last; its planes are not kept */
 };
 
-/* One way to fill the picture's rectangle. */
+/* What a painter is told. */
+struct paint {
+  float rect[4]; /* as present.vert has it */
+  float opacity, light;
+};
+
+/* One way to fill the picture's rectangle. Most pictures are painted as the one before, and each call of OpenGL costs a
+ * processor that has slept some microseconds: what a program has been told is not told again. Zeros to start, as
+ * programs do. */
 struct painter {
   GLuint program;
   GLint rect, opacity, light;
+  struct paint told;
+};
+
+/* What input.frag is told of a frame. */
+struct colors {
+  GLint layout;
+  float sample_scale, matrix[9], zero[3], scale[2];
 };
 
 struct present {
@@ -65,7 +81,8 @@ struct present {
   struct painter plain, bicubic, frame;
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
-  } at; /* uniforms of input.frag */
+  } at;               /* uniforms of input.frag */
+  struct colors told; /* which have these values */
   struct image picture, held, input, source;
   struct import *import, *import_frames; /* of pictures; of frames, which have another pool. NULL: none */
   struct present_counts counts;
@@ -108,6 +125,7 @@ int present_open(struct present **out, const struct import_impl *impl, void *opa
     present_close(&present);
     return -1;
   }
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   glGenVertexArrays(1, &present->vertices);
   glGenBuffers(1, &present->columns);
   present->picture.texture[0] = gl_texture(GL_LINEAR);
@@ -150,7 +168,6 @@ static bool suits(const struct image *image, const struct frame *frame) {
 static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
   bool same = suits(image, frame);
-  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   for (int i = 0; i < layout->textures; i++) {
     const struct texture_format *t = &layout->texture[i];
     int width = (frame->width + t->divide_x - 1) / t->divide_x, some = (columns + t->divide_x - 1) / t->divide_x;
@@ -243,7 +260,7 @@ void present_hold(struct present *present) {
 }
 
 /* Y'CbCr to R'G'B' from the matrix' two luma weights (BT.601, BT.709, BT.2020), for samples of 0..1. */
-static void set_colors(const struct present *present, const struct frame *frame) {
+static void fill_colors(const struct frame *frame, struct colors *colors) {
   static const float weights[][2 /* red, blue */] = {
       [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
   bool full = frame->range == RANGE_FULL;
@@ -251,25 +268,36 @@ static void set_colors(const struct present *present, const struct frame *frame)
   float y = full ? 1 : 255.0f / 219, c = full ? 1 : 255.0f / 224;
   const float columns[9] = {
       y, y, y, 0, -2 * kb * (1 - kb) / kg * c, 2 * (1 - kb) * c, 2 * (1 - kr) * c, -2 * kr * (1 - kr) / kg * c, 0};
-  glUniformMatrix3fv(present->at.matrix, 1, GL_FALSE, columns);
-  glUniform3f(present->at.zero, full ? 0 : 16.0f / 255, 128.0f / 255, 128.0f / 255);
+  memcpy(colors->matrix, columns, sizeof columns);
+  colors->zero[0] = full ? 0 : 16.0f / 255;
+  colors->zero[1] = colors->zero[2] = 128.0f / 255;
   /* P010 has its 10 bits on top of 16: as 8-bit codes in the limited range (64 is 16), as 0..1023 in the full one. */
-  float scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
-  glUniform1f(present->at.sample_scale, scale);
+  colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
 /* How much of the frame the picture shows, along each axis about the centre: under 1 is cropped, over 1 has bars. */
-static void set_fit(const struct present *present, const struct frame *frame, float shape, enum fit fit) {
+static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
-  float x = 1, y = 1;
+  scale[0] = scale[1] = 1;
   if (fit == FIT_CROP) {
-    x = wider > 1 ? 1 / wider : 1;
-    y = wider > 1 ? 1 : wider;
+    scale[0] = wider > 1 ? 1 / wider : 1;
+    scale[1] = wider > 1 ? 1 : wider;
   } else if (fit == FIT_LETTERBOX) {
-    x = wider > 1 ? 1 : 1 / wider;
-    y = wider > 1 ? wider : 1;
+    scale[0] = wider > 1 ? 1 : 1 / wider;
+    scale[1] = wider > 1 ? wider : 1;
   }
-  glUniform2f(present->at.scale, x, y);
+}
+
+/* input.frag is in use. */
+static void tell_colors(struct present *present, const struct colors *colors) {
+  if (!memcmp(&present->told, colors, sizeof *colors))
+    return;
+  glUniform1i(present->at.layout, colors->layout);
+  glUniform1f(present->at.sample_scale, colors->sample_scale);
+  glUniformMatrix3fv(present->at.matrix, 1, GL_FALSE, colors->matrix);
+  glUniform3fv(present->at.zero, 1, colors->zero);
+  glUniform2fv(present->at.scale, 1, colors->scale);
+  present->told = *colors;
 }
 
 struct box {
@@ -288,40 +316,51 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
+/* Its program is in use. */
+static void tell_painter(struct painter *painter, const struct paint *paint) {
+  if (!memcmp(&painter->told, paint, sizeof *paint))
+    return;
+  glUniform4fv(painter->rect, 1, paint->rect);
+  glUniform1f(painter->opacity, paint->opacity);
+  glUniform1f(painter->light, paint->light);
+  painter->told = *paint;
+}
+
 /* Fills the box with a painter, between two columns only. */
-static void paint(const struct present *present, const struct painter *painter, const struct present_view *view,
-                  struct box box, int from, int to, float opacity) {
+static void paint(struct painter *painter, const struct present_view *view, struct box box, int from, int to,
+                  float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
+  const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
+                                        (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y},
+                               .opacity = opacity,
+                               .light = 1 - view->cover.blackout};
   glUseProgram(painter->program);
-  glUniform4f(painter->rect, (float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
-              (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
-  glUniform1f(painter->opacity, opacity);
-  glUniform1f(painter->light, 1 - view->cover.blackout);
+  tell_painter(painter, &wanted);
   glScissor(view->left + from, view->bottom, to - from, view->height);
-  glBindVertexArray(present->vertices);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-static void paint_frame(const struct present *present, const struct image *image, const struct present_view *view,
+static void paint_frame(struct present *present, const struct image *image, const struct present_view *view,
                         struct box box, int to, float opacity) {
   const struct frame *frame = &image->frame;
-  for (int i = 2; i >= 0; i--) {
+  for (int i = layouts[frame->format].textures - 1; i >= 0; i--) {
     glActiveTexture(GL_TEXTURE0 + (GLenum)i);
     glBindTexture(GL_TEXTURE_2D, image->texture[i]);
   }
+  struct colors colors = {.layout = (GLint)layouts[frame->format].layout};
+  fill_colors(frame, &colors);
+  fill_fit(frame, (float)box.width / (float)box.height, view->fit, colors.scale);
   glUseProgram(present->frame.program);
-  glUniform1i(present->at.layout, (GLint)layouts[frame->format].layout);
-  set_colors(present, frame);
-  set_fit(present, frame, (float)box.width / (float)box.height, view->fit);
-  paint(present, &present->frame, view, box, box.left, to, opacity);
+  tell_colors(present, &colors);
+  paint(&present->frame, view, box, box.left, to, opacity);
 }
 
 /* At its own size or smaller the plain read is exact or no worse. */
-static void paint_picture(const struct present *present, const struct image *image, const struct present_view *view,
+static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
                           struct box box, int from, float opacity) {
   bool bicubic = view->bicubic && box.width > image->frame.width;
   glBindTexture(GL_TEXTURE_2D, image->texture[0]);
-  paint(present, bicubic ? &present->bicubic : &present->plain, view, box, from, box.left + box.width, opacity);
+  paint(bicubic ? &present->bicubic : &present->plain, view, box, from, box.left + box.width, opacity);
 }
 
 /* A bright line with dark edges, seen on any picture. */
@@ -345,7 +384,7 @@ static struct box picture_box(const struct image *image, const struct present_vi
 }
 
 /* What is held lies over the picture, the source over both. */
-static void paint_cover(const struct present *present, const struct present_view *view, struct box box, int split) {
+static void paint_cover(struct present *present, const struct present_view *view, struct box box, int split) {
   bool holds = view->cover.held > 0 && present->held.filled,
        bypasses = view->cover.bypass > 0 && present->source.filled;
   glEnable(GL_BLEND);
@@ -370,6 +409,7 @@ void present_draw(struct present *present, const struct present_view *view) {
   int split = !has_picture  ? right
               : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
                             : box.left;
+  glBindVertexArray(present->vertices);
   glEnable(GL_SCISSOR_TEST);
   if (present->picture.filled)
     paint_picture(present, &present->picture, view, box, split, 1);
