@@ -91,6 +91,8 @@ static void a_run_does_without_styles_that_add_nothing(void **state) {
   struct op_style op = {.q = q, .k = tensor_channels(kv, 0, 2), .v = tensor_channels(kv, 2, 2), .y = y};
   op.heads = 1, op.scale = 1, op.part = STYLE_LOOK;
   plan_style(&r->plan, "style", op);
+  struct error err;
+  assert_int_equal(plan_finish(&r->plan, &err), 0);
   assert_int_equal(plan_may_idle(&r->plan), IDLE_STYLES);
   assert_int_equal(run_idles(&r->plan, &r->params), IDLE_STYLES);
   r->params.style[3].weight = -1;

@@ -180,9 +180,9 @@ static int check_region(const struct plan *plan, const struct plan_region *regio
 }
 
 int check_run(const struct plan *plan, const struct run_params *params, struct error *err) {
-  for (int i = 0; i < plan->op_count; i++) {
-    const struct submission submission = {params, plan_op_runs(plan, i)};
-    if (check_op(&plan->ops[i], &submission, err) < 0)
+  for (int i = 0; i < plan->told_count; i++) {
+    const struct submission submission = {params, plan_op_runs(plan, plan->told[i])};
+    if (check_op(&plan->ops[plan->told[i]], &submission, err) < 0)
       return -1;
   }
   for (int i = 0; i < plan->region_count; i++)

@@ -212,9 +212,10 @@ static int check_frame(struct device *device, const struct frame *frame, struct 
 
 /* Those that some op reads. */
 static int check_frames(struct device *device, const struct plan *plan, const struct frame *frames, struct error *err) {
-  for (int i = 0; i < plan->op_count; i++) {
-    const struct op_pixels_in *op = &plan->ops[i].pixels_in;
-    if (plan->ops[i].type != OP_PIXELS_IN)
+  for (int i = 0; i < plan->told_count; i++) {
+    const struct op *told = &plan->ops[plan->told[i]];
+    const struct op_pixels_in *op = &told->pixels_in;
+    if (told->type != OP_PIXELS_IN)
       continue;
     for (int j = op->source * op->y.n; j < (op->source + 1) * op->y.n; j++)
       if (check_frame(device, frames ? &frames[j] : NULL, err) < 0)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 /* --- the lists of operands --- */
 
@@ -111,4 +112,10 @@ double op_flops(const struct op *op) {
 #define FLOPS(TYPE, field, name, parameters, flops) [OP_##TYPE] = flops,
   static double (*const flops_of[OP_TYPES])(const struct op *) = {OP_TABLE(FLOPS)};
   return flops_of[op->type](op);
+}
+
+bool op_is_told(enum op_type type) {
+#define TOLD(TYPE, field, name, parameters, ...) [OP_##TYPE] = #parameters,
+  static const char *const told[OP_TYPES] = {OP_TABLE(TOLD)};
+  return strcmp(told[type], "nothing") != 0;
 }

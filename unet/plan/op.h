@@ -98,5 +98,7 @@ struct tensor *op_y(struct op *op);
 
 /* Floating-point operations of the op's matrix products (2 per multiply-add); 0 for ops that have none. */
 double op_flops(const struct op *op);
+/* Whether what a run is told is checked for it: what a run does without goes by such ops, too. */
+bool op_is_told(enum op_type type);
 
 #endif

@@ -16,6 +16,7 @@ void plan_free(struct plan *plan) {
   for (int i = 0; i < plan->state_count; i++)
     free(plan->states[i].name);
   free(plan->ops);
+  free(plan->told);
   free(plan->regions);
   free(plan->temporaries);
   free(plan->states);
@@ -428,11 +429,21 @@ static void settle_lifetimes(struct plan *plan) {
   }
 }
 
+/* For what is done for each run, which would else go through all ops. */
+static void list_told(struct plan *plan) {
+  plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);
+  check(plan, "ops", plan->told != NULL, "there is no memory to list them");
+  for (int i = 0; plan->told && i < plan->op_count; i++)
+    if (op_is_told(plan->ops[i].type))
+      plan->told[plan->told_count++] = i;
+}
+
 int plan_finish(struct plan *plan, struct error *err) {
   check(plan, "loop", !loop_is_open(plan), "it has no end");
   check(plan, "region", !region_is_open(plan), "it has no end");
   if (!plan->failed && plan->region_count)
     check_regions(plan);
+  list_told(plan);
   if (plan->failed) {
     *err = plan->error;
     return -1;

@@ -20,8 +20,8 @@ unsigned plan_may_idle(const struct plan *plan) {
   unsigned idle = 0;
   for (int i = 0; i < plan->region_count; i++)
     idle |= region_idle(&plan->regions[i].when);
-  for (int i = 0; i < plan->op_count; i++)
-    idle |= plan->ops[i].type == OP_STYLE ? IDLE_STYLES : 0;
+  for (int i = 0; i < plan->told_count; i++)
+    idle |= plan->ops[plan->told[i]].type == OP_STYLE ? IDLE_STYLES : 0;
   return idle;
 }
 
@@ -37,8 +37,8 @@ unsigned run_idles(const struct plan *plan, const struct run_params *params) {
   for (int i = 0; i < plan->region_count; i++)
     if (run_op_runs(plan, plan->regions[i].first, params))
       idle &= ~region_idle(&plan->regions[i].when);
-  for (int i = 0; i < plan->op_count; i++)
-    if (style_adds(&plan->ops[i], params))
+  for (int i = 0; i < plan->told_count; i++)
+    if (style_adds(&plan->ops[plan->told[i]], params))
       idle &= ~(unsigned)IDLE_STYLES;
   return idle;
 }

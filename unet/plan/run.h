@@ -72,8 +72,8 @@ struct run_params {
 /* Whether a region runs in an iteration of the plan's loop; 0 outside it. */
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
-/* What of a plan a run may do without: a bit for each control, whose regions are not entered then, and one for styles,
- * where no OP_STYLE adds anything either. */
+/* What of a finished plan a run may do without: a bit for each control, whose regions are not entered then, and one for
+ * styles, where no OP_STYLE adds anything either. */
 enum { IDLE_CONTROL = 1 /* << its index */, IDLE_STYLES = 1 << CONTROLS_MAX, IDLE_SETS = 2 << CONTROLS_MAX };
 unsigned region_idle(const struct region_when *when);                         /* the bit that a region belongs to */
 unsigned plan_may_idle(const struct plan *plan);                              /* those that the plan has */
