@@ -60,7 +60,10 @@ static void at_once_where_time_is_short(void **state) {
   assert_int_equal(timetable_read_at(&timetable), due + 4 * ms);
   timetable_note_reading(&timetable, 9 * ms);
   assert_int_equal(timetable_read_at(&timetable), 0);
-  for (int i = 0; i < 3; i++) /* which is forgotten */
+  timetable_note_reading(&timetable, 2 * ms); /* which is forgotten */
+  assert_int_equal(timetable_read_at(&timetable), due + 4 * ms);
+  timetable_note_reading(&timetable, 120 * ms); /* a decoder was opened */
+  for (int i = 0; i < 10; i++)
     timetable_note_reading(&timetable, 2 * ms);
   assert_int_equal(timetable_read_at(&timetable), due + 4 * ms);
   timetable = (struct timetable){0};

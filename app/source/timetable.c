@@ -6,8 +6,8 @@ static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 /* What a disk or a thread may take longer than ever before while the frame is still in time. */
 static const int64_t spare_ns = 4000000;
-/* Of what was seen once, such a part is forgotten with each frame. */
-enum { FORGETS = 16 };
+/* Such a part of what was seen once is forgotten with each frame. A decoder that opens takes 0.1 s. */
+enum { APART_FORGETS = 16, READING_FORGETS = 4 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
   int64_t begin_ns =
@@ -21,7 +21,7 @@ static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
 }
 
 static void note_apart(struct timetable *timetable, int64_t apart_ns) {
-  int64_t least_ns = timetable->apart_ns + timetable->apart_ns / FORGETS;
+  int64_t least_ns = timetable->apart_ns + timetable->apart_ns / APART_FORGETS;
   if (apart_ns > 0)
     timetable->apart_ns = timetable->apart_ns && least_ns < apart_ns ? least_ns : apart_ns;
 }
@@ -47,7 +47,7 @@ int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now
 }
 
 void timetable_note_reading(struct timetable *timetable, int64_t took_ns) {
-  int64_t most_ns = timetable->reading_ns - timetable->reading_ns / FORGETS;
+  int64_t most_ns = timetable->reading_ns - timetable->reading_ns / READING_FORGETS;
   timetable->reading_ns = took_ns > most_ns ? took_ns : most_ns;
 }
 
