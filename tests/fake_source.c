@@ -29,6 +29,8 @@ void fake_source_begin(const struct fake_source_script *new_script) {
   openings = attempts = open_now = aheads = 0;
   late = script.late;
   readable = 0;
+  for (int i = 0; i < BEGINNINGS; i++)
+    begun_ns[i] = 0;
 }
 
 void fake_source_come(void) {
@@ -60,7 +62,7 @@ int fake_source_aheads(void) {
 }
 
 int64_t fake_source_begun_ns(long frame) {
-  return begun_ns[frame];
+  return frame < BEGINNINGS ? begun_ns[frame] : 0;
 }
 
 enum urgency fake_source_urgency(void) {

@@ -27,7 +27,7 @@ int fake_source_attempts(void);
 int fake_source_open_now(void);
 int fake_source_closed_here(void); /* by the calling thread, in all */
 int fake_source_aheads(void);      /* whose first frame was read ahead */
-/* When reading that frame began, from 0, of any opening; only of the first hundred. */
+/* When reading that frame began, from 0, of any opening; 0: it did not, or is not among the first hundred. */
 int64_t fake_source_begun_ns(long frame);
 /* What the thread was that read last. */
 enum urgency fake_source_urgency(void);

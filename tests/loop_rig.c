@@ -79,7 +79,8 @@ static bool move_strength(void *opaque, struct settings *settings, const struct 
   assert_true(now_ns > 0);
   rig->moved_for = frame ? frame->serial : 0;
   settings->values.strength += rig->offset;
-  return true;
+  rig->moments++;
+  return !rig->still;
 }
 
 static int follow_file(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
@@ -91,6 +92,7 @@ static int follow_file(void *opaque, struct engine *engine, struct parameters *h
   rig->turns++;
   bool same = parameters_same(has, wish, PARAMETER_STYLE, 1);
   rig->refuses_file = !same && !strcmp(parameters_text(wish, PARAMETER_STYLE, 1), "none");
+  rig->refusals += rig->refuses_file;
   if (same || rig->refuses_file)
     return 0;
   parameters_take(has, wish, PARAMETER_STYLE, 1);
@@ -114,6 +116,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                       .files = rig->files,
                       .controlled = rig->controlled,
                       .modulated = rig->modulated,
+                      .still = rig->still,
                       .budget_ms = rig->budget_ms,
                       .recovers = rig->recovers,
                       .insists = rig->insists,

@@ -28,11 +28,14 @@ struct rig {
   bool recovers, insists, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */
   bool modulated;
+  bool still;                 /* and nothing moves by itself */
+  atomic_int moments;         /* how often it was asked what is moved */
   _Atomic uint64_t moved_for; /* the frame that was told of with it */
   _Atomic double offset;      /* that is added to the strength, if it is */
   bool files;                 /* style pictures are followed: any but "none" can be read */
   bool refuses_file;
-  atomic_int turns; /* calls of loop_params.follow */
+  atomic_int refusals; /* of files */
+  atomic_int turns;    /* calls of loop_params.follow */
 };
 
 void set_prompt_text(struct loop *loop, int index, const char *text);

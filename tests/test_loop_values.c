@@ -89,6 +89,21 @@ static void files_come_to_a_picture_that_stands(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* A file that cannot be read is refused once, however soon frames come. */
+static void a_file_is_refused_once(void **state) {
+  (void)state;
+  struct rig rig = {.files = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 5);
+  set_file(rig.loop, "one");
+  serial = feed_frames(&rig, serial, 5);
+  set_file(rig.loop, "none");
+  feed_frames(&rig, serial, 20);
+  wait_for_file(rig.loop, "one");
+  rig_finish(&rig, 0);
+  assert_int_equal(rig.refusals, 1);
+}
+
 /* A text that changes with every frame has its turn when the one before is there: those between are left out, the last
  * is not. */
 static void texts_do_not_pile_up(void **state) {
@@ -264,6 +279,26 @@ static void each_frame_fades_on(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* Where nobody has sent anything and nothing moves, frames that come soon after each other have one moment. To send
+ * nothing is not to send. */
+static void frames_share_a_moment(void **state) {
+  (void)state;
+  struct rig rig = {.modulated = true, .still = true};
+  const struct parameters nothing = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = 1;
+  for (int before = -1; rig.moments != before && serial < PATIENCE_MS; serial++) {
+    before = rig.moments;
+    loop_send(rig.loop, &nothing);
+    feed_frames(&rig, serial, 1);
+  }
+  assert_true(serial < PATIENCE_MS);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  feed_frames(&rig, serial, 1);
+  assert_true(last_submit()->controls.strength == 0.25f);
+  rig_finish(&rig, 0);
+}
+
 /* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
 static void moved_values_stay_as_set(void **state) {
   (void)state;
@@ -335,6 +370,8 @@ int main(void) {
       cmocka_unit_test(negative_changes_while_running),
       cmocka_unit_test(each_frame_has_what_moves),
       cmocka_unit_test(each_frame_fades_on),
+      cmocka_unit_test(frames_share_a_moment),
+      cmocka_unit_test(a_file_is_refused_once),
       cmocka_unit_test(a_walk_goes_on_by_itself),
       cmocka_unit_test(moved_values_stay_as_set),
       cmocka_unit_test(refused_prompt_is_tried_once),

@@ -64,7 +64,7 @@ void settings_walk(struct settings *settings, int64_t now_ns) {
   settings->walked_ns = now_ns;
 }
 
-bool settings_move(const struct settings *settings, int64_t now_ns) {
+bool settings_moves(const struct settings *settings, int64_t now_ns) {
   bool walks = settings->values.seed_walk != 0 && !settings->values.pause;
   return walks || !fade_is_over(&settings->fade, now_ns);
 }

@@ -37,7 +37,7 @@ double values_seed_position(const struct parameters *values, double seconds);
 void settings_walk(struct settings *settings, int64_t now_ns);
 
 /* Whether they are others later though nobody changes them: a fade is on its way, or the seed walks. */
-bool settings_move(const struct settings *settings, int64_t now_ns);
+bool settings_moves(const struct settings *settings, int64_t now_ns);
 
 /* What the engine is told for a frame. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);

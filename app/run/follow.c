@@ -187,6 +187,7 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 void follow_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
+  loop->looked_ns = 0; /* a longer text wants another handle */
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }

@@ -292,15 +292,18 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
     return -1;
   loop->changes += came;
   pthread_mutex_lock(&loop->lock);
+  uint64_t texts = loop->settings.values.texts;
   params->put_back(params->opaque, &loop->opened_with, &loop->settings.values);
+  if (loop->settings.values.texts != texts)
+    loop->looked_ns = 0;
   pthread_mutex_unlock(&loop->lock);
   return 0;
 }
 
-/* Whether something is done beside the frames, which may be ready with any of them. */
+/* Whether something is done beside the frames, or is to be done when some are back, which may be with any of them. */
 static bool is_on_its_way(const struct loop *loop) {
-  return loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->next.engine || loop->former_engine ||
-         engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
+  return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
+         loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
 }
 
 /* Whether the moment that was looked at last is this one, too. To look at everything costs a processor that has slept
@@ -315,12 +318,12 @@ static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   follow_handle(loop, now);
   int again = follow_engine(loop, &now->settings.values);
-  bool moves = loop->moves || settings_move(&now->settings, now_ns) || loop->params.budget_ms > 0;
-  loop->looked_ns = again || moves || loop->changes != changes ? 0 : now_ns;
+  bool moves = loop->moves || settings_moves(&now->settings, now_ns), governed = loop->params.budget_ms > 0;
+  loop->looked_ns = again || moves || governed || loop->changes != changes ? 0 : now_ns;
   return again;
 }
 
-/* Likewise, where it may be another one, and of files. */
+/* As look, where this may be another moment than the one looked at last; and what files give. */
 static int follow(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
@@ -457,12 +460,13 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
 }
 
 long loop_send(struct loop *loop, const struct parameters *changes) {
+  if (!parameters_any_marked(changes))
+    return loop->sent;
   pthread_mutex_lock(&loop->lock);
   settings_apply(&loop->settings, changes, platform_now_ns());
   long sent = ++loop->sent;
   pthread_mutex_unlock(&loop->lock);
-  if (parameters_any_marked(changes))
-    mailbox_wake(waited_at(loop));
+  mailbox_wake(waited_at(loop));
   return sent;
 }
 

@@ -36,9 +36,9 @@ struct loop_params {
    * is told. */
   void (*left)(void *opaque);
   void *opaque;
-  bool recovers;       /* an engine that failed is opened again, with the settings as they are, as often as it takes */
-  bool insists;        /* so is the first one, which could be opened a moment ago, in another process */
-  bool leaves_lost;    /* a device lost for this process is left: status.lost, and the thread waits for its end */
+  bool recovers;    /* an engine that failed is opened again, with the settings as they are, as often as it takes */
+  bool insists;     /* so is the first one, which could be opened a moment ago, in another process */
+  bool leaves_lost; /* a device lost for this process is left: status.lost, and the thread waits for its end */
   /* How long at most after a picture the next run is put off for the drawing of that one; see loop_set_drawn_there */
   double drawing_ms;
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
@@ -106,7 +106,7 @@ struct loop;
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
 /* The marked changes apply from the next frame on. Any thread may call this at any time; changes sent before the engine
- * is open wait for it. Returns how many were sent so far, this one among them: see mail.heeded. */
+ * is open wait for it. Returns how often something was sent so far, this time among them: see mail.heeded. */
 long loop_send(struct loop *loop, const struct parameters *changes);
 /* What the engine follows now, without marks, into settings that have a value, if only zeros. False, and settings as
  * they were, until it is open. */

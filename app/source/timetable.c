@@ -4,10 +4,12 @@
 
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
-/* What a disk or a thread may take longer than ever before while the frame is still in time. */
+static const int64_t later_most_ns = 4000000;
+/* What a disk or a thread may take longer than before while the frame is still in time. */
 static const int64_t spare_ns = 4000000;
-/* Such a part of what was seen once is forgotten with each frame. A decoder that opens takes 0.1 s. */
-enum { APART_FORGETS = 16, READING_FORGETS = 4 };
+/* Such a part of what was seen is forgotten with each frame: most frames that take long come again within some seconds,
+ * as key frames do. */
+enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
   int64_t begin_ns =
@@ -48,11 +50,12 @@ int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now
 
 void timetable_note_reading(struct timetable *timetable, int64_t took_ns) {
   int64_t most_ns = timetable->reading_ns - timetable->reading_ns / READING_FORGETS;
-  timetable->reading_ns = took_ns > most_ns ? took_ns : most_ns;
+  if (timetable->started)
+    timetable->reading_ns = took_ns > most_ns ? took_ns : most_ns;
 }
 
 int64_t timetable_read_at(const struct timetable *timetable) {
-  int64_t later_ns = timetable->apart_ns / 4;
+  int64_t quarter_ns = timetable->apart_ns / 4, later_ns = quarter_ns < later_most_ns ? quarter_ns : later_most_ns;
   bool in_time = later_ns + timetable->reading_ns + spare_ns <= timetable->apart_ns;
   return timetable->started && timetable->reading_ns && in_time ? timetable->last_due_ns + later_ns : 0;
 }

@@ -63,7 +63,7 @@ struct paint {
 
 /* One way to fill the picture's rectangle. Most pictures are painted as the one before, and each call of OpenGL costs a
  * processor that has slept some microseconds: what a program has been told is not told again. Zeros to start, as
- * programs do. */
+ * a program's uniforms are. */
 struct painter {
   GLuint program;
   GLint rect, opacity, light;

@@ -98,7 +98,8 @@ struct tensor *op_y(struct op *op);
 
 /* Floating-point operations of the op's matrix products (2 per multiply-add); 0 for ops that have none. */
 double op_flops(const struct op *op);
-/* Whether what a run is told is checked for it: what a run does without goes by such ops, too. */
+/* Whether device_submit checks arguments of the run for it. It is so of OP_PIXELS_IN, whose frames are checked, and of
+ * OP_STYLE, which a run may do without: what is done with each run looks at such ops alone. */
 bool op_is_told(enum op_type type);
 
 #endif

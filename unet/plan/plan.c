@@ -429,13 +429,15 @@ static void settle_lifetimes(struct plan *plan) {
   }
 }
 
-/* For what is done for each run, which would else go through all ops. */
-static void list_told(struct plan *plan) {
+/* For what is done with each run, which would else go through all ops. */
+static int list_told(struct plan *plan) {
+  free(plan->told);
   plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);
-  check(plan, "ops", plan->told != NULL, "there is no memory to list them");
+  plan->told_count = 0;
   for (int i = 0; plan->told && i < plan->op_count; i++)
     if (op_is_told(plan->ops[i].type))
       plan->told[plan->told_count++] = i;
+  return plan->told ? 0 : -1;
 }
 
 int plan_finish(struct plan *plan, struct error *err) {
@@ -443,11 +445,12 @@ int plan_finish(struct plan *plan, struct error *err) {
   check(plan, "region", !region_is_open(plan), "it has no end");
   if (!plan->failed && plan->region_count)
     check_regions(plan);
-  list_told(plan);
   if (plan->failed) {
     *err = plan->error;
     return -1;
   }
+  if (list_told(plan))
+    return error_set(err, STATUS_FAILED, "out of memory");
   settle_lifetimes(plan);
   plan->finished = true;
   return 0;

@@ -54,7 +54,7 @@ struct plan {
   struct resources *resources;
   struct op *ops;
   int op_count, op_capacity;
-  int *told, told_count; /* of a finished plan: the few ops that what a run is told matters to (op_is_told), in order */
+  int *told, told_count; /* of a finished plan: the few ops that have arguments of the run (op_is_told), in order */
   struct plan_loop loop;
   struct plan_region *regions; /* in the order of their ops */
   int region_count, region_capacity;
