@@ -329,12 +329,15 @@ static bool same_figures(const struct hub_figures *a, const struct hub_figures *
 
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {
   pthread_mutex_lock(&hub->lock);
-  bool differs = !parameters_equal(values, &hub->values, ~0u) || !same_figures(figures, &hub->figures);
-  if (differs) {
+  bool new_values = !parameters_equal(values, &hub->values, ~0u);
+  bool new_figures = !same_figures(figures, &hub->figures);
+  if (new_values)
     hub->values = *values;
+  hub->values.texts = values->texts; /* which makes the next comparison short */
+  if (new_figures)
     hub->figures = *figures;
+  if (new_values || new_figures)
     tell(hub);
-  }
   pthread_mutex_unlock(&hub->lock);
 }
 
