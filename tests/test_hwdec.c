@@ -249,6 +249,7 @@ static void test_held(void **state) {
   for (int i = 0; i < HARDWARE_HOLDS + 3; i++) {
     assert_int_equal(source_read(source, &frames[i], &err), 1);
     assert_int_equal(frame_on_gpu(&frames[i], &fake_gpu.id), i < HARDWARE_HOLDS);
+    assert_true(i < HARDWARE_HOLDS || frame_pinned(&frames[i]));
   }
   assert_int_equal(gpu_state.surfaces, HARDWARE_HOLDS);
   for (int i = 0; i < HARDWARE_HOLDS + 3; i++) {

@@ -255,7 +255,7 @@ static int take_surface(struct convert *convert, AVFrame *in, struct frame *fram
     if (kept)
       return kept;
   }
-  return surfaces_bring_down(&convert->gpu, in, err);
+  return surfaces_bring_down(&convert->surfaces, &convert->gpu, in, err);
 }
 
 static int convert_host(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {

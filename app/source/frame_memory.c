@@ -82,7 +82,21 @@ static AVBufferRef *take(struct frame_memory *memory, size_t bytes) {
   return buffer;
 }
 
-/* Pitches as the codec wants them, and where each plane begins. Returns the bytes of all; 0: it cannot be said. */
+/* Where each plane begins, by the frame's format and pitches. Returns the bytes of all; 0: it cannot be said. */
+static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
+  const ptrdiff_t pitches[4] = {frame->linesize[0], frame->linesize[1], frame->linesize[2], frame->linesize[3]};
+  size_t sizes[4], bytes = 0;
+  if (av_image_fill_plane_sizes(sizes, frame->format, height, pitches) < 0)
+    return 0;
+  for (int i = 0; i < 4; i++) {
+    begin[i] = bytes;
+    if (sizes[i])
+      bytes += (sizes[i] + 2 * ROOM - 1) / ROOM * ROOM;
+  }
+  return bytes;
+}
+
+/* Pitches as the codec wants them, and the same. */
 static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) {
   int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS];
   bool aligned;
@@ -96,16 +110,7 @@ static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) 
       aligned &= frame->linesize[i] % align[i] == 0;
     width += width & ~(width - 1);
   } while (!aligned);
-  const ptrdiff_t pitches[4] = {frame->linesize[0], frame->linesize[1], frame->linesize[2], frame->linesize[3]};
-  size_t sizes[4], bytes = 0;
-  if (av_image_fill_plane_sizes(sizes, frame->format, height, pitches) < 0)
-    return 0;
-  for (int i = 0; i < 4; i++) {
-    begin[i] = bytes;
-    if (sizes[i])
-      bytes += (sizes[i] + 2 * ROOM - 1) / ROOM * ROOM;
-  }
-  return bytes;
+  return place_planes(frame, height, begin);
 }
 
 static bool may_choose(const AVCodecContext *context, const AVFrame *frame) {
@@ -114,17 +119,26 @@ static bool may_choose(const AVCodecContext *context, const AVFrame *frame) {
          context->codec->capabilities & AV_CODEC_CAP_DR1;
 }
 
-int frame_memory_get(struct frame_memory *memory, AVCodecContext *context, AVFrame *frame, int flags) {
-  size_t begin[4], bytes = memory && may_choose(context, frame) ? lay_out(context, frame, begin) : 0;
-  AVBufferRef *buffer = bytes ? take(memory, bytes) : NULL;
+static bool give(struct frame_memory *memory, AVFrame *frame, size_t bytes, const size_t begin[4]) {
+  AVBufferRef *buffer = take(memory, bytes);
   if (!buffer)
-    return avcodec_default_get_buffer2(context, frame, flags);
+    return false;
   frame->buf[0] = buffer;
   for (int i = 0; i < 4; i++)
     frame->data[i] = frame->linesize[i] ? buffer->data + begin[i] : NULL;
   frame->extended_data = frame->data;
   frame->opaque = (void *)(uintptr_t)&is_locked;
-  return 0;
+  return true;
+}
+
+int frame_memory_get(struct frame_memory *memory, AVCodecContext *context, AVFrame *frame, int flags) {
+  size_t begin[4], bytes = memory && may_choose(context, frame) ? lay_out(context, frame, begin) : 0;
+  return bytes && give(memory, frame, bytes, begin) ? 0 : avcodec_default_get_buffer2(context, frame, flags);
+}
+
+bool frame_memory_lend(struct frame_memory *memory, AVFrame *frame) {
+  size_t begin[4], bytes = memory ? place_planes(frame, frame->height, begin) : 0;
+  return bytes && give(memory, frame, bytes, begin);
 }
 
 bool frame_memory_holds(const AVFrame *frame) {

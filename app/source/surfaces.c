@@ -4,6 +4,7 @@
 
 #include <libavutil/hwcontext.h>
 
+#include "app/source/frame_memory.h"
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
@@ -227,16 +228,18 @@ int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in,
 }
 
 /* Memory of the host's for what the surface holds, with the same pitches. */
-static AVFrame *make_copy(const AVFrame *in) {
+static AVFrame *make_copy(struct frame_memory *memory, const AVFrame *in) {
   AVFrame *copy = av_frame_alloc();
-  if (!copy)
+  if (!copy || av_frame_copy_props(copy, in) < 0) {
+    av_frame_free(&copy);
     return NULL;
+  }
   copy->format = ((const AVHWFramesContext *)in->hw_frames_ctx->data)->sw_format;
   copy->width = in->width;
   copy->height = in->height;
   for (int i = 0; i < 3; i++)
     copy->linesize[i] = in->linesize[i];
-  if (av_frame_get_buffer(copy, 0) < 0 || av_frame_copy_props(copy, in) < 0)
+  if (!frame_memory_lend(memory, copy) && av_frame_get_buffer(copy, 0) < 0)
     av_frame_free(&copy);
   return copy;
 }
@@ -259,8 +262,10 @@ static int download(const struct gpu *gpu, const AVFrame *in, const AVFrame *cop
   return status;
 }
 
-int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err) {
-  AVFrame *copy = make_copy(in);
+int surfaces_bring_down(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct error *err) {
+  if (!surfaces->copies && frame_memory_open(&surfaces->copies, gpu, err))
+    return -1;
+  AVFrame *copy = make_copy(surfaces->copies, in);
   int status = copy ? download(gpu, in, copy, err) : error_set(err, STATUS_FAILED, "no memory for a decoded frame");
   if (status == 0) {
     av_frame_unref(in);
@@ -272,4 +277,5 @@ int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err) {
 
 void surfaces_free(struct surfaces *surfaces) {
   picture_pool_close(&surfaces->pool);
+  frame_memory_close(&surfaces->copies);
 }

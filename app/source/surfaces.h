@@ -11,6 +11,7 @@
 struct surfaces {
   struct gpu gpu;
   struct picture_pool *pool;
+  struct frame_memory *copies; /* of those that could not be kept */
 };
 
 /* Whether the frame is such a surface, and the engine reads its format: then *format says which. */
@@ -21,8 +22,8 @@ bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
  * many are held that the decoder needs this one back; -1. */
 int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
                   struct error *err);
-/* Puts a copy in memory of the host's in the place of the surface. */
-int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err);
+/* Puts a copy in memory of the host's in the place of the surface: page-locked, where there is such memory. */
+int surfaces_bring_down(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct error *err);
 /* What is held lasts until it is released. */
 void surfaces_free(struct surfaces *surfaces);
 
