@@ -14,6 +14,8 @@
 #              MINUTES how many (default: 10)
 #              CLIPS  how many seconds a clip has, and is measured (default: 10)
 #              AWAKE  1: minutes and clips run with --awake (default: as the machine is)
+#              HWDEC  what decodes the clips: no is software (default: nvdec, where there is a GPU)
+#              HWDEC_CLIPS a folder with the clips of test_hwdec_cuda, where the ffmpeg here cannot make them
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
@@ -91,7 +93,8 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   step sanitizer-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_ops_cuda" --flat
   step sanitizer-pictures-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_cuda_pictures"
   ffmpeg -version >/dev/null 2>&1 && [ -x "$programs/tests/test_hwdec_cuda" ] &&
-    step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_hwdec_cuda"
+    step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_hwdec_cuda" \
+      ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
   # Steps come one after the other, and nothing else may be on the GPU meanwhile: cuda/MEASURED.md, "Under the sanitizer".
   step sanitizer-controls-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_controls" \
     tests/data/goldens cuda
@@ -156,7 +159,7 @@ elif wanted mini; then
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
   step program "$programs/tests/test_program_cuda" "$programs/app/reverie"
-  step hwdec "$programs/tests/test_hwdec_cuda"
+  step hwdec "$programs/tests/test_hwdec_cuda" ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
   MAY_SKIP=yes SDL_VIDEODRIVER=offscreen step shared "$programs/tests/test_shared" tests/data/goldens cuda
 elif wanted program; then
   left_out program "there is no built program, or no ffmpeg"
@@ -230,7 +233,7 @@ if wanted clips && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 
   export -f make_clip make_clips
   export programs work
   decoder=auto # elsewhere software
-  [ $has_gpu = yes ] && decoder=nvdec
+  [ $has_gpu = yes ] && decoder=${HWDEC:-nvdec}
   PATIENCE=600 step clips-make bash -o pipefail -c make_clips
   for model in "mini $mini" "turbo $work/alone/turbo-shapes"; do
     read -r name model <<<"$model"

@@ -107,8 +107,8 @@ const struct option option_table[] = {
     {"hwdec", 0, OPTION_CHOICE, GROUP_INPUT, ENGINE, NULL, "auto|no|nvdec|yes|cuda", AT(hwdec),
      .help =
          "what decodes the input: auto (also: yes) takes the GPU's decoder where pictures are computed on an NVIDIA "
-         "GPU that decodes the codec, and software elsewhere; with nvdec (also: cuda) it is an error if the GPU "
-         "cannot (default: auto)"},
+         "GPU that decodes the codec, and software elsewhere; no leaves all to software; with nvdec (also: cuda) it is "
+         "an error if the GPU cannot (default: auto)"},
     {"mask", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(mask),
      .help = "what an inpainting model repaints: where a picture, or a video that runs beside the input, is white; "
              "alpha: where the input itself is transparent"},
