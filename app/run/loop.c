@@ -314,12 +314,11 @@ static bool still_holds(const struct loop *loop, int64_t now_ns) {
 
 /* This moment, and what follows from it for handle and engine. Returns 1 where it is to be looked at again. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
-  long changes = loop->changes;
   current_moment(loop, now);
   follow_handle(loop, now);
   int again = follow_engine(loop, &now->settings.values);
   bool moves = loop->moves || settings_moves(&now->settings, now_ns), governed = loop->params.budget_ms > 0;
-  loop->looked_ns = again || moves || governed || loop->changes != changes ? 0 : now_ns;
+  loop->looked_ns = again || moves || governed ? 0 : now_ns;
   return again;
 }
 

@@ -96,7 +96,7 @@ static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   return bytes;
 }
 
-/* Pitches as the codec wants them, and the same. */
+/* Sets the pitches as the codec wants them, then as place_planes. */
 static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) {
   int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS];
   bool aligned;
