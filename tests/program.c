@@ -78,6 +78,7 @@ static void read_said(struct outcome *outcome) {
   for (const char *at = outcome->said; (at = strchr(at, '\n')); at++)
     outcome->lines++;
   outcome->lines -= strstr(outcome->said, "reverie: not on the GPU: ") != NULL;
+  outcome->lines -= strstr(outcome->said, "reverie: cpu: built without oneDNN") != NULL;
 }
 
 void program_wait(struct outcome *outcome, pid_t pid) {
