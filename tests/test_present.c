@@ -38,7 +38,7 @@ static int close_present(void **state) {
 }
 
 static struct present_view plain_view(void) {
-  return (struct present_view){.width = WIDTH, .height = HEIGHT, .split_at = 0.5f};
+  return (struct present_view){.width = WIDTH, .height = HEIGHT, .whole = true, .split_at = 0.5f};
 }
 
 static void draw(const struct present_view *view) {
@@ -118,6 +118,24 @@ static void bars_beside_another_shape(void **state) {
   assert_true(present_locate(present, &view, 0) == 0);
   assert_true(present_locate(present, &view, WIDTH) == 1);
   assert_true(fabsf(present_locate(present, &view, WIDTH / 2.0f) - 0.5f) < 1e-6f);
+  frame_release(&picture);
+}
+
+/* What is not drawn in is black, whatever was there: the operator's window has more than the picture. */
+static void in_a_part_of_the_drawable(void **state) {
+  (void)state;
+  static const uint8_t black[3] = {0};
+  struct frame picture = {0};
+  const struct present_view whole = plain_view(),
+                            part = {.left = WIDTH / 2, .bottom = HEIGHT / 2, .width = WIDTH / 2, .height = HEIGHT / 2};
+  fill_random(&picture, PIXEL_RGBA, WIDTH / 2, HEIGHT / 2);
+  present_picture(present, &picture);
+  draw(&whole);
+  draw(&part);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      assert_memory_equal(shown[y][x], x >= WIDTH / 2 && y < HEIGHT / 2 ? pixel_of(&picture, x - WIDTH / 2, y) : black,
+                          3);
   frame_release(&picture);
 }
 
@@ -602,6 +620,7 @@ int main(void) {
       CASE(exact_in_its_own_size),
       CASE(what_lies_over_the_picture),
       CASE(bars_beside_another_shape),
+      CASE(in_a_part_of_the_drawable),
       CASE(enlarged),
       CASE(yuv_formats),
       CASE(known_colors),

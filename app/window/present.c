@@ -164,23 +164,32 @@ static bool suits(const struct image *image, const struct frame *frame) {
          image->frame.height == frame->height;
 }
 
+/* How far rows are apart, in texels, where they do not follow each other; told: what OpenGL has been told. */
+static void tell_pitch(int pitch, int width, int *told) {
+  int wanted = pitch == width ? 0 : pitch;
+  if (wanted != *told)
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, wanted);
+  *told = wanted;
+}
+
 /* From addresses, or from places in the buffer that is bound; as many columns from the left. */
 static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
   bool same = suits(image, frame);
+  int pitch = 0;
   for (int i = 0; i < layout->textures; i++) {
     const struct texture_format *t = &layout->texture[i];
     int width = (frame->width + t->divide_x - 1) / t->divide_x, some = (columns + t->divide_x - 1) / t->divide_x;
     int height = (frame->height + t->divide_y - 1) / t->divide_y;
     const uint8_t *pixels = from[t->plane];
     glBindTexture(GL_TEXTURE_2D, image->texture[i]);
-    glPixelStorei(GL_UNPACK_ROW_LENGTH, frame->pitch[t->plane] / t->texel_bytes);
+    tell_pitch(frame->pitch[t->plane] / t->texel_bytes, some, &pitch);
     if (!same)
       glTexImage2D(GL_TEXTURE_2D, 0, t->internal, width, height, 0, t->format, t->type, some == width ? pixels : NULL);
     if (same || some < width)
       glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, some, height, t->format, t->type, pixels);
   }
-  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  tell_pitch(0, 0, &pitch);
   image->frame = *frame;
   image->filled = true;
 }
@@ -326,9 +335,8 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Fills the box with a painter, between two columns only. */
-static void paint(struct painter *painter, const struct present_view *view, struct box box, int from, int to,
-                  float opacity) {
+/* Fills the box with a painter. */
+static void paint(struct painter *painter, const struct present_view *view, struct box box, float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
   const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
                                         (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y},
@@ -336,12 +344,11 @@ static void paint(struct painter *painter, const struct present_view *view, stru
                                .light = 1 - view->cover.blackout};
   glUseProgram(painter->program);
   tell_painter(painter, &wanted);
-  glScissor(view->left + from, view->bottom, to - from, view->height);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
 static void paint_frame(struct present *present, const struct image *image, const struct present_view *view,
-                        struct box box, int to, float opacity) {
+                        struct box box, float opacity) {
   const struct frame *frame = &image->frame;
   for (int i = layouts[frame->format].textures - 1; i >= 0; i--) {
     glActiveTexture(GL_TEXTURE0 + (GLenum)i);
@@ -352,15 +359,20 @@ static void paint_frame(struct present *present, const struct image *image, cons
   fill_fit(frame, (float)box.width / (float)box.height, view->fit, colors.scale);
   glUseProgram(present->frame.program);
   tell_colors(present, &colors);
-  paint(&present->frame, view, box, box.left, to, opacity);
+  paint(&present->frame, view, box, opacity);
 }
 
 /* At its own size or smaller the plain read is exact or no worse. */
 static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
-                          struct box box, int from, float opacity) {
+                          struct box box, float opacity) {
   bool bicubic = view->bicubic && box.width > image->frame.width;
   glBindTexture(GL_TEXTURE_2D, image->texture[0]);
-  paint(bicubic ? &present->bicubic : &present->plain, view, box, from, box.left + box.width, opacity);
+  paint(bicubic ? &present->bicubic : &present->plain, view, box, opacity);
+}
+
+/* What is painted next stays between two columns of the view. */
+static void limit(const struct present_view *view, int from, int to) {
+  glScissor(view->left + from, view->bottom, to - from, view->height);
 }
 
 /* A bright line with dark edges, seen on any picture. */
@@ -383,42 +395,69 @@ static struct box picture_box(const struct image *image, const struct present_vi
                    known ? (float)width / (float)height : (float)view->width / (float)view->height);
 }
 
+static bool shows_held(const struct present *present, const struct present_view *view) {
+  return view->cover.held > 0 && present->held.filled;
+}
+
 /* What is held lies over the picture, the source over both. */
 static void paint_cover(struct present *present, const struct present_view *view, struct box box, int split) {
-  bool holds = view->cover.held > 0 && present->held.filled,
-       bypasses = view->cover.bypass > 0 && present->source.filled;
+  bool holds = shows_held(present, view), bypasses = view->cover.bypass > 0 && present->source.filled;
+  int right = box.left + box.width;
   glEnable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  if (holds)
-    paint_picture(present, &present->held, view, box, split, present->picture.filled ? view->cover.held : 1);
-  if (bypasses)
-    paint_frame(present, &present->source, view, box, box.left + box.width, view->cover.bypass);
+  if (holds) {
+    limit(view, split, right);
+    paint_picture(present, &present->held, view, box, present->picture.filled ? view->cover.held : 1);
+  }
+  if (bypasses) {
+    limit(view, box.left, right);
+    paint_frame(present, &present->source, view, box, view->cover.bypass);
+  }
   glDisable(GL_BLEND);
 }
 
-void present_draw(struct present *present, const struct present_view *view) {
-  if (view->width <= 0 || view->height <= 0)
-    return;
-  glViewport(view->left, view->bottom, view->width, view->height);
-  glClearColor(0, 0, 0, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
-  bool holds = view->cover.held > 0 && present->held.filled;
-  bool has_picture = present->picture.filled || holds, has_input = present->input.filled;
-  struct box box = picture_box(holds ? &present->held : &present->picture, view);
-  int right = box.left + box.width;
-  int split = !has_picture  ? right
-              : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
-                            : box.left;
-  glBindVertexArray(present->vertices);
-  glEnable(GL_SCISSOR_TEST);
-  if (present->picture.filled)
-    paint_picture(present, &present->picture, view, box, split, 1);
-  if (has_input && split > box.left)
-    paint_frame(present, &present->input, view, box, split, 1);
+/* The picture, what is beside it and what is over it. */
+static void paint_all(struct present *present, const struct present_view *view, struct box box, int split) {
+  bool has_input = present->input.filled, has_picture = present->picture.filled || shows_held(present, view);
+  if (present->picture.filled) {
+    limit(view, split, box.left + box.width);
+    paint_picture(present, &present->picture, view, box, 1);
+  }
+  if (has_input && split > box.left) {
+    limit(view, box.left, split);
+    paint_frame(present, &present->input, view, box, 1);
+  }
   if (has_picture && has_input && view->split && view->cover.blackout <= 0)
     paint_line(view, box, split);
   if (view->cover.held > 0 || view->cover.bypass > 0)
     paint_cover(present, view, box, split);
+}
+
+/* Whether the picture alone is seen, from edge to edge. */
+static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
+  return view->whole && present->picture.filled && box.width == view->width && box.height == view->height &&
+         !view->split && view->cover.held <= 0 && view->cover.bypass <= 0;
+}
+
+/* Most pictures are alone: the fewest calls of OpenGL draw them, as struct painter says why. */
+void present_draw(struct present *present, const struct present_view *view) {
+  if (view->width <= 0 || view->height <= 0)
+    return;
+  bool holds = shows_held(present, view);
+  struct box box = picture_box(holds ? &present->held : &present->picture, view);
+  int split = !present->picture.filled && !holds ? box.left + box.width
+              : view->split                      ? box.left + (int)lroundf((float)box.width * view->split_at)
+                                                 : box.left;
+  glViewport(view->left, view->bottom, view->width, view->height);
+  glBindVertexArray(present->vertices);
+  if (is_alone(present, view, box)) {
+    paint_picture(present, &present->picture, view, box, 1);
+    return;
+  }
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glEnable(GL_SCISSOR_TEST);
+  paint_all(present, view, box, split);
   glDisable(GL_SCISSOR_TEST);
 }
 
