@@ -33,10 +33,13 @@ static void reading_finish(struct reading *reading, int expected, struct error *
   mailbox_free(&reading->mailbox);
 }
 
-/* A file comes at its own pace, to the last frame, whose end closes the mailbox. */
+/* A file comes at its own pace, to the last frame, whose end closes the mailbox. Frames say how late they are, whatever
+ * that is: they are due exactly as far apart as their times are, but where times had to begin anew. */
 static void file_is_paced(void **state) {
   (void)state;
   struct reading reading;
+  int64_t before_ns = 0;
+  bool exact = false;
   int64_t before = platform_now_ns();
   reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 12});
   const struct mail *mail = NULL;
@@ -45,8 +48,13 @@ static void file_is_paced(void **state) {
   for (int got; (got = mailbox_take(&reading.mailbox, &mail, PATIENCE_MS)) == 1; count++) {
     assert_true(platform_now_ns() - before >= (int64_t)mail->frame.serial * 10000000);
     assert_true(platform_now_ns() - mail->frame.captured_ns >= 0);
+    assert_true(mail->frame.late_ns >= 0);
     last = mail->frame.serial;
+    int64_t due_ns = mail->frame.captured_ns - mail->frame.late_ns - (int64_t)last * 10000000;
+    exact |= count && due_ns == before_ns;
+    before_ns = due_ns;
   }
+  assert_true(exact);
   assert_int_equal(last, 11);
   assert_int_equal(count + mailbox_count(&reading.mailbox).dropped, 12);
   reading_finish(&reading, 0, NULL);
@@ -74,12 +82,10 @@ static bool begins(const char *hardware, bool later) {
   struct reading reading;
   const struct mail *mail = NULL;
   bool seen = false;
-  int64_t first_due_ns = INT64_MAX; /* about: a frame is handed on when it is due, or late */
   reading_start(&reading, &(struct fake_source_script){.frame_ms = FRAME_MS, .frames = FRAMES, .hardware = hardware});
   while (!seen && mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1) {
-    int64_t serial = (int64_t)mail->frame.serial, due_ns = mail->frame.captured_ns - serial * period_ns;
-    first_due_ns = due_ns < first_due_ns ? due_ns : first_due_ns;
-    int64_t after_ns = fake_source_begun_ns((long)serial) - (first_due_ns + (serial - 1) * period_ns);
+    int64_t serial = (int64_t)mail->frame.serial, due_ns = mail->frame.captured_ns - mail->frame.late_ns;
+    int64_t after_ns = fake_source_begun_ns((long)serial) - (due_ns - period_ns);
     seen = serial > 0 && (after_ns >= later_ns) == later;
   }
   reading_finish(&reading, 0, NULL);

@@ -55,8 +55,11 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
   double rate = sightings_rate(seen), seconds = rate > 0 ? (double)seen->presented / rate : 0;
   bench_add_row(bench, "engine, in the window", "its own time for a frame while the window shows it", &seen->frame,
                 seconds);
+  if (bench->options->input)
+    bench_add_row(bench, "due to capture", "how late the decoded frame was handed out: not in the rows below",
+                  &seen->handed, seconds);
   bench_add_row(bench, "capture to engine",
-                bench->options->input ? "from when the decoded frame was due and handed out until the engine takes it"
+                bench->options->input ? "from when the decoded frame was handed out until the engine takes it"
                                       : "from the frame's capture until the engine takes it",
                 &seen->taken, seconds);
   bench_add_row(bench, "engine to picture", "from then until the picture is there", &seen->finished, seconds);

@@ -292,6 +292,8 @@ void live_hand_over(struct live *live, struct error *err);
 
 /* Before an exchange: changes what is due to change. Ends the program when enough was seen. */
 void live_probe_turn(struct live *live, int64_t now_ns);
+/* The frame beside the picture, with its marker: as present_input. */
+void live_probe_bring(struct live *live, float part);
 /* Right after a picture was presented, as it was drawn. */
 void live_probe_look(struct live *live, const struct present_view *view);
 

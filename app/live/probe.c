@@ -133,7 +133,16 @@ static void measure_use(struct live *live) {
     return;
   probe->window_bytes = (double)(now.window.bytes - probe->before.window.bytes) / (double)probe->seen.presented;
   probe->window_cpu_us =
-      (now.window_cpu_ms - probe->before.window_cpu_ms - probe->looking_ms) * 1e3 / (double)probe->seen.presented;
+      (now.window_cpu_ms - probe->before.window_cpu_ms - probe->own_cpu_ms) * 1e3 / (double)probe->seen.presented;
+}
+
+void live_probe_bring(struct live *live, float part) {
+  struct live_probe *probe = live->probe;
+  int64_t began_ns = platform_now_ns(), cpu_began_ns = platform_thread_cpu_ns();
+  present_input(live->present, &live->shown->input, part);
+  probe->bringing_ms = (double)(platform_now_ns() - began_ns) * 1e-6;
+  if (probe->begun_ns)
+    probe->own_cpu_ms += (double)(platform_thread_cpu_ns() - cpu_began_ns) * 1e-6;
 }
 
 void live_probe_look(struct live *live, const struct present_view *view) {
@@ -146,6 +155,7 @@ void live_probe_look(struct live *live, const struct present_view *view) {
       .read = read,
       .number = marker.number,
       .captured_ns = mail->frame.captured_ns,
+      .late_ns = mail->input.late_ns,
       .submitted_ns = mail->submitted_ns,
       .finished_ns = mail->finished_ns,
       .presented_ns = platform_now_ns(),
@@ -160,7 +170,7 @@ void live_probe_look(struct live *live, const struct present_view *view) {
     stats_add(&probe->brought, probe->bringing_ms);
   }
   see_change(live, sighting.presented_ns);
-  probe->looking_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
+  probe->own_cpu_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
 }
 
 /* --- the turn --- */

@@ -26,6 +26,7 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
       .device_ms = sighting->device_ms,
       .window_ms = ms_between(sighting->finished_ns, sighting->presented_ns),
   };
+  stats_add(&s->handed, (double)sighting->late_ns * 1e-6);
   stats_add(&s->taken, stages.waiting_ms);
   stats_add(&s->finished, stages.engine_ms);
   stats_add(&s->shown, stages.window_ms);

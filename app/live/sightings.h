@@ -11,6 +11,7 @@ struct sighting {
   bool read; /* there was a number to be read, and it was that of the picture's frame */
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
+  int64_t late_ns;  /* how late the source handed it out, where it is a file */
   double frame_ms;  /* the engine's own time for it */
   double device_ms; /* of that the device's, by its own clock; 0: it has none */
 };
@@ -31,6 +32,7 @@ struct sightings {
   struct report_late late[REPORT_LATE_MAX]; /* the first of them */
   uint32_t newest;
   int64_t first_ns, last_ns;
+  struct stats handed;   /* how late the source handed it out, */
   struct stats taken;    /* from capture until the engine took it, */
   struct stats finished; /* from then until the picture was done, */
   struct stats shown;    /* from then until it was presented */

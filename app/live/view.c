@@ -252,11 +252,11 @@ static float input_part(const struct live *live) {
 }
 
 static void take_input(struct live *live, float part) {
-  int64_t began_ns = live->probe ? platform_now_ns() : 0;
-  present_input(live->present, &live->shown->input, part);
-  live->input_part = part;
   if (live->probe)
-    live->probe->bringing_ms = (double)(platform_now_ns() - began_ns) * 1e-6;
+    live_probe_bring(live, part);
+  else
+    present_input(live->present, &live->shown->input, part);
+  live->input_part = part;
 }
 
 /* When more of it is to be seen than before. */

@@ -187,10 +187,12 @@ static int await_time(struct reader *reader, struct frame *frame) {
     return !paused;
   if (paused)
     reader->timetable.started = false;
-  if (!wait_until(reader, timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps)))
+  int64_t due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps);
+  if (!wait_until(reader, due_ns))
     return -1;
   /* A file's frame counts as captured when it is due: until then it waited on purpose. */
   frame->captured_ns = platform_now_ns();
+  frame->late_ns = frame->captured_ns - due_ns;
   return 1;
 }
 

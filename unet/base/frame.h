@@ -32,6 +32,7 @@ struct frame {
   float sample_aspect;     /* width of a pixel over its height, as the frame is to be seen; 0: square */
   int64_t pts;             /* in the source's time base, passed through untouched */
   int64_t captured_ns;     /* platform_now_ns when the frame was captured, or its packet came */
+  int64_t late_ns;         /* of a file: how long after its time captured_ns is */
   uint64_t serial;         /* number of the frame in its source, from 0 */
   struct picture *picture; /* owns the planes' memory (picture.h); NULL: the memory outlives the frame by itself */
 };
