@@ -104,6 +104,8 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
     begun_ns[fake->read] = platform_now_ns();
   if (script.realtime)
     usleep((useconds_t)script.frame_ms * 1000);
+  if (script.slow_every && fake->read % script.slow_every == 0)
+    usleep((useconds_t)script.slow_ms * 1000);
   while (script.gated && fake->read >= readable && fake->read < script.frames && !source->interrupted)
     usleep(1000);
   if (source->interrupted)

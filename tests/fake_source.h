@@ -6,14 +6,16 @@
 #include "app/source/source.h"
 
 struct fake_source_script {
-  bool realtime;        /* a camera: waits frame_ms for every frame */
-  int frame_ms;         /* between frames, on the clock of a camera or in the timestamps of a file */
-  long frames;          /* of each opening; then the end */
-  bool ends_in_error;   /* or this */
-  int refusals;         /* openings after the first that fail */
-  bool late;            /* openings fail, and would not later, until fake_source_come */
-  bool gated;           /* no frame is there before fake_source_let_read lets it be */
-  long jump_at;         /* file: timestamps start again at this frame; 0: never */
+  bool realtime;      /* a camera: waits frame_ms for every frame */
+  int frame_ms;       /* between frames, on the clock of a camera or in the timestamps of a file */
+  long frames;        /* of each opening; then the end */
+  bool ends_in_error; /* or this */
+  int refusals;       /* openings after the first that fail */
+  bool late;          /* openings fail, and would not later, until fake_source_come */
+  bool gated;         /* no frame is there before fake_source_let_read lets it be */
+  long jump_at;       /* file: timestamps start again at this frame; 0: never */
+  long slow_every;    /* file: frames whose number divides by this take slow_ms to read; 0: none does */
+  int slow_ms;
   const char *hardware; /* that decodes; NULL: none */
 };
 

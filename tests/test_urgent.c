@@ -68,8 +68,8 @@ static bool is_usual(int thread) {
   return place.policy == SCHED_OTHER && !place.nice;
 }
 
-/* Whether one thread of this process is urgent in this way, and none in another; usual: none is. */
-static bool one_is(enum urgency urgency) {
+/* Whether so many threads of this process are urgent in this way, and none in another; usual: none is. */
+static bool so_many_are(int count, enum urgency urgency) {
   DIR *tasks = opendir("/proc/self/task");
   int real_time = 0, nice = 0;
   EXPECT(tasks);
@@ -79,14 +79,22 @@ static bool one_is(enum urgency urgency) {
     nice += place.policy != SCHED_RR && place.nice < 0;
   }
   closedir(tasks);
-  return real_time == (urgency == URGENCY_REAL_TIME) && nice == (urgency == URGENCY_NICE);
+  return real_time == count * (urgency == URGENCY_REAL_TIME) && nice == count * (urgency == URGENCY_NICE);
+}
+
+static bool one_is(enum urgency urgency) {
+  return so_many_are(1, urgency);
 }
 
 /* Threads that were joined are seen for a moment more. */
-static bool one_comes_to_be(enum urgency urgency) {
-  for (int i = 0; i < PATIENCE_MS && !one_is(urgency); i++)
+static bool so_many_come_to_be(int count, enum urgency urgency) {
+  for (int i = 0; i < PATIENCE_MS && !so_many_are(count, urgency); i++)
     usleep(1000);
-  return one_is(urgency);
+  return so_many_are(count, urgency);
+}
+
+static bool one_comes_to_be(enum urgency urgency) {
+  return so_many_come_to_be(1, urgency);
 }
 
 static void *look_at_oneself(void *opaque) {
@@ -330,7 +338,8 @@ static void loop_is_nice_where_no_more_is_permitted(void) {
   run_loops(URGENCY_NICE);
 }
 
-/* What it is while it waits for a frame's time, and while it decodes. */
+/* What the reader is while it waits for a frame's time, and the thread that decodes, which is another where it reads
+ * ahead. */
 static void read_some(const struct fake_source_script *script, bool wanted, enum urgency waits, enum urgency decodes) {
   struct mailbox mailbox;
   struct reader *reader;
@@ -344,7 +353,7 @@ static void read_some(const struct fake_source_script *script, bool wanted, enum
   for (int i = 0; i < 3; i++)
     EXPECT(mailbox_take(&mailbox, &mail, PATIENCE_MS) == 1);
   EXPECT(fake_source_urgency() == decodes);
-  EXPECT(one_comes_to_be(waits));
+  EXPECT(so_many_come_to_be(1 + (decodes != URGENCY_USUAL), waits));
   EXPECT(!reader_stop(&reader, NULL));
   EXPECT(one_comes_to_be(URGENCY_USUAL));
   mailbox_free(&mailbox);

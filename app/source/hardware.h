@@ -14,10 +14,10 @@ struct decoding {
   bool refused;                /* the hardware does not decode what came */
 };
 
-/* Pictures that may be held at a time while decoding goes on: by source and reader (2), the mailbox to the engine (2),
- * its loop (the last one and two in flight), the mailbox to the window (2), the window (1) and its OpenGL (3), though
- * hardly all at once; in render by source and reader (2), the queue to the engine (4) and two runs of four. Of more,
- * copies are made. */
+/* Pictures that may be held at a time while decoding goes on: by source, thread that reads ahead and reader (3), the
+ * mailbox to the engine (2), its loop (the last one and two in flight), the mailbox to the window (2), the window (1)
+ * and its OpenGL (3), though hardly all at once; in render by source and reader (2), the queue to the engine (4) and
+ * two runs of four. Of more, copies are made. */
 enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {

@@ -7,6 +7,7 @@
 
 #include "app/flow/wait.h"
 #include "app/platform/app_platform.h"
+#include "app/source/ahead.h"
 #include "app/source/pipe_input.h"
 #include "app/source/timetable.h"
 
@@ -27,6 +28,7 @@ struct origin {
 struct reader {
   pthread_t thread;
   struct origin now;
+  struct ahead *ahead; /* reads now.source; NULL: the reader's own thread does */
   struct source_info info;
   struct mailbox *mailbox;
   struct timetable timetable;
@@ -197,11 +199,9 @@ static int await_time(struct reader *reader, struct frame *frame) {
 }
 
 /* Under the lock. A stream may change its size at any frame, and hardware may leave the rest to software. */
-static void follow_frame(struct reader *reader, const struct frame *frame) {
-  struct source_info info;
-  source_get_info(reader->now.source, &info);
-  reader->info.hardware = info.hardware;
-  info = reader->info;
+static void follow_frame(struct reader *reader, const struct frame *frame, const char *hardware) {
+  reader->info.hardware = hardware;
+  struct source_info info = reader->info;
   if (info.width == frame->width && info.height == frame->height && reader->knows)
     return;
   if (reader->from_here > 1)
@@ -212,8 +212,8 @@ static void follow_frame(struct reader *reader, const struct frame *frame) {
   learn(reader, &info);
 }
 
-/* Hands one frame on when its time has come. */
-static void deliver(struct reader *reader, struct frame *frame) {
+/* Hands one frame on when its time has come. hardware: what decoded it. */
+static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
   int wanted = await_time(reader, frame);
   reader->from_here++;
@@ -223,12 +223,12 @@ static void deliver(struct reader *reader, struct frame *frame) {
   }
   frame->serial = reader->serial++;
   pthread_mutex_lock(&reader->lock);
-  follow_frame(reader, frame);
+  follow_frame(reader, frame, hardware);
   reader->status.frames++;
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
   mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
-  be_urgent(reader, reader->info.hardware);
+  be_urgent(reader, hardware || reader->ahead);
 }
 
 static void found_again(struct reader *reader) {
@@ -247,30 +247,45 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* The next frame of the source, when it is time to begin: as source_read, and 0 where the source is to be left. */
-static int read_frame(struct reader *reader, struct frame *frame, struct error *err) {
+/* The next frame of the source, when it is time to ask for it: as source_read, and 0 where the source is to be left.
+ * *decoder: the hardware that decoded it. */
+static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
   if (at_ns && !wait_until(reader, at_ns))
     return 0;
   int64_t began_ns = platform_now_ns();
-  int got = source_read(reader->now.source, frame, err);
+  struct source_info info;
+  int got = reader->ahead ? ahead_read(reader->ahead, frame, &info, err) : source_read(reader->now.source, frame, err);
   timetable_note_reading(&reader->timetable, platform_now_ns() - began_ns);
+  if (!reader->ahead)
+    source_get_info(reader->now.source, &info);
+  *decoder = info.hardware;
   return got;
 }
 
-/* Reads and delivers frames of one source. 0: it has ended, or is to be left; -1. */
-static int read_source(struct reader *reader, struct error *err) {
-  if (!reader->now.source && open_source(reader, false, err))
-    return had_ended(reader, err) ? 0 : -1;
+/* Not what paces itself, or may come back, nor what nobody could read again after this program. Where there is no
+ * thread to be had, frames are read when the one before has gone. */
+static void begin_ahead(struct reader *reader) {
+  struct source_info info;
+  struct error err;
+  source_get_info(reader->now.source, &info);
+  if (!info.realtime && !info.returns && !info.passes &&
+      ahead_start(&reader->ahead, reader->now.source, reader->now.options.urgent, &err))
+    log_line(reader->now.options.log, LOG_DEBUG, "%s", err.message);
+}
+
+/* Reads and delivers frames of one source, which is open. 0: it has ended, or is to be left; -1. */
+static int read_frames(struct reader *reader, struct error *err) {
   while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
-    int got = read_frame(reader, &frame, err);
+    const char *hardware = NULL;
+    int got = read_frame(reader, &frame, &hardware, err);
     if (is_told_to_stop(reader)) {
       frame_release(&frame);
     } else if (got == 1) {
       found_again(reader);
-      deliver(reader, &frame);
+      deliver(reader, &frame, hardware);
     } else if (!reader->info.returns) {
       return got;
     } else {
@@ -281,6 +296,16 @@ static int read_source(struct reader *reader, struct error *err) {
     }
   }
   return 0;
+}
+
+static int read_source(struct reader *reader, struct error *err) {
+  if (!reader->now.source && open_source(reader, false, err))
+    return had_ended(reader, err) ? 0 : -1;
+  if (reader->now.source)
+    begin_ahead(reader);
+  int got = read_frames(reader, err);
+  ahead_stop(&reader->ahead);
+  return got;
 }
 
 /* Under the lock: the source that waits is the one that is read. Returns the former one. */

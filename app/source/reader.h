@@ -1,9 +1,9 @@
 /* The reader thread: frames from a source into a mailbox.
  *
  * What paces itself (a camera, a screen, a stream) is handed on at once. A file is paced here, by its timestamps in
- * real time; its end ends the stream, but for a single picture, which stays. What may be there again after it was lost
- * is opened again, with growing pauses, for as long as the program runs; a stream that was never there is waited for in
- * the same way. */
+ * real time, and read a frame ahead (ahead.h); its end ends the stream, but for a single picture, which stays. What may
+ * be there again after it was lost is opened again, with growing pauses, for as long as the program runs; a stream that
+ * was never there is waited for in the same way. */
 #ifndef APP_SOURCE_READER_H
 #define APP_SOURCE_READER_H
 

@@ -12,7 +12,7 @@ struct timetable {
   int64_t last_due_ns, last_media_ns; /* of the frame before */
   int64_t begin_ns;                   /* when the first frame after another source's last is due; 0: there is none */
   int64_t apart_ns;                   /* about the least that two frames were apart of late; 0: not known */
-  int64_t reading_ns; /* about the most that reading one took of late, but for the first; 0: not known */
+  int64_t reading_ns; /* about the most that one took of late, once asked for, but for the first; 0: not known */
 };
 
 /* The source that is read follows another, of that rate, at its end. */
@@ -23,13 +23,15 @@ void timetable_follow(struct timetable *timetable, double fps);
  * the machine slept, a stream was spliced. They then start anew. */
 int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps);
 
-/* How long reading a frame took. The first of a source, which opens decoders, says nothing of the others. */
+/* How long it took until a frame was there that was asked for. The first of a source, which opens decoders, says
+ * nothing of the others. */
 void timetable_note_reading(struct timetable *timetable, int64_t took_ns);
 
-/* When to begin to read the next frame, where the GPU decodes it. Its last part, which brings the surface, is work for
- * the same units as the engine's run and the window's drawing: begun with the run it comes before that, and takes 0.2
- * ms of it (cuda/MEASURED.md). A quarter of a period later, or 4 ms, the run has begun, and a short one is drawn. 0: at
- * once, where too little time would be left, or nothing is known yet. */
+/* When to ask for the next frame, where the GPU decodes: with that the one after it begins to be read (ahead.h). The
+ * last part of that, which brings the surface, is work for the same units as the engine's run and the window's drawing:
+ * begun with the run it comes before that, and takes 0.2 ms of it (cuda/MEASURED.md). A quarter of a period later, or 4
+ * ms, the run has begun, and a short one is drawn. 0: at once, where too little time would be left, or nothing is known
+ * yet. */
 int64_t timetable_read_at(const struct timetable *timetable);
 
 #endif
