@@ -66,19 +66,23 @@ static bool is_progress(const char *line) {
   return word > line && (!strncmp(word, " of ", 4) || !strncmp(word, " frames so far", 14));
 }
 
+/* That oneDNN is missing, each device that is opened says again. */
+static bool is_of_the_build(const char *line) {
+  return strstr(line, "reverie: cpu: built without oneDNN") != NULL;
+}
+
 static void read_said(struct outcome *outcome) {
   char line[2048];
   size_t used = 0;
   FILE *file = fopen(clip("err.txt"), "r");
   assert_non_null(file);
   while (fgets(line, sizeof line, file) && used < sizeof outcome->said - 1)
-    if (!is_progress(line))
+    if (!is_progress(line) && !is_of_the_build(line))
       used += (size_t)snprintf(outcome->said + used, sizeof outcome->said - used, "%s", line);
   fclose(file);
   for (const char *at = outcome->said; (at = strchr(at, '\n')); at++)
     outcome->lines++;
   outcome->lines -= strstr(outcome->said, "reverie: not on the GPU: ") != NULL;
-  outcome->lines -= strstr(outcome->said, "reverie: cpu: built without oneDNN") != NULL;
 }
 
 void program_wait(struct outcome *outcome, pid_t pid) {

@@ -38,7 +38,7 @@ static int close_present(void **state) {
 }
 
 static struct present_view plain_view(void) {
-  return (struct present_view){.width = WIDTH, .height = HEIGHT, .whole = true, .split_at = 0.5f};
+  return (struct present_view){.width = WIDTH, .height = HEIGHT, .split_at = 0.5f};
 }
 
 static void draw(const struct present_view *view) {

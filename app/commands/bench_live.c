@@ -56,8 +56,9 @@ static void add_probed(struct bench *bench, const struct live_probe *probe) {
   bench_add_row(bench, "engine, in the window", "its own time for a frame while the window shows it", &seen->frame,
                 seconds);
   if (bench->options->input)
-    bench_add_row(bench, "due to capture", "how late the decoded frame was handed out: not in the rows below",
-                  &seen->handed, seconds);
+    bench_add_row(bench, "handed out late",
+                  "how late the decoded frame was then, of pictures presented: not in the rows below", &seen->handed,
+                  seconds);
   bench_add_row(bench, "capture to engine",
                 bench->options->input ? "from when the decoded frame was handed out until the engine takes it"
                                       : "from the frame's capture until the engine takes it",

@@ -37,7 +37,7 @@ struct live_probe {
   struct stats brought; /* how long this thread took to bring a frame's marker beside its picture */
   struct stats woken;   /* how late a thread that only wakes did so meanwhile; none: there was no such thread */
   struct probe_change_times change[PROBE_CHANGES];
-  double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without what the markers take */
+  double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without own_cpu_ms */
   double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
   long shared, uploaded;               /* pictures, as present_counts has them */
   /* What their threads were as it began */

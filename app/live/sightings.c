@@ -24,9 +24,10 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
       .waiting_ms = ms_between(sighting->captured_ns, sighting->submitted_ns),
       .engine_ms = ms_between(sighting->submitted_ns, sighting->finished_ns),
       .device_ms = sighting->device_ms,
+      .handed_ms = (double)sighting->late_ns * 1e-6,
       .window_ms = ms_between(sighting->finished_ns, sighting->presented_ns),
   };
-  stats_add(&s->handed, (double)sighting->late_ns * 1e-6);
+  stats_add(&s->handed, stages.handed_ms);
   stats_add(&s->taken, stages.waiting_ms);
   stats_add(&s->finished, stages.engine_ms);
   stats_add(&s->shown, stages.window_ms);

@@ -110,7 +110,6 @@ static struct present_view make_view(const struct live *live, enum window_which 
   return (struct present_view){
       .width = width,
       .height = height,
-      .whole = which == WINDOW_OUTPUT,
       .shape_w = shown      ? shown->width
                  : succeeds ? before->width
                             : own->width,

@@ -121,6 +121,8 @@ static void add_late(cJSON *to, const struct report_live *live) {
   for (int i = 0; i < REPORT_LATE_MAX && i < live->missed; i++) {
     cJSON *late = cJSON_CreateObject();
     cJSON_AddNumberToObject(late, "at_s", live->late[i].at_s);
+    if (live->late[i].handed_ms > 0)
+      cJSON_AddNumberToObject(late, "handed_out_late_ms", live->late[i].handed_ms);
     cJSON_AddNumberToObject(late, "waiting_ms", live->late[i].waiting_ms);
     cJSON_AddNumberToObject(late, "in_engine_ms", live->late[i].engine_ms);
     if (live->late[i].device_ms > 0)

@@ -29,6 +29,7 @@ struct report_change {
 /* A picture that came too late: when it was presented, after the first one, and how long it was where. */
 struct report_late {
   double at_s, waiting_ms, engine_ms, window_ms;
+  double handed_ms; /* how late a file's frame had been handed out, before all these */
   /* Of engine_ms, what the device computed by its own clock; 0: it has none. The rest are the host, copies and waiting
    * for the device to begin. */
   double device_ms;

@@ -126,6 +126,7 @@ int present_open(struct present **out, const struct import_impl *impl, void *opa
     return -1;
   }
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  glClearColor(0, 0, 0, 1);
   glGenVertexArrays(1, &present->vertices);
   glGenBuffers(1, &present->columns);
   present->picture.texture[0] = gl_texture(GL_LINEAR);
@@ -380,11 +381,11 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   int bottom = view->bottom + view->height - box.top - box.height;
   x += view->left;
   glScissor(x - 2, bottom, 4, box.height);
-  glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   glScissor(x - 1, bottom, 2, box.height);
   glClearColor(1, 1, 1, 1);
   glClear(GL_COLOR_BUFFER_BIT);
+  glClearColor(0, 0, 0, 1);
 }
 
 static struct box picture_box(const struct image *image, const struct present_view *view) {
@@ -435,8 +436,8 @@ static void paint_all(struct present *present, const struct present_view *view, 
 
 /* Whether the picture alone is seen, from edge to edge. */
 static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
-  return view->whole && present->picture.filled && box.width == view->width && box.height == view->height &&
-         !view->split && view->cover.held <= 0 && view->cover.bypass <= 0;
+  return present->picture.filled && box.width == view->width && box.height == view->height && !view->split &&
+         view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
 /* Most pictures are alone: the fewest calls of OpenGL draw them, as struct painter says why. */
@@ -449,13 +450,12 @@ void present_draw(struct present *present, const struct present_view *view) {
               : view->split                      ? box.left + (int)lroundf((float)box.width * view->split_at)
                                                  : box.left;
   glViewport(view->left, view->bottom, view->width, view->height);
+  glClear(GL_COLOR_BUFFER_BIT); /* of all of the drawable, which may have become larger than the view */
   glBindVertexArray(present->vertices);
   if (is_alone(present, view, box)) {
     paint_picture(present, &present->picture, view, box, 1);
     return;
   }
-  glClearColor(0, 0, 0, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
   glEnable(GL_SCISSOR_TEST);
   paint_all(present, view, box, split);
   glDisable(GL_SCISSOR_TEST);

@@ -13,7 +13,6 @@ struct present;
 struct present_view {
   int left, bottom;     /* of what is drawn in, in the drawable */
   int width, height;    /* of what is drawn in */
-  bool whole;           /* which is all of the drawable */
   int shape_w, shape_h; /* of the picture; read while there is none yet. 0: as the drawable */
   enum fit fit;         /* how the engine fits frames into pictures */
   bool split;           /* show the input on the left; false: none came with the picture */
