@@ -361,17 +361,20 @@ static void switched_at_the_end(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* The last picture of a file stays as long as the others before the next source's first one. */
+/* The last picture of a file stays as long as the others before the next source's first one, whose second is not read
+ * before that is shown: its sound would begin. */
 static void the_next_keeps_the_pace(void **state) {
   (void)state;
   struct reading reading;
   struct reader_status status;
   const struct mail *mail = NULL;
-  int64_t before = platform_now_ns();
+  int64_t before = platform_now_ns(), next_ns = 0;
   reading_start(&reading, &(struct fake_source_script){.frame_ms = 40, .frames = 4});
   switch_to_other(&reading, READER_AT_END);
   while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
-    ;
+    if (mail->frame.serial == 4)
+      next_ns = mail->frame.captured_ns;
+  assert_true(fake_source_begun_ns(1) >= next_ns);
   assert_true(platform_now_ns() - before >= 7 * INT64_C(40000000));
   reader_get_status(reading.reader, &status);
   assert_true(status.sources == 2 && status.moves);

@@ -264,8 +264,9 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
   return got;
 }
 
-/* Not what paces itself, or may come back, nor what nobody could read again after this program. Where there is no
- * thread to be had, frames are read when the one before has gone. */
+/* From the first frame's time on: reading the second says that the first is shown, which its sound goes by. Not what
+ * paces itself, or may come back, nor what nobody could read again after this program. Where there is no thread to be
+ * had, frames are read when the one before has gone. */
 static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
@@ -286,6 +287,8 @@ static int read_frames(struct reader *reader, struct error *err) {
     } else if (got == 1) {
       found_again(reader);
       deliver(reader, &frame, hardware);
+      if (reader->from_here == 1 && !is_told_to_stop(reader))
+        begin_ahead(reader);
     } else if (!reader->info.returns) {
       return got;
     } else {
@@ -301,8 +304,6 @@ static int read_frames(struct reader *reader, struct error *err) {
 static int read_source(struct reader *reader, struct error *err) {
   if (!reader->now.source && open_source(reader, false, err))
     return had_ended(reader, err) ? 0 : -1;
-  if (reader->now.source)
-    begin_ahead(reader);
   int got = read_frames(reader, err);
   ahead_stop(&reader->ahead);
   return got;

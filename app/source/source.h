@@ -21,7 +21,7 @@ struct sound_tap;
 enum pattern_pixels { PATTERN_YUV420P, PATTERN_NV12, PATTERN_P010 };
 
 struct source_options {
-  bool live;  /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
+  bool live;  /* newest frame matters, not every frame: slice threads only, small buffers */
   bool loop;  /* start again at the end */
   bool alpha; /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
   const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
