@@ -456,15 +456,24 @@ static void still_picture_stays(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(file_is_paced),           cmocka_unit_test(looped_file_keeps_its_pace),
-      cmocka_unit_test(hardware_begins_later),   cmocka_unit_test(slow_frame_is_in_time),
-      cmocka_unit_test(broken_file_says_why),    cmocka_unit_test(camera_that_ends),
-      cmocka_unit_test(camera_that_fails),       cmocka_unit_test(stop_while_lost),
-      cmocka_unit_test(paused_file_waits),       cmocka_unit_test(paused_camera_runs_on),
-      cmocka_unit_test(sender_comes_late),       cmocka_unit_test(mistaken_name_ends_it),
-      cmocka_unit_test(switched_at_once),        cmocka_unit_test(switched_at_the_end),
-      cmocka_unit_test(the_next_keeps_the_pace), cmocka_unit_test(left_before_the_end),
-      cmocka_unit_test(end_waits_for_the_next),  cmocka_unit_test(switched_to_a_missing_one),
+      cmocka_unit_test(file_is_paced),
+      cmocka_unit_test(looped_file_keeps_its_pace),
+      cmocka_unit_test(hardware_begins_later),
+      cmocka_unit_test(slow_frame_is_in_time),
+      cmocka_unit_test(broken_file_says_why),
+      cmocka_unit_test(camera_that_ends),
+      cmocka_unit_test(camera_that_fails),
+      cmocka_unit_test(stop_while_lost),
+      cmocka_unit_test(paused_file_waits),
+      cmocka_unit_test(paused_camera_runs_on),
+      cmocka_unit_test(sender_comes_late),
+      cmocka_unit_test(mistaken_name_ends_it),
+      cmocka_unit_test(switched_at_once),
+      cmocka_unit_test(switched_at_the_end),
+      cmocka_unit_test(the_next_keeps_the_pace),
+      cmocka_unit_test(left_before_the_end),
+      cmocka_unit_test(end_waits_for_the_next),
+      cmocka_unit_test(switched_to_a_missing_one),
       cmocka_unit_test(still_picture_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
