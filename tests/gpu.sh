@@ -21,8 +21,9 @@
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
 # "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "rows" are what frames take in several
 # sizes, 10,000 frames in the usual one, and starts; "minutes" so many of bench --live at 240 frames a second; "clips" the
-# same of clips that NVDEC decodes, and live's own figures, which it makes first: H.264 of 1080p at 60 and 240 frames a second, HEVC of 2160p and
-# 10 bits at 60. It needs what "program" needs, with libx264 and libx265. Nothing else may run on the machine meanwhile.
+# same of clips, which it makes first and NVDEC decodes, and then live's own figures of each: H.264 of 1080p at 60 and 240
+# frames a second, HEVC of 2160p and 10 bits at 60. It needs what "program" needs, with libx264 and libx265. Nothing else
+# may run on the machine meanwhile.
 # "fidelity" compares every family with diffusers, which takes minutes and 20 GB of disk, and writes FIDELITY.md, here and
 # among the logs.
 set -uo pipefail
@@ -248,7 +249,7 @@ if wanted clips && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 
         s/^processor time a picture/  &/p; s/^bytes of pixels copied a picture: .*; /  &/p' "$out/clip-$name-$clip.log")")
       # With no marker, as users have it.
       PATIENCE=$((${CLIPS:-10} + 200)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step "live-$name-$clip" \
-       "$programs/app/reverie" live -v "${awake[@]}" \
+        "$programs/app/reverie" live -v "${awake[@]}" \
         --hwdec "$decoder" --model "$model" --size 512x512 --loop --duration "${CLIPS:-10}" "$work/$clip.mp4"
       table+=("$(sed -n 's/^reverie: \(processor time a picture\)/  \1/p' "$out/live-$name-$clip.log")")
     done
