@@ -55,7 +55,8 @@ static void *fake_fence(const struct gpu *gpu, struct error *err) {
 
 static int fake_record(const struct gpu *gpu, void *fence, struct error *err) {
   (void)gpu;
-  (void)err;
+  if (gpu_state.fails_from && ++gpu_state.records >= gpu_state.fails_from)
+    return error_set(err, STATUS_DEVICE, "the GPU failed");
   *(char *)fence = 1;
   return 0;
 }

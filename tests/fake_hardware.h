@@ -14,6 +14,7 @@ struct gpu_state {
   atomic_int allocated, downloads, shared;             /* so far; shared: frames */
   bool full;                                           /* no page-locked memory is left, and none to share */
   bool broken;                                         /* no copy for OpenGL succeeds */
+  int records, fails_from;                             /* fences; from which one on recording fails; 0: never */
 };
 
 /* Memory that OpenGL could import. What is copied there is there once somebody has waited for it. */

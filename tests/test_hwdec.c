@@ -151,6 +151,7 @@ enum { CLIPS = sizeof clips / sizeof *clips };
 
 static void reset(void) {
   gpu_state.allocated = gpu_state.downloads = gpu_state.shared = 0;
+  gpu_state.records = gpu_state.fails_from = 0;
   gpu_state.full = false;
   hardware_state.absent = hardware_state.cuts = false;
   hardware_state.refuses_from = hardware_state.fails_from = hardware_state.opened = 0;
@@ -473,6 +474,20 @@ static void test_fails_oddly(void **state) {
   }
 }
 
+/* Live: of the plain pictures all that were given, from the key frame `next` on by software. */
+static void assert_goes_on(int next) {
+  int at = 0;
+  assert_int_equal(lines.warnings, 1);
+  assert_non_null(strstr(lines.warning, "from the next key frame on"));
+  assert_true(given.count >= plain.count - 16 && given.count < plain.count);
+  for (int i = 0; i < given.count; i++, at++) {
+    while (at < plain.count && plain.pictures[at].pts != given.pictures[i].pts)
+      at++;
+    assert_true(at < plain.count && given.pictures[i].hash == plain.pictures[at].hash);
+    assert_int_equal(given.pictures[i].device, at < next);
+  }
+}
+
 /* Live nothing is decoded twice: software goes on at the next key frame. */
 static void test_fails_live(void **state) {
   (void)state;
@@ -480,19 +495,38 @@ static void test_fails_live(void **state) {
   options.live = true;
   read_clip("h264.mp4", &live, 0, &plain);
   for (int from = 14; from <= 38; from += 12) {
-    int next = (from + 11) / 12 * 12, at = 0; /* the key frame */
     reset();
     hardware_state.fails_from = from;
     read_clip("h264.mp4", &options, 0, &given);
-    assert_int_equal(lines.warnings, 1);
-    assert_non_null(strstr(lines.warning, "from the next key frame on"));
-    assert_true(given.count >= plain.count - 16 && given.count < plain.count);
-    for (int i = 0; i < given.count; i++, at++) {
-      while (at < plain.count && plain.pictures[at].pts != given.pictures[i].pts)
-        at++;
-      assert_true(at < plain.count && given.pictures[i].hash == plain.pictures[at].hash);
-      assert_int_equal(given.pictures[i].device, at < next);
-    }
+    assert_goes_on((from + 11) / 12 * 12);
+    assert_all_freed();
+  }
+}
+
+/* A GPU that decodes and then does not give the picture. Live that is no end of the source; a video that is rendered
+ * has all pictures, or fails. */
+static void test_gpu_fails(void **state) {
+  (void)state;
+  struct source_options options = with_hardware(), live = {.live = true};
+  struct source *source;
+  struct frame frame = {0};
+  struct error err;
+  reset();
+  gpu_state.fails_from = 20;
+  assert_int_equal(source_open(&source, clip("h264.mp4"), &options, &err), 0);
+  for (int i = 1; i < 20; i++)
+    assert_int_equal(next_frame(source, &frame, &err), 1);
+  assert_int_equal(next_frame(source, &frame, &err), -1);
+  assert_non_null(strstr(err.message, "the GPU failed"));
+  source_close(&source);
+  options.live = true;
+  read_clip("h264.mp4", &live, 0, &plain);
+  for (int from = 14; from <= 38; from += 12) {
+    reset();
+    gpu_state.fails_from = from;
+    read_clip("h264.mp4", &options, 0, &given);
+    assert_goes_on(from - 1);
+    assert_non_null(strstr(lines.warning, "the GPU failed"));
     assert_all_freed();
   }
 }
@@ -670,7 +704,7 @@ int main(void) {
       cmocka_unit_test(test_sizes),         cmocka_unit_test(test_changed),
       cmocka_unit_test(test_damage),        cmocka_unit_test(test_fails_oddly),
       cmocka_unit_test(test_formats),       cmocka_unit_test(test_far_key_frame),
-      cmocka_unit_test(test_no_key_frame),
+      cmocka_unit_test(test_no_key_frame),  cmocka_unit_test(test_gpu_fails),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

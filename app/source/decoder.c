@@ -275,12 +275,9 @@ static bool has_failed(const struct decoder *decoder, int code) {
 }
 
 /* Software takes over, with the packets that are kept where nothing is missing among them. FFmpeg's code. */
-static int fall_back(struct decoder *decoder, int code) {
+static int fall_back(struct decoder *decoder, const char *reason) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = decoder->hardware;
-  char reason[128] = "";
-  if (!decoder->decoding.refused)
-    ffmpeg_reason(code, reason);
   if (params->must && !decoder->began) {
     refuse(decoder, reason, &decoder->failure);
     return AVERROR_EXTERNAL;
@@ -294,6 +291,13 @@ static int fall_back(struct decoder *decoder, int code) {
   decoder->decoding.refused = false;
   avcodec_free_context(&decoder->context);
   return open_software(decoder);
+}
+
+static int follow_failure(struct decoder *decoder, int code) {
+  char reason[128] = "";
+  if (!decoder->decoding.refused)
+    ffmpeg_reason(code, reason);
+  return fall_back(decoder, reason);
 }
 
 /* Without a key frame decoders of these give nothing at all. */
@@ -340,7 +344,7 @@ int decoder_send(struct decoder *decoder, AVPacket *packet) {
   int code = hardware->send(decoder->context, packet);
   if (!has_failed(decoder, code))
     return code;
-  code = fall_back(decoder, code);
+  code = follow_failure(decoder, code);
   return code < 0 || decoder->kept_count ? code : send_software(decoder, packet);
 }
 
@@ -385,8 +389,12 @@ int decoder_receive(struct decoder *decoder, AVFrame *frame) {
   }
   if (!has_failed(decoder, code))
     return code;
-  code = fall_back(decoder, code);
+  code = follow_failure(decoder, code);
   return code < 0 ? code : receive_software(decoder, frame);
+}
+
+int decoder_leave_hardware(struct decoder *decoder, const char *why) {
+  return decoder->hardware ? fall_back(decoder, why) : 0;
 }
 
 void decoder_flush(struct decoder *decoder) {

@@ -34,6 +34,8 @@ void decoder_close(struct decoder **decoder); /* stores NULL; takes NULL */
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
+/* Its pictures cannot be read, for this reason: software takes over. 0, or FFmpeg's code. */
+int decoder_leave_hardware(struct decoder *decoder, const char *why);
 /* Whether hardware that must decode it has failed: err says so. */
 bool decoder_refused(const struct decoder *decoder, struct error *err);
 
