@@ -36,7 +36,7 @@ struct engine {
   int64_t last_done_ns;
   int left; /* slices */
   bool behind;
-  int pictures;
+  int pictures, collected;
   size_t bytes; /* of one */
   struct picture_pool *pool;
 };
@@ -294,8 +294,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
 }
 
 size_t engine_copied(const struct engine *engine) {
-  (void)engine;
-  return 100 * (size_t)record.collected;
+  return 100 * (size_t)engine->collected;
 }
 
 int engine_in_flight(const struct engine *engine) {
@@ -474,6 +473,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
   struct fake_flight *oldest = &engine->flights[record.collected++ % MAX_IN_FLIGHT];
+  engine->collected++;
   sleep_until(oldest->done_ns);
   while (script.gated && released < record.collected)
     usleep(1000);

@@ -64,7 +64,7 @@ static void expect_engines(const int *engines, int count) {
 }
 
 /* The old one goes on as long as it takes; then the new one goes on, with what suits it and what it was told, and the
- * old one is gone. */
+ * old one is gone. What both had copied is counted. */
 static void another_engine_comes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -88,6 +88,9 @@ static void another_engine_comes_beside_frames(void **state) {
   assert_string_equal(model_of(&rig, &settings), "steps 3");
   assert_int_equal(settings.values.steps, 3);
   assert_int_equal(settings.values.seed, 5);
+  struct loop_status status = status_of(&rig);
+  assert_true(status.frames > 13);
+  assert_int_equal(status.copied, 100 * status.frames);
   rig_finish(&rig, 0);
   expect_engines((const int[]){1, 2}, 2);
   assert_int_equal(log->most_engines, 2);

@@ -11,6 +11,14 @@ struct renewal {
   struct hud *hud;
 };
 
+struct present_counts live_count_drawn(const struct live *live) {
+  struct present_counts counts = present_count(live->present);
+  counts.shared += live->former.shared;
+  counts.uploaded += live->former.uploaded;
+  counts.bytes += live->former.bytes;
+  return counts;
+}
+
 static int enter(void *opaque, struct error *err) {
   struct renewal *renewal = opaque;
   if (!present_open(&renewal->present, &import_gl, NULL, &renewal->live->log, err) && !hud_open(&renewal->hud, err))
@@ -22,6 +30,7 @@ static int enter(void *opaque, struct error *err) {
 static void leave(void *opaque) {
   struct renewal *renewal = opaque;
   struct live *live = renewal->live;
+  live->former = live_count_drawn(live);
   hud_close(&live->hud);
   present_close(&live->present);
   live->hud = renewal->hud;

@@ -147,7 +147,8 @@ struct live {
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
-  struct costs costs; /* until pictures took their ways */
+  struct costs costs;           /* until pictures took their ways */
+  struct present_counts former; /* what came to be drawn in contexts that were lost */
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
   bool cover_moves;                 /* they will be others in the next one */
@@ -333,5 +334,7 @@ bool live_describe_state(struct live *live, char *words, size_t size);
 /* Makes the window's OpenGL context anew after it was lost, when that can be done. 1: it was, and all is to be drawn;
  * -1: it cannot be. */
 int live_follow_context(struct live *live, int64_t now_ns, struct error *err);
+/* What came to be drawn, in all contexts. */
+struct present_counts live_count_drawn(const struct live *live);
 
 #endif

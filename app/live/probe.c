@@ -115,7 +115,7 @@ static bool read_window(struct live *live, const struct present_view *view, stru
 
 static void use_now(const struct live *live, struct probe_use *use) {
   *use = (struct probe_use){live->engine.cpu_ms, (double)platform_thread_cpu_ns() * 1e-6, live->engine.frames,
-                            live->engine.copied, present_count(live->present)};
+                            live->engine.copied, live_count_drawn(live)};
 }
 
 static void measure_use(struct live *live) {

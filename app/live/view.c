@@ -417,7 +417,7 @@ static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
 static struct costs count_costs(const struct live *live) {
   return (struct costs){
       .engine_bytes = live->engine.copied,
-      .window_bytes = present_count(live->present).bytes,
+      .window_bytes = live_count_drawn(live).bytes,
       .engine_cpu_ms = live->engine.cpu_ms,
       .window_cpu_ms = (double)platform_thread_cpu_ns() * 1e-6,
       .made = live->engine.frames,
@@ -429,7 +429,7 @@ static struct costs count_costs(const struct live *live) {
 static void tell_costs(const struct live *live) {
   const struct costs *then = &live->costs;
   struct costs now = count_costs(live);
-  struct present_counts counts = present_count(live->present);
+  struct present_counts counts = live_count_drawn(live);
   double shown = (double)(now.shown - then->shown), made = (double)(now.made - then->made);
   if (!then->shown || shown <= 0 || made <= 0)
     return;

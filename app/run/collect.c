@@ -46,7 +46,7 @@ int loop_collect(struct loop *loop) {
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
   loop->pictures++;
-  size_t copied = engine_copied(loop->engine);
+  size_t copied = loop->copied_before + engine_copied(loop->engine);
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->pictures;
   loop->status.copied = copied;

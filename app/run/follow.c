@@ -226,6 +226,7 @@ void follow_take_over(struct loop *loop, const struct opened *opened) {
   pthread_mutex_lock(&loop->lock);
   parameters_follow_model(&loop->settings.values, &loop->opened_with);
   loop->status.opening = false;
+  loop->copied_before = loop->status.copied;
   pthread_mutex_unlock(&loop->lock);
   follow_publish(loop);
 }

@@ -65,7 +65,7 @@ struct loop_status {
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
-  size_t copied;               /* bytes of pixels that the engine had copied for them (engine_copied) */
+  size_t copied;               /* bytes of pixels that engines had copied for them (engine_copied) */
   double cpu_ms;               /* that the thread has had of a processor until then */
   long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };

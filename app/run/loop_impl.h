@@ -57,6 +57,7 @@ struct loop {
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
   int engines;                 /* used so far */
+  size_t copied_before;        /* by those before the one in use, as in the status */
   long changes, last_changes;  /* of handle, engine or files in use; at the last frame submitted */
   struct handles handles;
   struct engine_shape first; /* of the engine in use */
