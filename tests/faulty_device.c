@@ -1,6 +1,7 @@
 /* What makes the program faulty: linked into it, this stands in front of both devices (the linker's --wrap), and they
  * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
- * that writes where no memory is, after which CUDA itself fails everything that is asked of it.
+ * that stops it, or with REVERIE_FAULT_WRITE one that writes where no memory is. After either CUDA itself fails
+ * everything that is asked of it.
  *
  * With REVERIE_FAULT_LOST the CPU then says that it is lost for this process, as a GPU does.
  *
@@ -16,6 +17,7 @@
 
 #if HAVE_CUDA
 #include "cuda/cuda_device.h"
+#include "tests/faulty_kernel.h"
 #endif
 
 extern const struct device_impl __real_cpu_device_impl;
@@ -58,13 +60,20 @@ static int cpu_submit(struct device *device, struct program *program, const stru
 }
 
 #if HAVE_CUDA
-static int cuda_submit(struct device *device, struct program *program, const struct run_params *params,
-                       const struct frame *frame, const struct frame *picture, struct error *err) {
+static void fail_gpu(const struct launch_queue *queue) {
   enum { NOWHERE = 64 }; /* an address that is aligned and never mapped */
   const struct pad_args bad = {
       .source = (half_t *)NOWHERE, .target = (half_t *)NOWHERE, .rows = 1 << 16, .width = 8, .pitch = 8};
+  if (getenv("REVERIE_FAULT_WRITE"))
+    launch_pad(queue, &bad);
+  else
+    launch_trap(queue->stream);
+}
+
+static int cuda_submit(struct device *device, struct program *program, const struct run_params *params,
+                       const struct frame *frame, const struct frame *picture, struct error *err) {
   if (is_fatal(frame))
-    launch_pad(&cuda_device(device)->queue, &bad);
+    fail_gpu(&cuda_device(device)->queue);
   return __real_cuda_device_impl.submit(device, program, params, frame, picture, err);
 }
 
