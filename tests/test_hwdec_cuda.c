@@ -16,6 +16,7 @@
 #include "app/source/hardware.h"
 #include "app/source/source.h"
 #include "tests/clips.h"
+#include "tests/hash_samples.h"
 #include "tests/loop_times.h"
 #include "tests/next_frame.h"
 #include "unet/devices.h"
@@ -53,26 +54,6 @@ static struct source *open_clip(const char *name, const struct source_options *o
   return source;
 }
 
-static uint64_t add(uint64_t hash, unsigned value) {
-  return (hash ^ value) * 0x100000001b3;
-}
-
-/* Of its samples, in whichever order of planes. */
-static uint64_t hash_frame(const struct frame *frame) {
-  uint64_t hash = 0xcbf29ce484222325;
-  bool packed = frame->format == PIXEL_NV12 || frame->format == PIXEL_P010;
-  int bytes = frame->format == PIXEL_P010 ? 2 : 1;
-  for (int i = 0; i < 3; i++) {
-    int plane = packed && i == 2 ? 1 : i, step = packed && i ? 2 * bytes : bytes, first = packed && i == 2 ? bytes : 0;
-    for (int y = 0; y < frame_rows(frame->format, plane, frame->height); y++) {
-      const uint8_t *row = frame->plane[plane] + (ptrdiff_t)y * frame->pitch[plane];
-      for (int x = first; x < frame_row_bytes(frame->format, plane, frame->width); x += step)
-        hash = add(hash, bytes == 2 ? *(const uint16_t *)(row + x) : row[x]);
-    }
-  }
-  return hash;
-}
-
 struct given {
   int count, on_gpu, pinned;
   uint64_t hash[PICTURES_MOST];
@@ -91,7 +72,7 @@ static void read_clip(const char *name, const struct source_options *options, st
     given->pinned += frame_pinned(&frame);
     if (frame_wait(&frame, MEMORY_HOST, &err))
       fail_msg("%s", err.message);
-    given->hash[given->count] = hash_frame(&frame);
+    given->hash[given->count] = hash_samples(&frame);
     given->pts[given->count++] = frame.pts;
   }
   if (got < 0)
@@ -186,7 +167,7 @@ static void test_held(void **state) {
   for (int i = 0; i < HARDWARE_HOLDS + 6; i++) {
     if (frame_wait(&frames[i], MEMORY_HOST, &err))
       fail_msg("%s", err.message);
-    assert_true(hash_frame(&frames[i]) == software.hash[i]);
+    assert_true(hash_samples(&frames[i]) == software.hash[i]);
     frame_release(&frames[i]);
   }
 }
