@@ -1,12 +1,17 @@
 /* What makes the program's window faulty: while there is a file of the name in REVERIE_FAULT_GL, the driver says that
  * the OpenGL context was lost, and makes no other.
  *
+ * With REVERIE_FAULT_SERVER the process of that number, an X server, is killed as the 20th drawing begins. What Xlib
+ * then leaves undefined of a window's size is what crashes Mesa.
+ *
  * And what tells of it: in the file of the name in REVERIE_TOLD_TEXT is whether keys go to input methods now. */
 #include <SDL.h>
 #include <epoxy/gl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 SDL_GLContext __real_SDL_GL_CreateContext(SDL_Window *window);
@@ -16,6 +21,52 @@ void __real_SDL_StartTextInput(void);
 void __wrap_SDL_StartTextInput(void);
 void __real_SDL_StopTextInput(void);
 void __wrap_SDL_StopTextInput(void);
+
+struct present;
+struct present_view;
+void __real_present_draw(struct present *present, const struct present_view *view);
+void __wrap_present_draw(struct present *present, const struct present_view *view);
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name);
+
+static bool is_alive(int process) {
+  char path[64], state = 'Z';
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  FILE *file = fopen(path, "r");
+  if (!file)
+    return false;
+  bool read = fscanf(file, "%*d %*s %c", &state) == 1;
+  fclose(file);
+  return read && state != 'Z';
+}
+
+void __wrap_present_draw(struct present *present, const struct present_view *view) {
+  static long count;
+  const char *server = getenv("REVERIE_FAULT_SERVER");
+  if (server && ++count == 20)
+    for (kill(atoi(server), SIGKILL); is_alive(atoi(server));)
+      usleep(1000);
+  __real_present_draw(present, view);
+}
+
+/* XGetGeometry, by which x11.c asks. */
+static int (*ask)(void *, unsigned long, unsigned long *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
+
+static int ask_for_size(void *display, unsigned long drawable, unsigned long *root, int *x, int *y, unsigned *width,
+                        unsigned *height, unsigned *border, unsigned *depth) {
+  int got = ask(display, drawable, root, x, y, width, height, border, depth);
+  if (!got)
+    *width = *height = 65535;
+  return got;
+}
+
+void *__wrap_dlsym(void *library, const char *name) {
+  void *found = __real_dlsym(library, name);
+  if (!found || strcmp(name, "XGetGeometry"))
+    return found;
+  *(void **)&ask = found;
+  return (void *)ask_for_size;
+}
 
 static bool is_lost(void) {
   const char *path = getenv("REVERIE_FAULT_GL");

@@ -61,15 +61,19 @@ void screen_make_still(void) {
   shell(FFMPEG "-loop 1 -r 15 -i still.png -t 2 -c:v ffv1 -pix_fmt yuv420p still.mkv");
 }
 
-int screen_begin(void) {
+bool screen_open_xvfb(void) {
   /* -r: a busy machine may hold a key for so long that it would repeat, and type twice. */
   static const char *const server[] = {"Xvfb",       "-displayfd", "3",        "-screen", "0", "1920x800x24",
                                        "+extension", "GLX",        "-noreset", "-r",      NULL};
+  return screen_open(server);
+}
+
+int screen_begin(void) {
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
   if (system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
     return SCREEN_MISSING;
-  if (!screen_open(server)) {
+  if (!screen_open_xvfb()) {
     fprintf(stderr, "Xvfb does not start\n");
     screen_end();
     return 1;

@@ -29,6 +29,7 @@ extern struct screen screen;
 /* Starts a server, a command with its arguments up to NULL, which takes a free display and writes its number to
  * descriptor 3. It ends with this process, however that ends. */
 bool screen_open(const char *const server[]);
+bool screen_open_xvfb(void);
 void screen_close(void);
 
 /* With Xvfb, the folder of clips.h and the still: 0. SCREEN_MISSING: a program that is needed is not there; 1: the

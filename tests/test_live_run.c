@@ -477,24 +477,37 @@ static void test_bench_clip(void **state) {
   program_expect(2, "is not decoded", "bench --live --hwdec no");
 }
 
-/* Xlib would end the program itself. The last test on this screen, or any. */
-static void test_server_gone(void **state) {
-  (void)state;
+static void expect_server_gone(void) {
   struct outcome outcome;
-  start_window("still.mkv --loop" PICTURE);
-  kill(screen.server, SIGKILL);
   waitpid(screen.server, NULL, 0);
   screen.server = 0;
   finish(&outcome);
   if (outcome.status != 6 || !strstr(outcome.said, " dropped, ") ||
       !strstr(outcome.said, "reverie: the window is gone"))
     fail_msg("status %d after the X server's end: %s", outcome.status, outcome.said);
+  shell("ffprobe -v error kept.mkv");
+}
+
+/* Xlib would end the program itself, and Mesa crashes where it draws then. The last test on any screen. */
+static void test_server_gone(void **state) {
+  (void)state;
+  char number[16];
+  start_window("still.mkv --loop --record kept.mkv -y" PICTURE);
+  kill(screen.server, SIGKILL);
+  expect_server_gone();
+  assert_true(screen_open_xvfb());
+  program_set(faulty);
+  snprintf(number, sizeof number, "%d", (int)screen.server);
+  setenv("REVERIE_FAULT_SERVER", number, 1); /* in the midst of drawing */
+  start_window("still.mkv --loop --record kept.mkv -y" PICTURE);
+  expect_server_gone();
 }
 
 /* A test that failed half-way leaves its program behind. */
 static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_HOLD");
   unsetenv("REVERIE_FAULT_GL");
+  unsetenv("REVERIE_FAULT_SERVER");
   unsetenv("REVERIE_TOLD_TEXT");
   program_set(program);
   program_own_model(state);

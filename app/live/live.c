@@ -45,6 +45,8 @@ static int run(struct live *live, struct error *err) {
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
+    if (window_check(live->window, err)) /* gone meanwhile */
+      return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
     live_unveil(live, now_ns);

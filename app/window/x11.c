@@ -4,6 +4,7 @@
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <X11/extensions/Xrandr.h>
+#include <dlfcn.h>
 
 /* SDL may show windows by other means than X11. */
 static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
@@ -19,6 +20,21 @@ static int on_connection_broken(Display *display) {
 static void on_server_gone(Display *display, void *opaque) {
   (void)display;
   *(bool *)opaque = true;
+}
+
+/* Mesa asks it for the size that it draws into, and Xlib leaves that undefined where the window or its server is gone.
+ * The dynamic linker finds this one before Xlib's, also for Mesa: then the size is the least that there is. */
+Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, int *y, unsigned *width,
+                    unsigned *height, unsigned *border, unsigned *depth) {
+  Status (*ask)(Display *, Drawable, Window *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
+  *(void **)&ask = dlsym(RTLD_NEXT, "XGetGeometry");
+  if (ask && ask(display, drawable, root, x, y, width, height, border, depth))
+    return True;
+  *root = None;
+  *x = *y = 0;
+  *width = *height = 1;
+  *border = *depth = 0;
+  return False;
 }
 
 /* Of windows that others have destroyed. */
