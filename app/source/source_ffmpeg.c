@@ -229,38 +229,37 @@ static void read_all_streams(struct ffmpeg_source *from) {
 /* 1: frame has the picture; 0: it is left out; -1. Live, where a surface cannot be had, software decodes what follows:
  * if it is the GPU that fails, the engine finds out. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
+  int64_t captured_ns = decode_arrival(from, from->frame);
+  double aspect = about_aspect(from, from->frame);
   bool surface = surfaces_is_one(from->frame);
-  if (!convert_frame(&from->convert, from->frame, frame, err))
-    return 1;
-  if (surface && from->options.live && decoder_leave_hardware(from->decoder, err->message) >= 0)
-    return 0;
-  return error_prefix(err, "%s: ", from->spec);
+  if (convert_frame(&from->convert, from->frame, frame, err)) {
+    bool goes_on = surface && from->options.live && decoder_leave_hardware(from->decoder, err->message) >= 0;
+    return goes_on ? 0 : error_prefix(err, "%s: ", from->spec);
+  }
+  frame->captured_ns = captured_ns;
+  frame->sample_aspect = (float)aspect;
+  return 1;
 }
 
 static int ffmpeg_read(struct source *source, struct frame *frame, struct error *err) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  int64_t pts = 0, captured_ns = 0;
-  double aspect = 0;
+  int64_t pts = 0;
+  int got, taken = 0;
   if (source_interrupted(&from->source))
     return 0;
   if (from->serial == 1) /* the first one was read ahead, perhaps; now it is shown */
     begin_sound(from, true);
-  for (int taken = 0; !taken;) {
+  do {
     av_frame_unref(from->frame);
-    int got = find_frame(from, &pts, err);
-    if (got < 0)
-      return -1;
-    if (!got)
-      return finish(from, err);
-    captured_ns = decode_arrival(from, from->frame);
-    aspect = about_aspect(from, from->frame);
-    taken = take_picture(from, frame, err);
-    if (taken < 0)
-      return -1;
-  }
+    got = find_frame(from, &pts, err);
+    if (got > 0)
+      taken = take_picture(from, frame, err);
+  } while (got > 0 && !taken);
+  if (got < 0 || taken < 0)
+    return -1;
+  if (!got)
+    return finish(from, err);
   from->given_ns = platform_now_ns();
-  frame->captured_ns = captured_ns;
-  frame->sample_aspect = (float)aspect;
   from->clock.last = pts;
   frame->pts = pts;
   frame->serial = from->serial++;
