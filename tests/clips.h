@@ -10,6 +10,10 @@
 bool clips_open(void);
 void clips_close(void);
 
+/* For shell: the ffmpeg program, and the project's sample clip. */
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+#define SAMPLE "\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\""
+
 /* Path of name in the folder; one of 8 buffers in turn. */
 const char *clip(const char *name);
 

@@ -287,8 +287,8 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
 elif wanted fidelity; then
   left_out fidelity "Python lacks torch, diffusers or transformers"
 fi
-# Last what makes the GPU fail on purpose: nothing measured comes after it. The very last of it leaves some drivers with an
-# OpenGL that stands still for seconds (cuda/MEASURED.md).
+# Last what makes the GPU fail on purpose: nothing measured comes after it. The very last of it left a driver with an OpenGL
+# that stands still for seconds (cuda/MEASURED.md).
 if wanted device; then
   step tune "$programs/tests/test_tune"
   step pictures "$programs/tests/test_cuda_pictures"
@@ -296,8 +296,8 @@ if wanted device; then
   step device "$programs/tests/test_cuda"
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
-  REVERIE_TEST_WRITES=1 step faults "$programs/tests/test_faults" "$programs/app/reverie" "$programs/tests/reverie_faulty" cuda \
-    "$programs/tests/fake_driver"
+  REVERIE_TEST_WRITES=1 step faults "$programs/tests/test_faults" "$programs/app/reverie" \
+    "$programs/tests/reverie_faulty" cuda "$programs/tests/fake_driver"
 fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <libavutil/log.h>
+
 #include "tests/clips.h"
 #include "tests/hash_samples.h"
 #include "tests/hwdec_rig.h"
@@ -85,17 +87,21 @@ void reset(void) {
   hardware_state.refuses_from = hardware_state.fails_from = hardware_state.opened = 0;
 }
 
-bool hwdec_rig_open(void) {
+int hwdec_rig_open(void **state) {
+  (void)state;
+  av_log_set_level(AV_LOG_QUIET);
   shell(FFMPEG
         "-f lavfi -i testsrc2=s=176x144:r=25:d=2 -c:v libx264 -preset veryfast -bf 3 -g 12 -sc_threshold 0 h264.mp4");
   shell(FFMPEG "-f lavfi -i testsrc2=s=176x144:r=25:d=1 -pix_fmt yuv420p10le -c:v libx265 -x265-params "
                "log-level=none:keyint=10:pools=1 deep.mkv");
   shell(FFMPEG "-f lavfi -i testsrc2=s=175x99:r=25:d=0.4 -pix_fmt yuv420p -c:v ffv1 odd.mkv");
   shell(FFMPEG "-f lavfi -i testsrc2=s=99x33:r=25:d=0.4 -pix_fmt gray -c:v ffv1 grey.mkv");
-  return fake_hardware_open();
+  return fake_hardware_open() ? 0 : -1;
 }
 
-void hwdec_rig_close(void) {
+int hwdec_rig_close(void **state) {
+  (void)state;
   fake_hardware_close();
   clips_close();
+  return 0;
 }

@@ -5,8 +5,6 @@
 #include "app/source/source.h"
 #include "tests/fake_hardware.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* What was said as the clip was read. */
 struct said_lines {
   int warnings;
@@ -38,9 +36,9 @@ void assert_all_freed(void);
 /* The fakes work. */
 void reset(void);
 
-/* Makes clips and opens the fakes; false: they cannot be opened. h264.mp4: 50 pictures, 12 from one key frame to the
+/* For cmocka, around all tests: makes clips and opens the fakes. h264.mp4: 50 pictures, 12 from one key frame to the
  * next; deep.mkv: 10 bits; odd.mkv: odd sides; grey.mkv: one plane, which hardware does not take. */
-bool hwdec_rig_open(void);
-void hwdec_rig_close(void);
+int hwdec_rig_open(void **state);
+int hwdec_rig_close(void **state);
 
 #endif

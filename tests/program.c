@@ -126,7 +126,7 @@ int program_tiny_model(void **state) {
   tiny_model = true;
   snprintf(own_data_dir, sizeof own_data_dir, "%s", own ? own : "");
   shell("mkdir -p tiny/mini && ln -sfn \"$REVERIE_GOLDENS/turbo\" tiny/mini/model && "
-        "ln -sfn \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" tiny/sample.mp4 && "
+        "ln -sfn " SAMPLE " tiny/sample.mp4 && "
         "test -e tiny/mini/model/.");
   return setenv(DATA_DIR, clip("tiny"), 1);
 }

@@ -56,7 +56,7 @@ void screen_close(void) {
 }
 
 void screen_make_still(void) {
-  shell(FFMPEG "-ss 2 -i \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" -frames:v 1 "
+  shell(FFMPEG "-ss 2 -i " SAMPLE " -frames:v 1 "
                "-vf 'crop=ih:ih,scale=256:256:flags=area' still.png");
   shell(FFMPEG "-loop 1 -r 15 -i still.png -t 2 -c:v ffv1 -pix_fmt yuv420p still.mkv");
 }

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
 #define FIND_WINDOW "xdotool search --name '^reverie$'"
 #define WHOLE "null"
 

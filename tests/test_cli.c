@@ -9,8 +9,6 @@
 #include "tests/fixture.h"
 #include "tests/program.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 static void make_clips(void) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -c:v libx264 good.mp4");
   shell("printf '' >empty.mp4; head -c 2000 good.mp4 >cut.mp4; mkdir -p folder");

@@ -19,6 +19,8 @@
 
 enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77 };
 
+#define WINDOW "unset DISPLAY; export SDL_VIDEODRIVER=offscreen "
+
 static const char *program, *faulty, *device, *drivers;
 
 static const char *reason(void) {
@@ -65,8 +67,8 @@ static void test_bench(void **state) {
 static void test_live(void **state) {
   (void)state;
   static const char command[] =
-      "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d; "
-      "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 40 --duration 600 --device %s";
+      WINDOW "REVERIE_FAULT_AT=%d; "
+             "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 40 --duration 600 --device %s";
   struct outcome outcome;
   program_set(faulty);
   program_run(&outcome, command, 0, device);
@@ -101,8 +103,8 @@ static void get_first(const char *name, char first[64]) {
 }
 
 #define LOST                                                                                                           \
-  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                         \
-  "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --codec ffv1 --device %s "
+  WINDOW "REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                                                                  \
+         "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --codec ffv1 --device %s "
 
 static int count_said(const char *words) {
   char *said = (char *)shell_output(NULL, "cat err.txt");
@@ -194,9 +196,6 @@ static void test_lost_in_a_fade(void **state) {
 
 /* --- with what stays on the GPU --- */
 
-#define WINDOW "unset DISPLAY; export SDL_VIDEODRIVER=offscreen "
-#define SAMPLE "\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\""
-
 /* What was said of the pictures that the window had: bytes copied for each, how many were read where they lay. */
 struct drawn {
   double bytes;
@@ -241,6 +240,14 @@ static void test_context_is_lost(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
+static void expect_anew(const struct outcome *outcome, const char *frames) {
+  print_message("  %s", outcome->said);
+  if (outcome->status == NO_WINDOW)
+    skip();
+  if (outcome->status || !strstr(outcome->said, frames) || !strstr(outcome->said, "is started anew"))
+    fail_msg("status %d: %s", outcome->status, outcome->said);
+}
+
 /* The decoder is on the GPU that fails. It may find out before the engine does. */
 static void test_lost_while_it_decodes(void **state) {
   (void)state;
@@ -262,11 +269,7 @@ static void test_lost_while_it_decodes(void **state) {
   program_run(&outcome, WINDOW "REVERIE_FAULT_AT=20; "
                                "@ live " SAMPLE " --loop --size 64x64 --frames 60 --duration 600 -v --hwdec nvdec "
                                "--device cuda");
-  print_message("  %s", outcome.said);
-  if (outcome.status == NO_WINDOW)
-    skip();
-  if (outcome.status || !strstr(outcome.said, "60 frames, ") || !strstr(outcome.said, "is started anew"))
-    fail_msg("status %d: %s", outcome.status, outcome.said);
+  expect_anew(&outcome, "60 frames, ");
 }
 
 /* From this one fault a driver did not recover: its OpenGL stood still for seconds whenever it started beside CUDA
@@ -283,16 +286,12 @@ static void test_writes_nowhere(void **state) {
   assert_in_range(clip_count_frames("left.mkv"), 38, 39);
   program_run(&outcome, WINDOW "REVERIE_FAULT_AT=20 REVERIE_FAULT_WRITE=1; "
                                "@ live " SAMPLE " --loop --size 64x64 --frames 40 --duration 600 -v --device cuda");
-  print_message("  %s", outcome.said);
-  if (outcome.status == NO_WINDOW)
-    skip();
-  if (outcome.status || !strstr(outcome.said, "40 frames, ") || !strstr(outcome.said, "is started anew"))
-    fail_msg("status %d: %s", outcome.status, outcome.said);
+  expect_anew(&outcome, "40 frames, ");
 }
 
 #define THROUGH_A_PIPE                                                                                                 \
-  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=1 REVERIE_FAULT_LOST=1; "                          \
-  "{ %s; } | { sh -c 'echo $PPID' >pid.txt; @ live %s --size 64x64 --device %s; }"
+  WINDOW "REVERIE_FAULT_AT=1 REVERIE_FAULT_LOST=1; "                                                                   \
+         "{ %s; } | { sh -c 'echo $PPID' >pid.txt; @ live %s --size 64x64 --device %s; }"
 
 /* A sender that ends before the program anew can join it has ended, as it may at any other time. */
 static void test_pipe_ends(void **state) {

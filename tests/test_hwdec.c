@@ -5,8 +5,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <libavutil/log.h>
-
 #include "tests/clips.h"
 #include "tests/hash_samples.h"
 #include "tests/hwdec_rig.h"
@@ -273,26 +271,15 @@ static void test_changed(void **state) {
   assert_all_freed();
 }
 
-static void make_clips(void) {
+static int make_clips(void **state) {
+  if (hwdec_rig_open(state))
+    return -1;
   shell(FFMPEG "-f lavfi -i testsrc2=s=162x122:r=25:d=1 -c:v mpeg4 -bf 2 mpeg4.avi");
   shell(FFMPEG "-f lavfi -i testsrc2=s=161x91:r=25:d=0.4 -pix_fmt yuvj422p -c:v mjpeg mjpeg.avi");
   shell(FFMPEG "-f lavfi -i testsrc2=s=160x90:r=25:d=0.4 -c:v libvpx -cpu-used 8 -deadline realtime vp8.webm");
   shell(FFMPEG "-f lavfi -i testsrc2=s=100x60:r=10:d=0.5 palette.gif");
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.5 -pix_fmt yuv420p -c:v rawvideo raw.nut");
   shell(FFMPEG "-i h264.mp4 -c copy -metadata:s:v:0 rotate=90 turned.mp4");
-}
-
-static int open_all(void **state) {
-  (void)state;
-  if (!hwdec_rig_open())
-    return -1;
-  make_clips();
-  return 0;
-}
-
-static int close_all(void **state) {
-  (void)state;
-  hwdec_rig_close();
   return 0;
 }
 
@@ -304,8 +291,7 @@ int main(void) {
       cmocka_unit_test(test_shared_ahead),  cmocka_unit_test(test_not_shared),
       cmocka_unit_test(test_asked_by_two),  cmocka_unit_test(test_changed),
   };
-  av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())
     return 77;
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return cmocka_run_group_tests(tests, make_clips, hwdec_rig_close);
 }

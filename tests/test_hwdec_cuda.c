@@ -21,8 +21,6 @@
 #include "tests/next_frame.h"
 #include "unet/devices.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 enum { SKIPPED = 77, PICTURES_MOST = 120, WARM = 30, TIMED = 300 };
 
 static const char *folder; /* of clips that are there; NULL: they are made */

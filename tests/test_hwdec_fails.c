@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <libavutil/log.h>
-
 #include "tests/clips.h"
 #include "tests/hwdec_rig.h"
 #include "tests/next_frame.h"
@@ -261,7 +259,9 @@ static void test_damage(void **state) {
   assert_all_freed();
 }
 
-static void make_clips(void) {
+static int make_clips(void **state) {
+  if (hwdec_rig_open(state))
+    return -1;
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -c:v libx264 -bf 2 one.ts");
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x160:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 two.ts");
   shell("cat one.ts two.ts > sizes.ts");
@@ -278,19 +278,6 @@ static void make_clips(void) {
   shell(FFMPEG "-i deep.mkv -c copy bare.hevc");
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=1.2 -c:v libx264 -g 8 -x264-params intra-refresh=1 fresh.ts");
   shell(FFMPEG "-i h264.mp4 -c copy -bsf:v noise=200 damaged.mkv");
-}
-
-static int open_all(void **state) {
-  (void)state;
-  if (!hwdec_rig_open())
-    return -1;
-  make_clips();
-  return 0;
-}
-
-static int close_all(void **state) {
-  (void)state;
-  hwdec_rig_close();
   return 0;
 }
 
@@ -301,8 +288,7 @@ int main(void) {
       cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_formats),
       cmocka_unit_test(test_far_key_frame), cmocka_unit_test(test_no_key_frame), cmocka_unit_test(test_damage),
   };
-  av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())
     return 77;
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return cmocka_run_group_tests(tests, make_clips, hwdec_rig_close);
 }

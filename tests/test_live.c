@@ -53,7 +53,7 @@ static void expect_snapshot(void) {
 
 static void test_window_shows_the_snapshot(void **state) {
   (void)state;
-  start_window("\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" --loop --snapshot-dir shots" PICTURE);
+  start_window(SAMPLE " --loop --snapshot-dir shots" PICTURE);
   /* The clip moves, so the window does. */
   grab("first.png");
   expect_window(WHOLE, false, 0.99, "first.png", WHOLE);

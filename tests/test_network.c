@@ -19,8 +19,6 @@
 #include "tests/reading.h"
 #include "unet/base/platform.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 enum { FRAMES = 50, LATE = FRAMES - 5, HESITATION_MS = 180 };
 
 /* --- a server of one client at a time --- */

@@ -10,8 +10,6 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* Five pictures from number 1001 on, and their checksums. */
 static void make_sequence(void) {
   shell("rm -rf s && mkdir s && " FFMPEG

@@ -14,8 +14,6 @@
 
 enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, FRAMES = 40 };
 
-#define SAMPLE "\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\""
-
 /* --- against the CPU --- */
 
 /* The decoded samples of a clip. */

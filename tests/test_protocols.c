@@ -20,8 +20,6 @@
 #include "tests/clips.h"
 #include "tests/next_frame.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* --- a web server for the clips' folder --- */
 
 static struct {

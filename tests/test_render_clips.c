@@ -9,8 +9,6 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* Times, size and checksum of each packet of sound. */
 #define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
 

@@ -7,8 +7,6 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 #define GREY(input) "ffmpeg -v error " input " -frames:v 1 -pix_fmt gray -f framemd5 - | grep -v '^#' | cut -d, -f6"
 /* Left of x the one grey, right of it the other. */
 #define HALVES(size, x, left, right)                                                                                   \

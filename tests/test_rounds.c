@@ -15,10 +15,9 @@
 #include "app/source/source.h"
 #include "tests/clips.h"
 #include "tests/fake_hardware.h"
+#include "tests/hash_samples.h"
 #include "tests/next_frame.h"
 #include "unet/base/platform.h"
-
-#define FFMPEG "ffmpeg -nostdin -v error -y "
 
 enum { PICTURES_MOST = 400, ROUNDS = 4, RATE = 25, LONGEST = 25 };
 
@@ -102,15 +101,6 @@ struct given {
   int64_t pts[PICTURES_MOST];
 };
 
-static uint64_t hash_frame(const struct frame *frame) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (int i = 0; i < frame_planes(frame->format); i++)
-    for (int y = 0; y < frame_rows(frame->format, i, frame->height); y++)
-      for (int x = 0; x < frame_row_bytes(frame->format, i, frame->width); x++)
-        hash = (hash ^ frame->plane[i][(ptrdiff_t)y * frame->pitch[i] + x]) * 0x100000001b3;
-  return hash;
-}
-
 /* At most so many pictures. */
 static void play(const char *name, const struct source_options *options, int most, struct given *given) {
   struct source *source;
@@ -123,7 +113,7 @@ static void play(const char *name, const struct source_options *options, int mos
   while (given->count < most && (got = next_frame(source, &frame, &err)) > 0) {
     if (frame_wait(&frame, MEMORY_HOST, &err))
       fail_msg("%s", err.message);
-    given->hash[given->count] = hash_frame(&frame);
+    given->hash[given->count] = hash_samples(&frame);
     given->pts[given->count++] = frame.pts;
   }
   if (got < 0)

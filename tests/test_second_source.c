@@ -16,8 +16,6 @@
 #include "unet/base/platform.h"
 #include "tests/clips.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 enum { PATIENCE_MS = 120000, TICKS = 1000000, FRAMES_MAX = 64 };
 
 /* --- a source that does as it is told --- */

@@ -25,8 +25,6 @@
 #include "tests/clips.h"
 #include "tests/hidden_picture.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* Frames that the encoders of today hold back at most, at this size. */
 enum { SIDE = 64, FPS = 25, ENCODER_DELAY = 25 };
 

@@ -15,8 +15,6 @@
 #include "tests/clips.h"
 #include "tests/next_frame.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 static struct source *open_clip(const char *spec, const struct source_options *options) {
   static const struct source_options plain;
   struct source *source;

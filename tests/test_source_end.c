@@ -15,8 +15,6 @@
 #include "tests/clips.h"
 #include "tests/next_frame.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
-
 /* --- a disk with a bad place: FFmpeg's calls of read arrive here --- */
 
 static struct {

@@ -18,7 +18,6 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-#define FFMPEG "ffmpeg -nostdin -v error -y "
 #define SMALL " --size 64x64 "
 
 enum { PATIENCE_MS = 300000, LOOK_AGAIN_MS = 50 };
