@@ -1,80 +1,12 @@
-/* What the window draws, pixel by pixel, on SDL's offscreen driver: pictures in their own size and scaled, frames of
- * every pixel format beside them. */
+/* What the window draws, pixel by pixel: pictures in their own size and scaled, frames of every pixel format beside
+ * them. */
 #include "cmocka_all.h"
 
-#include <epoxy/gl.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "unet/base/picture.h"
-#include "app/window/present.h"
-#include "app/window/window.h"
-#include "tests/fixture.h"
 #include "tests/hidden_picture.h"
-
-enum { WIDTH = 96, HEIGHT = 64 };
-
-/* The drawable's pixels, top row first. */
-typedef uint8_t canvas[HEIGHT][WIDTH][4];
-
-static struct window *window;
-static struct present *present;
-static canvas shown;
-static struct host_pictures pictures;
-
-static int open_present(void **state) {
-  (void)state;
-  return present_open(&present, NULL, NULL, NULL, NULL);
-}
-
-static int close_present(void **state) {
-  (void)state;
-  present_close(&present);
-  return 0;
-}
-
-static struct present_view plain_view(void) {
-  return (struct present_view){.width = WIDTH, .height = HEIGHT, .split_at = 0.5f};
-}
-
-static void draw(const struct present_view *view) {
-  static canvas upside_down;
-  present_draw(present, view);
-  glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, upside_down);
-  assert_int_equal(glGetError(), GL_NO_ERROR);
-  for (int y = 0; y < HEIGHT; y++)
-    memcpy(shown[y], upside_down[HEIGHT - 1 - y], sizeof shown[y]);
-}
-
-/* In the place of what the frame held. */
-static void take_picture(struct frame *frame, enum pixel_format format, int width, int height) {
-  frame_release(frame);
-  assert_int_equal(host_pictures_take(&pictures, format, width, height, frame, NULL), 0);
-}
-
-static void fill_random(struct frame *picture, enum pixel_format format, int width, int height) {
-  unsigned long long seed = 12345;
-  take_picture(picture, format, width, height);
-  for (int plane = 0; plane < frame_planes(format); plane++)
-    for (int i = 0; i < picture->pitch[plane] * frame_rows(format, plane, height); i++)
-      frame_plane(picture, plane)[i] = (uint8_t)(fixture_random(&seed) >> 32);
-}
-
-static void fill_dark(struct frame *picture, enum pixel_format format, int width, int height) {
-  take_picture(picture, format, width, height);
-  for (int plane = 0; plane < frame_planes(format); plane++)
-    memset(frame_plane(picture, plane), 0, (size_t)picture->pitch[plane] * (size_t)frame_rows(format, plane, height));
-}
-
-static const uint8_t *pixel_of(const struct frame *picture, int x, int y) {
-  x = x < 0 ? 0 : x >= picture->width ? picture->width - 1 : x;
-  y = y < 0 ? 0 : y >= picture->height ? picture->height - 1 : y;
-  return picture->plane[0] + (ptrdiff_t)y * picture->pitch[0] + 4 * (ptrdiff_t)x;
-}
+#include "tests/present_rig.h"
 
 static void expect_near(int x, int y, const double rgb[3], double tolerance) {
   for (int c = 0; c < 3; c++)
@@ -457,165 +389,8 @@ static void only_what_is_seen(void **state) {
   frame_release(&input);
 }
 
-/* --- pictures that are read where they lie --- */
-
-static int pictures_opened, fences_made;
-static bool passes;
-
-static bool suits(void *opaque, const struct gpu_id *gpu) {
-  (void)opaque;
-  return gpu->uuid[0] == 7;
-}
-
-/* The memory's own pixels, as those of an import would be. */
-static int open_memory(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
-  (void)opaque;
-  (void)err;
-  void *memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, share, 0);
-  assert_true(memory != MAP_FAILED);
-  glGenBuffers(1, &imported->buffer);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, imported->buffer);
-  glBufferData(GL_PIXEL_UNPACK_BUFFER, (GLsizeiptr)bytes, memory, GL_STREAM_DRAW);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-  munmap(memory, bytes);
-  pictures_opened++;
-  return 0;
-}
-
-static void close_memory(void *opaque, const struct imported *imported) {
-  (void)opaque;
-  glDeleteBuffers(1, &imported->buffer);
-  pictures_opened--;
-}
-
-static void renew(void *opaque) {
-  (void)opaque;
-}
-
-static void *make_fence(void *opaque) {
-  fences_made++;
-  return opaque;
-}
-
-static bool has_passed(void *opaque, void *fence) {
-  (void)opaque;
-  (void)fence;
-  return passes;
-}
-
-static void free_fence(void *opaque, void *fence) {
-  (void)opaque;
-  (void)fence;
-  fences_made--;
-}
-
-static const struct import_impl memory_impl = {suits,      open_memory, close_memory, renew,
-                                               make_fence, has_passed,  free_fence};
-
-/* The picture in memory of another kind, and black in the host's. */
-static void move_away(struct frame *picture) {
-  size_t bytes = 0;
-  uint8_t *pixels = frame_plane(picture, 0);
-  for (int plane = 0; plane < frame_planes(picture->format); plane++) {
-    picture->picture->device_plane[plane] = frame_plane(picture, plane);
-    bytes = (size_t)(picture->plane[plane] - pixels) +
-            (size_t)picture->pitch[plane] * (size_t)frame_rows(picture->format, plane, picture->height);
-  }
-  picture->picture->share = memfd_create("picture", 0);
-  assert_int_equal(write(picture->picture->share, pixels, bytes), bytes);
-  picture->picture->share_bytes = bytes;
-  picture->picture->memory |= MEMORY_DEVICE | MEMORY_SHARED;
-  picture->picture->gpu.uuid[0] = 7;
-  memset(pixels, 0, bytes);
-}
-
-static void come_back(struct frame *picture) {
-  close(picture->picture->share);
-  picture->picture->share = -1;
-  picture->picture->memory = MEMORY_HOST;
-  frame_release(picture);
-}
-
-static void reads_pictures_where_they_lie(void **state) {
-  (void)state;
-  struct frame moved = {0}, same = {0};
-  struct gpu_id gpu = {.uuid = {7}}, other = {.uuid = {8}};
-  struct present_view view = plain_view();
-  present_close(&present);
-  assert_int_equal(present_open(&present, &memory_impl, &fences_made, NULL, NULL), 0);
-  fill_random(&moved, PIXEL_RGBA, WIDTH, HEIGHT);
-  fill_random(&same, PIXEL_RGBA, WIDTH, HEIGHT);
-  move_away(&moved);
-  passes = false;
-  present_picture(present, &moved);
-  draw(&view);
-  for (int y = 0; y < HEIGHT; y++)
-    for (int x = 0; x < WIDTH; x++)
-      assert_memory_equal(shown[y][x], pixel_of(&same, x, y), 3);
-  struct present_counts counts = present_count(present);
-  assert_true(counts.shared == 1 && counts.uploaded == 0 && counts.bytes == 0);
-  assert_true(present_shares(present, &gpu) && !present_shares(present, &other));
-  assert_true(pictures_opened == 1 && fences_made == 1);
-  passes = true;
-  present_picture(present, &same);
-  counts = present_count(present);
-  assert_true(counts.uploaded == 1 && counts.bytes == 4 * WIDTH * HEIGHT && fences_made == 0);
-  present_close(&present);
-  assert_int_equal(pictures_opened, 0);
-  assert_int_equal(present_open(&present, NULL, NULL, NULL, NULL), 0);
-  assert_false(present_shares(present, &gpu));
-  come_back(&moved);
-  frame_release(&same);
-}
-
-/* Likewise the frames beside them, whole or in part, of which nothing is copied. */
-static void reads_frames_where_they_lie(void **state) {
-  (void)state;
-  static canvas whole;
-  struct present_view view = plain_view();
-  view.fit = FIT_STRETCH;
-  view.split = true;
-  for (int format = 0; format < PIXEL_FORMATS; format++)
-    for (int part = 0; part < 2; part++) {
-      struct frame picture = {0}, here = {0}, moved = {0};
-      present_close(&present);
-      assert_int_equal(present_open(&present, &memory_impl, &fences_made, NULL, NULL), 0);
-      passes = true;
-      view.split_at = part ? 0.25f : 1;
-      fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
-      fill_random(&here, (enum pixel_format)format, 162, HEIGHT - 1);
-      fill_random(&moved, (enum pixel_format)format, 162, HEIGHT - 1);
-      present_picture(present, &picture);
-      present_input(present, &here, view.split_at);
-      draw(&view);
-      memcpy(whole, shown, sizeof whole);
-      move_away(&moved);
-      for (int again = 0; again < 2; again++) {
-        struct frame dark = {0}; /* for which textures are made anew at first, and then not */
-        fill_dark(&dark, (enum pixel_format)format, again ? 162 : 160, HEIGHT - 1);
-        present_input(present, &dark, 1);
-        frame_release(&dark);
-        uint64_t bytes = present_count(present).bytes;
-        present_input(present, &moved, view.split_at);
-        present_source(present, &moved);
-        draw(&view);
-        assert_memory_equal(whole, shown, sizeof whole);
-        assert_true(present_count(present).bytes == bytes);
-      }
-      assert_int_equal(pictures_opened, 1);
-      present_picture(present, &picture);
-      assert_int_equal(fences_made, 0);
-      frame_release(&here);
-      frame_release(&picture);
-      present_close(&present);
-      assert_int_equal(pictures_opened, 0);
-      assert_int_equal(present_open(&present, NULL, NULL, NULL, NULL), 0);
-      come_back(&moved);
-    }
-}
-
 int main(void) {
-#define CASE(function) cmocka_unit_test_setup_teardown(function, open_present, close_present)
+#define CASE(function) cmocka_unit_test_setup_teardown(function, present_rig_open, present_rig_close)
   const struct CMUnitTest tests[] = {
       CASE(exact_in_its_own_size),
       CASE(what_lies_over_the_picture),
@@ -629,19 +404,10 @@ int main(void) {
       CASE(split),
       CASE(changing_inputs),
       CASE(only_what_is_seen),
-      CASE(reads_pictures_where_they_lie),
-      CASE(reads_frames_where_they_lie),
   };
-  struct error err = {0};
-  const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
-  setenv("SDL_VIDEODRIVER", "offscreen", 1);
-  if (window_create(&window, NULL, false, &err) || window_open(window, &params, &err)) {
-    fprintf(stderr, "skipped: %s\n", err.message);
-    window_close(&window);
+  if (!present_rig_begin())
     return 77;
-  }
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  host_pictures_free(&pictures);
-  window_close(&window);
+  present_rig_end();
   return failed;
 }
