@@ -53,7 +53,7 @@ static void hand_to(struct panel *panel) {
   if (event.type == WINDOW_COMPOSE)
     panel_compose(panel, event.text);
   else
-    panel_text(panel, event.text);
+    panel_text(panel, &(struct live_state){0}, event.text);
 }
 
 /* What is composed is seen at the cursor, and is text once the input method says so; it may as well be given up. */

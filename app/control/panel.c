@@ -48,9 +48,15 @@ static void close_line(struct panel *panel) {
   line_edit_begin(&panel->line, "");
 }
 
+/* Keys may come faster than the list is drawn: they are for the rows that it has by then. */
+static void update_rows(struct panel *panel, const struct live_state *state) {
+  parameter_list_update(&panel->list, &state->settings.values, panel->list.seen);
+}
+
 /* As it is typed. */
-static void apply_filter(struct panel *panel) {
+static void apply_filter(struct panel *panel, const struct live_state *state) {
   snprintf(panel->list.filter, sizeof panel->list.filter, "%.*s", (int)sizeof panel->list.filter - 1, panel->line.text);
+  update_rows(panel, state);
 }
 
 static void enter(struct panel *panel, struct live_state *state, int64_t now_ns) {
@@ -79,7 +85,7 @@ static void type_key(struct panel *panel, struct live_state *state, int key, int
   else
     line_edit_key(&panel->line, key);
   if (panel->types && panel->filters)
-    apply_filter(panel);
+    apply_filter(panel, state);
 }
 
 static bool follow_wish(struct panel *panel, struct live_state *state, enum list_wish wish) {
@@ -102,16 +108,17 @@ bool panel_key(struct panel *panel, struct live_state *state, int key, int64_t n
     edit_filter(panel);
     return true;
   }
+  update_rows(panel, state);
   return follow_wish(panel, state, parameter_list_key(&panel->list, state, key, now_ns));
 }
 
-bool panel_text(struct panel *panel, const char *text) {
+bool panel_text(struct panel *panel, const struct live_state *state, const char *text) {
   if (!panel->types)
     return false;
   line_edit_compose(&panel->line, "");
   line_edit_insert(&panel->line, text);
   if (panel->filters)
-    apply_filter(panel);
+    apply_filter(panel, state);
   return true;
 }
 

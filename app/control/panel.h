@@ -22,7 +22,7 @@ void panel_follow(struct panel *panel, struct live_state *state);
 
 /* What is typed. False: it is for commands. */
 bool panel_key(struct panel *panel, struct live_state *state, int key, int64_t now_ns);
-bool panel_text(struct panel *panel, const char *text);
+bool panel_text(struct panel *panel, const struct live_state *state, const char *text);
 bool panel_compose(struct panel *panel, const char *text);
 
 /* The left button and the wheel on the list. False: it is not there. */

@@ -175,13 +175,13 @@ static void handle_point(struct live *live, const struct window_event *event, in
 static void paste(struct live *live) {
   char *text = window_paste(live->window);
   if (text)
-    panel_text(&live->panel, text);
+    panel_text(&live->panel, &live->state, text);
   free(text);
 }
 
 static void handle_key(struct live *live, const struct window_event *event, int64_t now_ns) {
   struct panel *panel = &live->panel;
-  if (*event->text && panel_text(panel, event->text))
+  if (*event->text && panel_text(panel, &live->state, event->text))
     return;
   if (panel->types && event->key == KEY_CONTROL + 'v')
     paste(live);
