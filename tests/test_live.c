@@ -313,6 +313,7 @@ static void test_midi(void **state) {
   wait_said("saved ");
   press("minus u");
   wait_said("move what is to set strength");
+  shell("test $(grep -c 'move what is' err.txt) = 1");
   shell("printf '\\260\\025\\100' >pipe");
   wait_said("cc 21 of channel 1 sets strength");
   quit_window();

@@ -69,6 +69,9 @@ static int close_rig(void **state) {
 /* What the window's thread does in a turn. */
 static struct parameters *turn(struct rig *rig) {
   struct hub_figures figures = {.ready = true};
+  char told[HUB_NOTICE_MAX];
+  if (hub_take_notice(rig->hub, told))
+    live_notice(&rig->state, 1, "%s", told);
   hub_take(rig->hub, &rig->state, 1);
   hub_publish(rig->hub, &rig->state.settings.values, &figures);
   return &rig->state.settings.values;

@@ -28,7 +28,7 @@ struct hub {
   struct hub_figures figures;
   struct call calls[WAITING_CALLS_MAX];
   int call_count;
-  char notice[200]; /* to be shown; "": none */
+  char notice[HUB_NOTICE_MAX]; /* to be shown; "": none */
   bool wished;
   int sources, presets; /* that there are, as of the last turn */
   uint64_t version;     /* of values and figures, from 1 */
@@ -304,17 +304,22 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
     tell(hub);
   }
   parameters_clear_marks(&hub->wishes);
-  bool told = *hub->notice;
-  if (told)
-    live_notice(state, now_ns, "%s", hub->notice);
-  *hub->notice = 0;
   hub->call_count = 0;
   hub->wished = false;
   hub->sources = state->sources;
   hub->presets = state->presets;
   pthread_mutex_unlock(&hub->lock);
   run_calls(state, calls, count, now_ns);
-  return wished || count || told;
+  return wished || count;
+}
+
+bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
+  pthread_mutex_lock(&hub->lock);
+  bool told = *hub->notice;
+  snprintf(notice, HUB_NOTICE_MAX, "%s", hub->notice);
+  *hub->notice = 0;
+  pthread_mutex_unlock(&hub->lock);
+  return told;
 }
 
 /* Field by field: between them lies what no one has set. */

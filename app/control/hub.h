@@ -13,6 +13,8 @@
 /* Pictures that the hub, and all who look at one, hold at most: the last one, and HUB_LOOKERS on the way elsewhere. */
 enum { HUB_LOOKERS = 1, HUB_HOLDS = 1 + HUB_LOOKERS };
 
+enum { HUB_NOTICE_MAX = 200 };
+
 /* What there is to be seen and not to be set. */
 struct hub_figures {
   bool ready; /* the engine is open */
@@ -22,7 +24,7 @@ struct hub_figures {
   double recorded_s; /* of the recording under way; 0: there is none */
   long not_recorded; /* pictures that recordings had no time for */
   int sending, lost; /* streams, and those of them whose receiver is gone */
-  char model[128], source[160], state[200], notice[200];
+  char model[128], source[160], state[200], notice[HUB_NOTICE_MAX];
 };
 
 struct hub;
@@ -42,7 +44,7 @@ int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, s
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 /* A command of commands_table; value NaN: the entry's own. */
 int hub_run(struct hub *hub, const char *command, double value, struct error *err);
-/* A line shown for a moment. */
+/* A line shown for a moment, and logged where the user wants to know all. */
 void hub_tell(struct hub *hub, const char *notice);
 
 /* What clients have set counts at once, though no picture has it yet. */
@@ -67,8 +69,10 @@ void hub_put_back(struct hub *hub, struct frame *picture);
 /* --- the window's thread --- */
 
 /* What clients have set becomes the state's, marked, and their commands run. Returns whether anything came. */
-bool hub_has_wishes(struct hub *hub); /* which hub_take would take */
+bool hub_has_wishes(struct hub *hub); /* or a notice: what hub_take and hub_take_notice would take */
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
+/* The line that hub_tell was told last, which is then the caller's to show and log. False: none since. */
+bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]);
 /* What clients read from now on. */
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);
 void hub_show(struct hub *hub, const struct frame *picture);

@@ -32,13 +32,12 @@ struct midi {
 PRINTF_LIKE(2, 3) static void tell(struct midi *midi, const char *format, ...);
 
 static void tell(struct midi *midi, const char *format, ...) {
-  char line[200];
+  char line[HUB_NOTICE_MAX];
   va_list args;
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
   hub_tell(midi->hub, line);
-  log_line(midi->log, LOG_INFO, "%s", line);
 }
 
 /* --- learning --- */
@@ -94,8 +93,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Before, values change that nobody has set: what suits the model. */
-static bool is_ready(struct midi *midi) {
+/* Whether values were taken since the engine is open. Those taken then may be what suits the model, set by nobody.
+ * Asked before values are taken, as the engine's are published along with its readiness. */
+static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
   if (!ready)
@@ -109,8 +109,9 @@ static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
   const struct parameters before = midi->values;
+  bool was = was_ready(midi);
   hub_get_values(midi->hub, &midi->values);
-  if (is_ready(midi))
+  if (was)
     note_change(midi, &before);
   const char *wish = parameters_text(&midi->values, PARAMETER_MIDI_LEARN, 0);
   if (text_differs(wish, parameters_text(&before, PARAMETER_MIDI_LEARN, 0)))

@@ -192,10 +192,11 @@ static void follow_style_refusal(struct live *live, int64_t now_ns) {
   live->styles_refused_told = refused;
 }
 
-/* What those outside may know: values at once, figures now and then. */
+/* What those outside may know: values at once, figures now and then, but that the engine is ready along with the values
+ * that it brings. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
-  if (now_ns - live->published_ns > publish_ns) {
+  if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
     const struct engine_shape *shape = &live->engine.prepared.shape;
     memset(told, 0, sizeof *told);
     told->ready = live->state.ready;
@@ -236,6 +237,9 @@ static void follow_ways(struct live *live) {
 void live_exchange(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   struct parameters *values = &state->settings.values;
+  char told[HUB_NOTICE_MAX];
+  if (hub_take_notice(live->hub, told))
+    live_tell(live, LOG_INFO, now_ns, "%s", told);
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
