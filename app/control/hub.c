@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,10 +203,13 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
   return fits ? 0 : error_set(err, STATUS_FAILED, "%s: too many commands at once", entry->name);
 }
 
-void hub_tell(struct hub *hub, const char *notice) {
+void hub_tell(struct hub *hub, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
   pthread_mutex_lock(&hub->lock);
-  snprintf(hub->notice, sizeof hub->notice, "%s", notice);
+  vsnprintf(hub->notice, sizeof hub->notice, format, args);
   pthread_mutex_unlock(&hub->lock);
+  va_end(args);
 }
 
 /* --- reading --- */

@@ -45,7 +45,7 @@ int hub_check(const struct hub *hub, enum parameter id, int index, const char *t
 /* A command of commands_table; value NaN: the entry's own. */
 int hub_run(struct hub *hub, const char *command, double value, struct error *err);
 /* A line shown for a moment, and logged where the user wants to know all. */
-void hub_tell(struct hub *hub, const char *notice);
+PRINTF_LIKE(2, 3) void hub_tell(struct hub *hub, const char *format, ...);
 
 /* What clients have set counts at once, though no picture has it yet. */
 void hub_get_values(struct hub *hub, struct parameters *values);

@@ -1,6 +1,5 @@
 #include "app/control/midi.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,17 +28,6 @@ struct midi {
   struct errand errand;
 };
 
-PRINTF_LIKE(2, 3) static void tell(struct midi *midi, const char *format, ...);
-
-static void tell(struct midi *midi, const char *format, ...) {
-  char line[HUB_NOTICE_MAX];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  hub_tell(midi->hub, line);
-}
-
 /* --- learning --- */
 
 static void set_learning(struct midi *midi, const char *name) {
@@ -64,7 +52,7 @@ static void follow_wish(struct midi *midi, const char *wish) {
   else if (!last)
     status = knob_target_find(&target, wish, &err);
   if (status) {
-    tell(midi, "MIDI: %.150s", err.message);
+    hub_tell(midi->hub, "MIDI: %.150s", err.message);
     set_learning(midi, NULL);
     knobs_learn(&midi->knobs, NULL);
     return;
@@ -73,7 +61,7 @@ static void follow_wish(struct midi *midi, const char *wish) {
   if (last)
     set_learning(midi, name);
   knobs_learn(&midi->knobs, &target);
-  tell(midi, "MIDI: move what is to set %s", name);
+  hub_tell(midi->hub, "MIDI: move what is to set %s", name);
 }
 
 /* Which of the values that a knob could set is another than before. */
@@ -122,7 +110,7 @@ static void keep(struct midi *midi, const struct knob_action *action) {
   char name[PARAMETER_NAME_MAX], knob[PARAMETER_NAME_MAX];
   struct error err;
   set_learning(midi, NULL);
-  tell(midi, "MIDI: %s sets %s", knob_name(&action->knob, knob), knob_target_name(&action->target, name));
+  hub_tell(midi->hub, "MIDI: %s sets %s", knob_name(&action->knob, knob), knob_target_name(&action->target, name));
   if (*midi->path && knobs_save(&midi->knobs, midi->path, &err))
     log_line(midi->log, LOG_WARNING, "%s", err.message);
 }
@@ -149,7 +137,7 @@ static void act(struct midi *midi, const struct knob_action *action) {
     break;
   case KNOB_TOO_MANY:
     set_learning(midi, NULL);
-    tell(midi, "MIDI: there are %d bindings already; remove some from midi.json", KNOBS_MAX);
+    hub_tell(midi->hub, "MIDI: there are %d bindings already; remove some from midi.json", KNOBS_MAX);
     break;
   }
   if (status)
