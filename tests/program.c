@@ -95,6 +95,28 @@ void program_wait(struct outcome *outcome, pid_t pid) {
   read_said(outcome);
 }
 
+int program_count_said(const char *words) {
+  char *said = (char *)shell_output(NULL, "cat err.txt");
+  int count = 0;
+  for (const char *at = said; (at = strstr(at, words)); at++)
+    count++;
+  free(said);
+  return count;
+}
+
+/* A program that has ended is looked at once more: what it said last came before its end. */
+bool program_comes_to_say(pid_t pid, const char *words, int times, int patience_ms) {
+  enum { LOOK_AGAIN_MS = 30 };
+  siginfo_t gone = {0};
+  for (int waited = 0; waited < patience_ms && !gone.si_pid; waited += LOOK_AGAIN_MS) {
+    if (program_count_said(words) >= times)
+      return true;
+    waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOHANG | WNOWAIT);
+    usleep(LOOK_AGAIN_MS * 1000);
+  }
+  return program_count_said(words) >= times;
+}
+
 void program_run(struct outcome *outcome, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -23,6 +23,12 @@ __attribute__((format(printf, 2, 3))) void program_run(struct outcome *outcome, 
 __attribute__((format(printf, 1, 2))) pid_t program_start(const char *format, ...);
 void program_wait(struct outcome *outcome, pid_t pid);
 
+/* How often it has said these words so far. */
+int program_count_said(const char *words);
+/* Waits until the program of program_start has said them so often, ends, or has had so long. Returns whether it has
+ * said them; program_wait is still to be called. */
+bool program_comes_to_say(pid_t pid, const char *words, int times, int patience_ms);
+
 /* Runs it and checks the status, that it said 1 to 3 lines (none for status 0), and that `wanted` is among them (NULL:
  * any). */
 __attribute__((format(printf, 3, 4))) void program_expect(int status, const char *wanted, const char *format, ...);

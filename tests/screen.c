@@ -92,19 +92,8 @@ void pause_ms(int ms) {
 }
 
 void wait_said(const char *words) {
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    char *said = (char *)shell_output(NULL, "cat err.txt");
-    bool found = strstr(said, words);
-    free(said);
-    if (found)
-      return;
-    int status;
-    if (waitpid(screen.program, &status, WNOHANG)) {
-      screen.program = 0;
-      break;
-    }
-    pause_ms(LOOK_AGAIN_MS);
-  }
+  if (program_comes_to_say(screen.program, words, 1, PATIENCE_MS))
+    return;
   char *said = (char *)shell_output(NULL, "cat err.txt");
   fail_msg("never said '%s', but: %s", words, said);
 }

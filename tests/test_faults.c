@@ -11,13 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/clips.h"
 #include "tests/program.h"
 
-enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77 };
+enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, PATIENCE_MS = 180000 };
 
 #define WINDOW "unset DISPLAY; export SDL_VIDEODRIVER=offscreen "
 
@@ -106,25 +105,11 @@ static void get_first(const char *name, char first[64]) {
   WINDOW "REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                                                                  \
          "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --codec ffv1 --device %s "
 
-static int count_said(const char *words) {
-  char *said = (char *)shell_output(NULL, "cat err.txt");
-  int count = 0;
-  for (const char *at = said; (at = strstr(at, words)); at++)
-    count++;
-  free(said);
-  return count;
-}
-
 /* Until the program has said it so often; one that does not is ended. */
 static void wait_said(pid_t pid, const char *words, int times) {
-  siginfo_t gone = {0};
-  for (int i = 0; i < 1800 && !gone.si_pid; i++) {
-    if (count_said(words) >= times)
-      return;
-    waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOHANG | WNOWAIT);
-    usleep(100000);
-  }
   struct outcome outcome;
+  if (program_comes_to_say(pid, words, times, PATIENCE_MS))
+    return;
   kill(pid, SIGKILL);
   program_wait(&outcome, pid);
   fail_msg("never said '%s' %d times, but: %s", words, times, outcome.said);
@@ -151,7 +136,7 @@ static void test_lost(void **state) {
   program_wait(&outcome, pid);
   print_message("%s", outcome.said);
   assert_int_equal(outcome.status, 130);
-  assert_true(count_said("is started anew, with everything as it is") >= 2);
+  assert_true(program_count_said("is started anew, with everything as it is") >= 2);
   get_first("unset.mkv", unset);
   get_first("lost-2.mkv", second);
   get_first("lost-3.mkv", third);
@@ -264,7 +249,7 @@ static void test_lost_while_it_decodes(void **state) {
   program_run(&outcome, "export REVERIE_FAULT_AT=40; "
                         "@ render " SAMPLE " left.mkv -y -c ffv1 --size 64x64 --batch 1 --hwdec nvdec --device cuda");
   print_message("  %s", outcome.said);
-  expect(&outcome, DEVICE_FAILED, 1 + count_said("NVDEC does not decode it any more"), reason());
+  expect(&outcome, DEVICE_FAILED, 1 + program_count_said("NVDEC does not decode it any more"), reason());
   assert_in_range(clip_count_frames("left.mkv"), 38, 39);
   program_run(&outcome, WINDOW "REVERIE_FAULT_AT=20; "
                                "@ live " SAMPLE " --loop --size 64x64 --frames 60 --duration 600 -v --hwdec nvdec "
@@ -324,8 +309,7 @@ static void test_pipe_is_kept(void **state) {
   for (int i = 0; i < 2; i++) {
     shell(": >err.txt");
     pid_t pid = program_start(THROUGH_A_PIPE, cases[i].sender, cases[i].arguments, device);
-    for (int waited = 0; waited < 1800 && !count_said(cases[i].why); waited++)
-      usleep(100000);
+    program_comes_to_say(pid, cases[i].why, 1, PATIENCE_MS);
     shell("kill $(cat pid.txt)"); /* pid is the shell's, which waits for the program */
     program_wait(&outcome, pid);
     if (!strstr(outcome.said, cases[i].why))
