@@ -17,6 +17,7 @@
 #              HWDEC  what decodes the clips: no is software (default: nvdec, where there is a GPU)
 #              HWDEC_CLIPS a folder with the clips of test_hwdec_cuda, where the ffmpeg here cannot make them
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
+#              FIDELITY which of its files to measure, without .json: tests/peers/measured has them (default: all)
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
 # "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "rows" are what frames take in several
@@ -126,6 +127,7 @@ if wanted models; then
   step gpus "$programs/tests/test_gpus"
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
+  step frame-ways python3 -B tests/test_gpu_frame.py "$programs/tests/gpu_frame" tests/data/goldens
 fi
 if wanted generic && [ -n "$generic" ]; then
   export CUDA_CACHE_PATH=$work/compiled # by the driver, once for all of them
@@ -263,24 +265,24 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
   shapes=$work/fidelity measured=$out/measured lora=(--lora 16)
   python3 -c 'import peft' 2>/dev/null || { lora=() && left_out fidelity-lora "Python lacks peft"; }
   mkdir -p "$shapes" "$measured"
-  for model in turbo sd15 sd21v lcm sdxl; do # a file each: what fails takes no other's rows along
-    step "fidelity-$model" python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" "$model" "${lora[@]}" \
-      --json "$measured/$model.json"
+  # measure NAME SCRIPT ARGUMENTS...: a file each, so that what fails takes no other's rows along.
+  measure() {
+    local name=$1 script=$2
+    shift 2
+    [[ " ${FIDELITY:-$name} " == *" $name "* ]] || return 0
+    step "fidelity-$name" python3 "tests/peers/$script" "$programs/tests/gpu_frame" "$@" --json "$measured/$name.json"
     rm -rf "${shapes:?}"/*
+  }
+  for model in turbo sd15 sd21v lcm sdxl; do
+    measure $model sd_shapes.py "$shapes" $model "${lora[@]}"
   done
-  for controls in "turbo 2" "sdxl 1"; do
-    read -r model count <<<"$controls"
-    step "fidelity-controls-$model" python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" "$model" \
-      --controlnet "$count" --json "$measured/$model-controls.json"
-    rm -rf "${shapes:?}"/*
-  done
-  for style in "" --plus "--encoder bigg"; do
-    step "fidelity-style${style// /}" python3 tests/peers/style_shapes.py "$programs/tests/gpu_frame" \
-      "$programs/tests/gpu_style" "$shapes" $style --json "$measured/style${style// /}.json"
-  done
-  step fidelity-kl python3 tests/peers/kl_shapes.py "$programs/tests/gpu_frame" "$shapes" --json "$measured/kl.json"
-  step fidelity-range python3 tests/peers/half_range.py "$programs/tests/gpu_frame" "$shapes" \
-    --json "$measured/range.json"
+  measure turbo-controls sd_shapes.py "$shapes" turbo --controlnet 2
+  measure sdxl-controls sd_shapes.py "$shapes" sdxl --controlnet 1
+  measure style style_shapes.py "$programs/tests/gpu_style" "$shapes"
+  measure style-plus style_shapes.py "$programs/tests/gpu_style" "$shapes" --plus
+  measure style-bigg style_shapes.py "$programs/tests/gpu_style" "$shapes" --encoder bigg
+  measure kl kl_shapes.py "$shapes"
+  measure range half_range.py "$shapes"
   cp "$measured"/*.json tests/peers/measured
   step FIDELITY.md python3 tests/peers/page.py tests/peers/measured/*.json
   [ -s "$out/FIDELITY.md.log" ] && cp "$out/FIDELITY.md.log" FIDELITY.md && mv "$out/FIDELITY.md.log" "$out/FIDELITY.md"

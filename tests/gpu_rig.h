@@ -62,9 +62,6 @@ void run_picture(struct bench *b, const char *folder, int steps, const char *sam
 int by_value(const void *a, const void *b); /* doubles, for qsort */
 void print_times(const char *what, double *times, int count);
 
-/* Device planes to device picture: the graph alone, by the device's own clock. */
-void time_device(struct bench *b, double *times, int count);
-
 /* Times each launch of the program by itself, into a file. */
 void write_launches(struct bench *b, const char *path);
 
