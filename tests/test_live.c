@@ -233,6 +233,19 @@ static char *ask_ipc(const char *command) {
   return answer;
 }
 
+static void wait_ipc(const char *command, const char *words) {
+  bool found = false;
+  for (int waited = 0; waited < PATIENCE_MS && !found; waited += LOOK_AGAIN_MS) {
+    char *answer = ask_ipc(command);
+    found = strstr(answer, words);
+    free(answer);
+    if (!found)
+      pause_ms(LOOK_AGAIN_MS);
+  }
+  if (!found)
+    fail_msg("%s never had '%s'", command, words);
+}
+
 static void expect_ipc(const char *command, const char *words) {
   char *answer = ask_ipc(command);
   if (!strstr(answer, words))
@@ -481,12 +494,20 @@ static void take_until(const char *name, bool alike) {
 static void test_presets(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && "
-        "echo '{\"presets\": [{\"name\": \"x\", \"values\": {\"model\": \"/etc/passwd\"}}]}' >out/set.json");
-  start_window("still.mkv --loop --presets out/set.json --snapshot-dir out --ipc ipc.sock" PICTURE);
+        "echo '{\"presets\": [{\"name\": \"x\", \"values\": {\"model\": \"/etc/passwd\"}}, {\"name\": \"two\", "
+        "\"values\": {\"prompt[]\": [\"neon\", \"ink\"]}}]}' >out/set.json");
+  start_window("still.mkv --loop --prompt oil --presets out/set.json --snapshot-dir out "
+               "--ipc ipc.sock" PICTURE);
   press("a");
   wait_said("preset 1 (x): model: only what the command line names can be chosen");
+  expect_ipc("[\"set_property\",\"prompt[9]\",\"a dog\"]", "success");
+  expect_ipc("[\"set_property\",\"saved-preset\",2]", "success");
+  wait_ipc("[\"get_property\",\"prompt[2]\"]", "\"data\":\"ink\"");
+  expect_ipc("[\"get_property\",\"prompt[3]\"]", "\"data\":\"watercolor\""); /* as at the start */
+  expect_ipc("[\"get_property\",\"prompt[9]\"]", "\"data\":\"pop art\"");
+  expect_ipc("[\"set_property\",\"saved-preset\",0]", "success");
   press("minus r S");
-  wait_said("saved preset 2");
+  wait_said("saved preset 3");
   wait_for_pictures();
   take_as("first");
   press("2 plus r");
@@ -495,9 +516,9 @@ static void test_presets(void **state) {
   take_until("again", true);
   press("2 plus r");
   take_until("changed", false);
-  expect_ipc("[\"set_property\",\"saved-preset\",2]", "success"); /* as it is, which says that it is to be so */
+  expect_ipc("[\"set_property\",\"saved-preset\",3]", "success"); /* as it is, which says that it is to be so */
   take_until("back", true);
-  expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 2");
+  expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 3");
   quit_window();
   start_window("still.mkv --loop --presets out/first.png --saved-preset 1 --snapshot-dir out" PICTURE);
   take_until("picture", true);

@@ -10,6 +10,7 @@
 #include "app/control/png_text.h"
 #include "app/control/presets_file.h"
 #include "app/control/settings.h"
+#include "app/control/usual_prompts.h"
 #include "rig.h"
 #include "unet/base/platform.h"
 
@@ -18,7 +19,7 @@ enum { PATIENCE_MS = 60000 };
 static char **arguments;
 static char folder[] = "/tmp/reverie-presets-XXXXXX";
 
-static struct parameters values, other, changes; /* too large for stacks */
+static struct parameters values, other, changes, start; /* too large for stacks */
 
 static void set_text(struct parameters *to, enum parameter id, int index, const char *text) {
   assert_int_equal(parameters_set_text(to, id, index, text, NULL), 0);
@@ -65,14 +66,34 @@ static char *saved(const struct parameters *from) {
 
 static void load(struct parameters *into, const char *text, int number) {
   struct presets *presets = read_presets(text);
-  assert_int_equal(presets_values(presets, number, &changes, NULL), 0);
+  assert_int_equal(presets_values(presets, number, &start, &changes, NULL), 0);
   parameters_apply(into, &changes);
   presets_free(&presets);
 }
 
-/* All that a picture depends on, over values of any other kind. */
+/* A show that began with other values than those of the table, everywhere in lists. */
+static void begin_otherwise(void) {
+  parameters_init(&start);
+  set_text(&start, PARAMETER_PROMPT, 1, "first");
+  set_text(&start, PARAMETER_PROMPT, 2, "second");
+  set_text(&start, PARAMETER_PROMPT, 3, "third");
+  assert_int_equal(usual_prompts_add(&start, NULL), 0);
+  set_text(&start, PARAMETER_LORA, 2, "ink.safetensors");
+  set_text(&start, PARAMETER_STYLE, 4, "style.png");
+  set_number(&start, PARAMETER_LORA_WEIGHT, 2, 0.8);
+  set_number(&start, PARAMETER_LORA_WEIGHT, 8, -0.5);
+  set_number(&start, PARAMETER_BLEND, 9, 0.25);
+  set_number(&start, PARAMETER_STYLE_WEIGHT, 3, 0.6);
+  set_number(&start, PARAMETER_CONTROL, 2, 3);
+  set_number(&start, PARAMETER_CONTROL_ON, 2, 0);
+  set_number(&start, PARAMETER_CONTROL_WEIGHT, 4, 0.3);
+  set_number(&start, PARAMETER_CONTROL_LOW, 2, 17);
+}
+
+/* All that a picture depends on, over values of any other kind, whatever the show began with. */
 static void test_everything_comes_back(void **state) {
   (void)state;
+  begin_otherwise();
   fill(&values);
   char *text = saved(&values);
   parameters_init(&other);
@@ -98,7 +119,7 @@ static void test_partial(void **state) {
   assert_int_equal(presets_count(presets), 2);
   assert_string_equal(presets_name(presets, 2), "b");
   assert_null(presets_name(presets, 3));
-  assert_int_equal(presets_values(presets, 3, &changes, NULL), -1);
+  assert_int_equal(presets_values(presets, 3, &start, &changes, NULL), -1);
   presets_free(&presets);
   fill(&values);
   load(&values, text, 1);
@@ -109,6 +130,71 @@ static void test_partial(void **state) {
   assert_string_equal(values.negative.words, "blurry");
   assert_int_equal(values.size.width, 64);
   assert_int_equal(values.seed, 12);
+}
+
+/* What a list does not reach is what it was when the show began: for every parameter there is several of. */
+static void test_ends_of_lists(void **state) {
+  (void)state;
+  char text[200];
+  begin_otherwise();
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    bool word = row->type == TYPE_TEXT;
+    if (!row->count)
+      continue;
+    fill(&values);
+    for (int i = row->first; i < row->first + row->count; i++)
+      if (word)
+        set_text(&values, id, i, "changed since");
+      else
+        set_number(&values, id, i, row->max > 1 ? 2 : 1);
+    const char *first = word ? "\"neon\"" : row->type == TYPE_CHOICE ? "\"canny\"" : "1";
+    if (row->type == TYPE_SWITCH)
+      first = "true";
+    if (id == PARAMETER_STYLE_LAYERS)
+      first = "\"all\"";
+    snprintf(text, sizeof text, "{\"presets\": [{\"name\": \"x\", \"values\": {\"%s\": [%s]}}]}", row->name, first);
+    load(&values, text, 1);
+    for (int i = row->first + 1; i < row->first + row->count; i++)
+      if (!parameters_same(&values, &start, id, i) || !parameters_marked(&values, id, i))
+        fail_msg("%s is not as at the start in %d", row->name, i);
+    assert_true(!word || !strcmp(parameters_text(&values, id, 1), "neon"));
+  }
+  load(&values, "{\"presets\": [{\"name\": \"x\", \"values\": {\"prompt[]\": [null, \"ink\"]}}]}", 1);
+  assert_null(parameters_text(&values, PARAMETER_PROMPT, 1));
+  assert_string_equal(parameters_text(&values, PARAMETER_PROMPT, 3), "third");
+  assert_string_equal(parameters_text(&values, PARAMETER_PROMPT, 4), "neon");
+  assert_string_equal(parameters_text(&values, PARAMETER_PROMPT, 9), "cartoon");
+}
+
+static void expect_prompts(const char *given, const char *more, const char *const expected[SLOT_PRESETS]) {
+  parameters_init(&values);
+  if (given)
+    set_text(&values, PARAMETER_PROMPT, 1, given);
+  if (more)
+    set_text(&values, PARAMETER_PROMPT, 2, more);
+  assert_int_equal(usual_prompts_add(&values, NULL), 0);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    assert_string_equal(parameters_text(&values, PARAMETER_PROMPT, i + 1), expected[i]);
+}
+
+/* A style that was asked for is not among the usual ones a second time, however it was asked for. */
+static void test_usual_prompts(void **state) {
+  (void)state;
+#define REST "pencil sketch", "ink drawing", "cartoon", "mosaic", "vintage film", "pop art"
+  static const char *const oil[] = {"oil", "An OIL-painting of a cat", "oil painting", "Painting"};
+  expect_prompts(NULL, NULL, (const char *const[]){"neon", "oil painting", "watercolor", REST});
+  expect_prompts("", NULL,
+                 (const char *const[]){"", "neon", "oil painting", "watercolor", "pencil sketch", "ink drawing",
+                                       "cartoon", "mosaic", "vintage film"});
+  for (int i = 0; i < 4; i++)
+    expect_prompts(oil[i], NULL, (const char *const[]){oil[i], "neon", "watercolor", REST});
+  expect_prompts("watercolors", "foil",
+                 (const char *const[]){"watercolors", "foil", "neon", "oil painting", "watercolor", "pencil sketch",
+                                       "ink drawing", "cartoon", "mosaic"});
+  expect_prompts("neon ink drawing", NULL, /* which leaves too few */
+                 (const char *const[]){"neon ink drawing", "oil painting", "watercolor", "pencil sketch", "cartoon",
+                                       "mosaic", "vintage film", "pop art", "neon"});
 }
 
 static void refused(const char *text, const char *why) {
@@ -192,18 +278,18 @@ static void test_file(void **state) {
   snprintf(path, sizeof path, "%s/set.json", folder);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
   assert_int_equal(presets_file_count(file), 0);
-  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), -1);
+  assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), -1);
   fill(&values);
   presets_file_save(file, &values);
   await_line(file, "saved preset 1");
   write_file(path, PRESET("\"strength\": 0.125"));
   await_line(file, "1 presets, read again");
-  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), 0);
   assert_string_equal(name, "x");
   assert_true(changes.strength == 0.125);
   write_file(path, PRESET("\"strength\": 3"));
   await_line(file, "the presets stay as they were");
-  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), 0);
   presets_file_save(file, &values);
   await_line(file, "not saved");
   presets_file_close(&file);
@@ -245,7 +331,7 @@ static void test_picture(void **state) {
   assert_int_equal(strncmp(words, "a \"quoted\" cat", 14), 0);
   free(words);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
-  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), 0);
   parameters_init(&other);
   parameters_apply(&other, &changes);
   assert_true(parameters_equal(&values, &other, ~(1u << NEED_START | 1u << NEED_NOTHING)));
@@ -308,6 +394,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_everything_comes_back),
       cmocka_unit_test(test_partial),
+      cmocka_unit_test(test_ends_of_lists),
+      cmocka_unit_test(test_usual_prompts),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_keeps_what_it_does_not_know),
       cmocka_unit_test(test_file),

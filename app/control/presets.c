@@ -23,17 +23,19 @@ static bool is_kept(enum parameter id) {
 
 /* --- from JSON --- */
 
-static int set_standard(struct parameters *values, enum parameter id, int index, struct error *err) {
-  const struct parameter_row *row = parameter_row(id);
-  return row->type == TYPE_TEXT ? parameters_set_text(values, id, index, row->text, err)
-                                : parameters_set_number(values, id, index, row->standard, err);
+static int set_as_in(const struct parameters *start, struct parameters *values, enum parameter id, int index,
+                     struct error *err) {
+  return parameter_row(id)->type == TYPE_TEXT
+             ? parameters_set_text(values, id, index, parameters_text(start, id, index), err)
+             : parameters_set_number(values, id, index, parameters_number(start, id, index), err);
 }
 
-static int set_all(struct parameters *values, enum parameter id, const cJSON *list, struct error *err) {
+static int set_all(struct parameters *values, const struct parameters *start, enum parameter id, const cJSON *list,
+                   struct error *err) {
   const struct parameter_row *row = parameter_row(id);
   const cJSON *value = list->child;
   for (int i = row->first; i < row->first + row->count; i++) {
-    if (value ? value_from_json(values, id, i, value, err) : set_standard(values, id, i, err))
+    if (value ? value_from_json(values, id, i, value, err) : set_as_in(start, values, id, i, err))
       return -1;
     value = value ? value->next : NULL;
   }
@@ -48,38 +50,41 @@ static enum parameter find_list(const char *name) {
   return PARAMETER_NONE;
 }
 
-static int set_named(struct parameters *values, const cJSON *value, struct error *err) {
+static int set_named(struct parameters *values, const struct parameters *start, const cJSON *value,
+                     struct error *err) {
   enum parameter id = find_list(value->string);
   int index;
   if (id != PARAMETER_NONE)
-    return cJSON_IsArray(value) ? set_all(values, id, value, err)
+    return cJSON_IsArray(value) ? set_all(values, start, id, value, err)
                                 : error_set(err, STATUS_USAGE, "%.40s: a list is needed", value->string);
   return parameter_find(value->string, &id, &index, err) ? -1 : value_from_json(values, id, index, value, err);
 }
 
-static int read_values(struct parameters *values, const cJSON *preset, struct error *err) {
+static int read_values(struct parameters *values, const struct parameters *start, const cJSON *preset,
+                       struct error *err) {
   const cJSON *object = cJSON_GetObjectItemCaseSensitive(preset, "values"), *value;
   parameters_init(values);
   if (!cJSON_IsObject(object))
     return error_set(err, STATUS_USAGE, "\"values\": an object is needed");
-  cJSON_ArrayForEach(value, object) if (set_named(values, value, err)) return -1;
+  cJSON_ArrayForEach(value, object) if (set_named(values, start, value, err)) return -1;
   return 0;
 }
 
-/* Values are large: checked on the heap. */
+/* Values are large: checked on the heap. What the show begins with makes no difference to what is valid. */
 static int check_presets(const cJSON *list, struct error *err) {
-  struct parameters *values = malloc(sizeof *values);
+  struct parameters *values = malloc(2 * sizeof *values);
   const cJSON *preset;
   int number = 0, status = 0;
   if (!values)
     return error_set(err, STATUS_FAILED, "no memory for presets");
+  parameters_init(&values[1]);
   cJSON_ArrayForEach(preset, list) {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "name"));
     number++;
     if (!name || !*name || strlen(name) > NAME_MAX_BYTES)
       status = error_set(err, STATUS_USAGE, "preset %d: \"name\": a text of 1 to %d bytes is needed", number,
                          NAME_MAX_BYTES);
-    else if (read_values(values, preset, err))
+    else if (read_values(values, &values[1], preset, err))
       status = error_prefix(err, "preset %d (%.40s): ", number, name);
     if (status)
       break;
@@ -135,44 +140,38 @@ const char *presets_name(const struct presets *presets, int number) {
   return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(presets->list, number - 1), "name"));
 }
 
-int presets_values(const struct presets *presets, int number, struct parameters *changes, struct error *err) {
+int presets_values(const struct presets *presets, int number, const struct parameters *start,
+                   struct parameters *changes, struct error *err) {
   if (number < 1 || number > presets_count(presets))
     return error_set(err, STATUS_USAGE, "preset %d: there are %d", number, presets_count(presets));
-  return read_values(changes, cJSON_GetArrayItem(presets->list, number - 1), err);
+  return read_values(changes, start, cJSON_GetArrayItem(presets->list, number - 1), err);
 }
 
 /* --- to JSON --- */
 
-static cJSON *list_json(const struct parameters *values, const struct parameters *standard, enum parameter id) {
+/* All instances are written, so that the list means the same whatever a later show begins with. */
+static cJSON *list_json(const struct parameters *values, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();
-  int end = row->first + row->count;
-  while (end > row->first && parameters_same(values, standard, id, end - 1))
-    end--;
-  for (int i = row->first; i < end; i++)
+  for (int i = row->first; i < row->first + row->count; i++)
     cJSON_AddItemToArray(list, value_to_json(values, id, i));
   return list;
 }
 
 static cJSON *preset_json(const char *name, const struct parameters *values) {
-  struct parameters *standard = malloc(sizeof *standard);
-  cJSON *preset = standard ? cJSON_CreateObject() : NULL, *object = cJSON_CreateObject();
-  if (preset) {
-    parameters_init(standard);
-    cJSON_AddStringToObject(preset, "name", name);
-    for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
-      const struct parameter_row *row = parameter_row(id);
-      bool unset = row->type == TYPE_SIZE && !values->size.width;
-      if (is_kept(id) && !unset)
-        cJSON_AddItemToObject(object, row->name,
-                              row->count ? list_json(values, standard, id) : value_to_json(values, id, 0));
-    }
-    cJSON_AddItemToObject(preset, "values", object);
-  } else {
-    cJSON_Delete(object);
+  cJSON *preset = cJSON_CreateObject(), *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(preset, "name", name);
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    bool unset = row->type == TYPE_SIZE && !values->size.width;
+    if (is_kept(id) && !unset)
+      cJSON_AddItemToObject(object, row->name, row->count ? list_json(values, id) : value_to_json(values, id, 0));
   }
-  free(standard);
-  return preset;
+  if (cJSON_AddItemToObject(preset, "values", object))
+    return preset;
+  cJSON_Delete(object);
+  cJSON_Delete(preset);
+  return NULL;
 }
 
 int presets_add(struct presets *presets, const char *name, const struct parameters *values, struct error *err) {

@@ -227,10 +227,10 @@ int presets_file_count(struct presets_file *file) {
   return count;
 }
 
-int presets_file_values(struct presets_file *file, int number, struct parameters *changes, char name[81],
-                        struct error *err) {
+int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
+                        struct parameters *changes, char name[81], struct error *err) {
   pthread_mutex_lock(&file->lock);
-  int status = presets_values(file->presets, number, changes, err);
+  int status = presets_values(file->presets, number, start, changes, err);
   if (!status)
     snprintf(name, 81, "%s", presets_name(file->presets, number));
   pthread_mutex_unlock(&file->lock);

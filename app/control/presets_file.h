@@ -16,8 +16,8 @@ void presets_file_close(struct presets_file **file);
 
 int presets_file_count(struct presets_file *file);
 /* As presets_values; name (80 bytes and a zero) gets its name. */
-int presets_file_values(struct presets_file *file, int number, struct parameters *changes, char name[81],
-                        struct error *err);
+int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
+                        struct parameters *changes, char name[81], struct error *err);
 /* Adds a preset, named after the time, behind those there are; what becomes of it is told later. */
 void presets_file_save(struct presets_file *file, const struct parameters *values);
 /* Once a turn: true: line says what was saved, or read anew, or refused; the log has it, too. */

@@ -42,5 +42,3 @@ cJSON *value_to_json(const struct parameters *values, enum parameter id, int ind
   }
   return cJSON_CreateString(parameters_print(values, id, index, text, sizeof text));
 }
-
-/* Up to the last that is not as the table has it. */

@@ -203,7 +203,8 @@ static int go_anew(struct live *live, struct error *err) {
 static int perform(const struct options *options, struct live_probe *probe, const struct succession *succession,
                    struct error *err) {
   struct live live = {
-      .options = options, .probe = probe, .figures.budget_ms = fmax(0, options->budget_ms), .curtain = -1};
+      .options = options, .probe = probe, .start = options->values, .figures.budget_ms = fmax(0, options->budget_ms),
+      .curtain = -1};
   struct error ignored;
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);

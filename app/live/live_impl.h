@@ -108,6 +108,7 @@ struct live {
 
   int64_t context_lost_ns, context_tried_ns; /* when that was, 0: it is not; when another one was tried last */
 
+  struct parameters start;        /* what the command line says, and the usual prompts: what the show began with */
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
   struct panel panel;
@@ -271,6 +272,7 @@ int live_close_outputs(struct live *live, struct error *err);
  * point to. */
 struct succession {
   struct options options;
+  struct parameters start; /* what the command line itself says */
   struct handover came;
   int curtain;
   char record[PATHS_MAX], record_script[PATHS_MAX], to[CHOICES_MAX][PATHS_MAX];

@@ -3,16 +3,12 @@
 #include <string.h>
 
 #include "app/commands/setup.h"
+#include "app/control/usual_prompts.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 
 /* For the drawing of a picture, after which it should be over: loop_params.drawing_ms. */
 enum { DRAWING_MS = 4 };
-
-/* Presets for the keys that no --prompt took. */
-static const char *const default_prompts[SLOT_PRESETS] = {
-    PARAMETER_PROMPT_DEFAULT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
-    "vintage film",           "pop art"};
 
 /* The first of the list, or that which the program before this one had come to. */
 static int open_listed(struct live *live, struct source **source, struct error *err) {
@@ -168,24 +164,11 @@ static void left(void *opaque) {
   masking_leave(live->masking);
 }
 
-/* Which prompt lies on which key: those given, then the default ones that are not among them. */
-static int choose_prompts(const struct options *options, struct parameters *values, struct error *err) {
-  int given = options->prompt_count, count = given;
-  for (int i = 0; i < SLOT_PRESETS && count < SLOT_PRESETS; i++) {
-    bool taken = false;
-    for (int j = 1; j <= given; j++)
-      taken = taken || !strcmp(parameters_text(values, PARAMETER_PROMPT, j), default_prompts[i]);
-    if (!taken && parameters_set_text(values, PARAMETER_PROMPT, ++count, default_prompts[i], err))
-      return -1;
-  }
-  return 0;
-}
-
 /* Where no program before this one has done so. */
-static int begin_values(struct live *live, struct error *err) {
+static void begin_values(struct live *live) {
+  live->first_values = live->start;
   live->first_values.fullscreen |= live_fills_display(live);
   live->first_values.recording = live->options->record != NULL;
-  return choose_prompts(live->options, &live->first_values, err);
 }
 
 static bool has_choice(const struct parameter_choices *files, const char *text) {
@@ -229,9 +212,11 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,
                                .log = &live->log};
-  live->first_values = live->options->values;
-  if (!live->came && begin_values(live, err))
+  if (usual_prompts_add(&live->start, err))
     return -1;
+  live->first_values = live->options->values;
+  if (!live->came)
+    begin_values(live);
   if (live->first_values.source <= live->first)
     parameters_set_number(&live->first_values, PARAMETER_SOURCE, 0, live->first + 1, err);
   settings_begin(&live->state.settings, &live->first_values);

@@ -40,7 +40,7 @@ static int check_changes(const struct live *live, struct parameters *changes, st
 static int take(struct live *live, int number, int64_t now_ns, struct error *err) {
   struct parameters changes;
   char name[81];
-  if (presets_file_values(live->presets, number, &changes, name, err))
+  if (presets_file_values(live->presets, number, &live->start, &changes, name, err))
     return -1;
   if (check_changes(live, &changes, err))
     return error_prefix(err, "preset %d (%s): ", number, name);

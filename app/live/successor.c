@@ -71,6 +71,7 @@ static int name_files(struct succession *succession, struct error *err) {
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
+  succession->start = options->values;
   options_with(own, options, &came->values);
   for (int i = 1; i <= options->lora_count && own->spare_loras.count < CHOICES_MAX; i++)
     own->spare_loras.text[own->spare_loras.count++] = parameters_text(&options->values, PARAMETER_LORA, i);
@@ -110,6 +111,7 @@ void live_free_succession(struct succession **succession) {
 
 void live_succeed(struct live *live, const struct succession *succession) {
   const struct handover *came = live->came = &succession->came;
+  live->start = succession->start;
   live->curtain = succession->curtain;
   live->figures.before = (long)came->shown;
   live->started_ns = came->started_ns;
