@@ -213,6 +213,15 @@ static void expect_refused(struct attempt *attempt, const struct tensor_text *te
   assert_error(&attempt->suite.err, STATUS_MODEL, what);
 }
 
+/* Opens the golden's SDXL in place of the suite's checkpoint. */
+static void open_sdxl(struct attempt *attempt) {
+  checkpoint_close(&attempt->suite.checkpoint);
+  char *model = fixture_path(goldens, "sdxl");
+  const struct checkpoint_sources sources = {.model = model};
+  must(checkpoint_open(&attempt->suite.checkpoint, &sources, NULL, &attempt->suite.err), &attempt->suite.err);
+  free(model);
+}
+
 #define CONV "lora_unet_down_blocks_0_resnets_0_conv1"
 
 static void test_unmatched(void **state) {
@@ -230,7 +239,7 @@ static void test_unmatched(void **state) {
   struct attempt attempt;
   struct adapter *adapter;
   attempt_begin(&attempt);
-  expect_refused(&attempt, strange, 1, false, "3 of its tensors");
+  expect_refused(&attempt, strange, 1, false, "3 of its 5 tensors");
   assert_non_null(strstr(attempt.suite.err.message, "something.else"));
   assert_int_equal(attempt.warnings.count, 0);
   must(try_adapter(&attempt, &adapter, strange, 1, true), &attempt.suite.err);
@@ -238,8 +247,8 @@ static void test_unmatched(void **state) {
   assert_int_equal(attempt.warnings.count, 1);
   assert_non_null(strstr(attempt.warnings.last, "3 of its tensors"));
   adapter_close(&adapter);
-  expect_refused(&attempt, nothing, 1, false, "2 of its tensors");
-  expect_refused(&attempt, nothing, 1, true, "nothing of it");
+  expect_refused(&attempt, nothing, 1, false, "is for SDXL, as names and shapes of its tensors show (lora_te2_");
+  expect_refused(&attempt, nothing, 1, true, "is for SDXL");
   attempt_end(&attempt);
 }
 
@@ -254,7 +263,7 @@ static void test_hostile(void **state) {
       {{{KOHYA ".lora_down.weight", {2}}, {KOHYA ".lora_up.weight", {16, 2}}}, "asks for [2, 16]"},
       {{{KOHYA ".lora_down.weight", {70000, 16}}, {KOHYA ".lora_up.weight", {16, 70000}}}, "a rank of 70000"},
       {{{KOHYA ".lora_down.weight", {2, 16}}}, "are not complete"},
-      {{{KOHYA ".alpha", {1}}}, "are not complete"},
+      {{{KOHYA ".alpha", {1}}}, "nothing of it"},
       {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".alpha", {2}}},
        "is no number"},
       {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".hada_w1_a", {16, 2}}},
@@ -285,7 +294,17 @@ static void test_hostile(void **state) {
        "asks for [16, 2]"},
       {{{KOHYA ".oft_blocks", {4, 4, 4}}}, "is OFT"},
       {{{KOHYA ".on_input", {1}}}, "is IA3"},
-      {{{"lora_transformer_single_blocks_0.lora_down.weight", {2, 16}}}, "a transformer"},
+      {{{"lora_transformer_single_blocks_0_x.diff", {16, 16}}}, "is for FLUX"},
+      {{{"transformer.single_transformer_blocks.0.attn.to_q.diff", {16, 16}},
+        {"transformer.transformer_blocks.0.attn.to_q.diff", {16, 16}}},
+       "is for FLUX"},
+      {{{"lora_unet_double_blocks_0_img_attn_proj.diff", {16, 16}}}, "is for FLUX"},
+      {{{"transformer.transformer_blocks.3.attn.add_q_proj.diff", {16, 16}}}, "is for SD 3"},
+      {{{"diffusion_model.joint_blocks.0.x_block.attn.qkv.diff", {16, 16}}}, "is for SD 3"},
+      {{{"diffusion_model.blocks.0.self_attn.q.diff", {16, 16}}}, "is for Wan"},
+      {{{"lora_unet_blocks_39_cross_attn_k.diff", {16, 16}}}, "is for Wan"},
+      {{{"diffusion_model.transformer_blocks.0.img_mlp.net.2.diff", {16, 16}}}, "is for Qwen-Image"},
+      {{{"lora_prior_unet_down_blocks_0_1_attn.diff", {16, 16}}}, "is for Stable Cascade"},
       {{{"emb_params", {4, 16}}}, "a textual inversion"},
   };
   struct attempt attempt;
@@ -312,6 +331,26 @@ static void test_values(void **state) {
   must(try_adapter(&attempt, &adapter, whole, 3, false), &attempt.suite.err);
   assert_true(adapter->places[0].term.scale == 1.5f);
   adapter_close(&adapter);
+  attempt_end(&attempt);
+}
+
+/* DoRA's magnitudes act alike under each name. */
+static void test_magnitudes(void **state) {
+  (void)state;
+  static const char *const names[] = {KOHYA ".dora_scale", KOHYA ".magnitude", KOHYA ".lora_magnitude_vector",
+                                      KOHYA ".lora_magnitude_vector.weight", KOHYA ".lora_magnitude_vector.a.weight"};
+  struct attempt attempt;
+  attempt_begin(&attempt);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const struct tensor_text tensors[] = {
+        {KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {names[i], {16}}, {0}};
+    struct adapter *adapter;
+    must(try_adapter(&attempt, &adapter, tensors, 0.5f, false), &attempt.suite.err);
+    assert_int_equal(adapter->place_count, 1);
+    assert_int_equal(adapter->summary.magnitude, 1);
+    assert_int_equal(adapter->places[0].term.axis, GAIN_ROWS);
+    adapter_close(&adapter);
+  }
   attempt_end(&attempt);
 }
 
@@ -344,10 +383,7 @@ static void test_two_text_encoders(void **state) {
   struct attempt attempt;
   struct adapter *adapter;
   attempt_begin(&attempt);
-  checkpoint_close(&attempt.suite.checkpoint);
-  char *model = fixture_path(goldens, "sdxl");
-  const struct checkpoint_sources sources = {.model = model};
-  must(checkpoint_open(&attempt.suite.checkpoint, &sources, NULL, &attempt.suite.err), &attempt.suite.err);
+  open_sdxl(&attempt);
   must(try_adapter(&attempt, &adapter, tensors, 3, false), &attempt.suite.err);
   assert_int_equal(adapter->place_count, 5);
   for (int i = 0; i < 5; i++) {
@@ -358,14 +394,197 @@ static void test_two_text_encoders(void **state) {
     assert_int_equal(found, 1);
   }
   adapter_close(&adapter);
-  free(model);
   attempt_end(&attempt);
+}
+
+/* --- spellings --- */
+
+/* One module of a part, by the names that it has in diffusers and in single files. */
+static const struct spelt {
+  const char *name, *original, *tensor;
+  int rows, columns;
+  const char *prefixes[14];
+} spelt[] = {
+    {"up_blocks.0.attentions.1.transformer_blocks.1.attn2.to_q",
+     "output_blocks.1.1.transformer_blocks.1.attn2.to_q",
+     "unet/up_blocks.0.attentions.1.transformer_blocks.1.attn2.to_q.weight",
+     16,
+     16,
+     {"", "lora_unet_", "lora_unet.", "unet.", "lycoris_", "diffusion_model.", "model.diffusion_model.",
+      "unet.base_model.model.", "base_model.model.unet.", "base_model.model.", "lycoris_unet_",
+      "base_model.model.diffusion_model."}},
+    {"add_embedding.linear_1",
+     "label_emb.0.0",
+     "unet/add_embedding.linear_1.weight",
+     32,
+     64,
+     {"lora_unet_", "unet.", "diffusion_model.", "model.diffusion_model.", "unet.base_model.model."}},
+    {"text_model.encoder.layers.0.mlp.fc1",
+     "encoder.layers.0.mlp.fc1",
+     "text_encoder/text_model.encoder.layers.0.mlp.fc1.weight",
+     32,
+     16,
+     {"lora_te1_", "lora_te_", "text_encoder.", "clip_l.", "clip_l.transformer.", "text_encoders.clip_l.",
+      "text_encoders.clip_l.transformer.", "text_encoder.base_model.model.", "base_model.model.text_encoder.",
+      "conditioner.embedders.0.transformer.", "lora_te1."}},
+    {"text_model.encoder.layers.0.mlp.fc1",
+     "encoder.layers.0.mlp.fc1",
+     "text_encoder_2/text_model.encoder.layers.0.mlp.fc1.weight",
+     48,
+     24,
+     {"lora_te2_", "text_encoder_2.", "clip_g.", "clip_g.transformer.", "text_encoders.clip_g.",
+      "text_encoders.clip_g.transformer.", "text_encoder_2.base_model.model.", "base_model.model.text_encoder_2."}},
+};
+
+/* What stands behind a module's name: of the factor that reads the input, and of the one that writes the output. */
+static const char *const spelt_styles[][2] = {
+    {".lora_down.weight", ".lora_up.weight"},
+    {".lora_A.weight", ".lora_B.weight"},
+    {".lora_A.default.weight", ".lora_B.default.weight"},
+    {".lora_A.my-style_7.weight", ".lora_B.my-style_7.weight"},
+    {".lora_A", ".lora_B"},
+    {".lora.down.weight", ".lora.up.weight"},
+    {".lora_linear_layer.down.weight", ".lora_linear_layer.up.weight"},
+    {"_lora.down.weight", "_lora.up.weight"},
+};
+enum { SPELT_STYLES = sizeof spelt_styles / sizeof *spelt_styles };
+
+static void check_spelling(struct attempt *attempt, const struct spelt *of, const char *prefix, const char *name,
+                           const char *const style[2]) {
+  char down[256], up[256];
+  snprintf(down, sizeof down, "%s%s%s", prefix, name, style[0]);
+  snprintf(up, sizeof up, "%s%s%s", prefix, name, style[1]);
+  const struct tensor_text tensors[] = {{down, {1, of->columns}}, {up, {of->rows, 1}}, {0}};
+  struct adapter *adapter;
+  if (try_adapter(attempt, &adapter, tensors, 0.5f, false))
+    fail_msg("%s: %s", down, attempt->suite.err.message);
+  assert_int_equal(adapter->place_count, 1);
+  if (adapter->places[0].tensor != find_tensor(attempt->suite.checkpoint, of->tensor))
+    fail_msg("%s is taken for %s", down, adapter->places[0].tensor->name);
+  adapter_close(&adapter);
+}
+
+/* Every prefix goes with every style, with names of diffusers and of single files, and with dots or underscores. */
+static void test_spellings(void **state) {
+  (void)state;
+  struct attempt attempt;
+  attempt_begin(&attempt);
+  open_sdxl(&attempt);
+  for (const struct spelt *of = spelt; of < spelt + sizeof spelt / sizeof *spelt; of++)
+    for (int i = 0; i < 14 && of->prefixes[i]; i++)
+      for (int k = 0; k < 4 * SPELT_STYLES; k++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s", k & 1 ? of->name : of->original);
+        for (char *c = name; k & 2 && *c; c++)
+          *c = *c == '.' ? '_' : *c;
+        check_spelling(&attempt, of, of->prefixes[i], name, spelt_styles[k / 4]);
+      }
+  assert_int_equal(attempt.warnings.count, 0);
+  attempt_end(&attempt);
+}
+
+/* Parts of a file that no picture of the model shows are left out, with a line, and the rest acts as without them. */
+static void test_left_out(void **state) {
+  (void)state;
+#define XL "lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q"
+  static const struct {
+    struct tensor_text tensors[4];
+    const char *says;
+  } cases[] = {
+      {{{"lora_te1_text_projection.lora_down.weight", {1, 16}}, {"lora_te1_text_projection.lora_up.weight", {16, 1}}},
+       "2 of its tensors are for layers that this model does not have or read, and left out: lora_te1_text_projection"},
+      {{{"text_encoder.text_projection.lora_A.x.weight", {1, 16}},
+        {"text_encoder.text_projection.lora_B.x.weight", {16, 1}}},
+       "text_encoder.text_projection"},
+      {{{"lora_te1_text_model_encoder_layers_2_mlp_fc1.lora_down.weight", {1, 16}},
+        {"lora_te1_text_model_encoder_layers_2_mlp_fc1.lora_up.weight", {32, 1}}},
+       "layers_2"},
+      {{{"lora_unet_conv_in.alpha", {1}}}, "1 of its tensors is for layers"},
+      {{{"unet.conv_out.alpha", {1}}, {"lora_unet_no_such_layer.alpha", {1}}}, "2 of its tensors are for layers"},
+      {{{"bundle_emb.name.clip_g", {2, 24}}, {"bundle_emb.name.clip_l", {2, 16}}}, "embeddings"},
+      {{{"bundle_emb.name.string_to_param.*", {2, 16}}}, "bundle_emb.name.string_to_param.*"},
+  };
+  struct attempt attempt;
+  attempt_begin(&attempt);
+  open_sdxl(&attempt);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct tensor_text tensors[] = {{XL ".lora_down.weight", {1, 8}},
+                                    {XL ".lora_up.weight", {8, 1}},
+                                    cases[i].tensors[0],
+                                    cases[i].tensors[1],
+                                    {0}};
+    struct adapter *adapter;
+    attempt.warnings = (struct warnings){0};
+    must(try_adapter(&attempt, &adapter, tensors, 0.5f, false), &attempt.suite.err);
+    assert_int_equal(adapter->place_count, 1);
+    assert_int_equal(attempt.warnings.count, 1);
+    if (!strstr(attempt.warnings.last, cases[i].says))
+      fail_msg("expected %s in: %s", cases[i].says, attempt.warnings.last);
+    adapter_close(&adapter);
+  }
+  static const struct tensor_text beyond[] = {
+      {XL ".lora_down.weight", {1, 8}},
+      {XL ".lora_up.weight", {8, 1}},
+      {"lora_te1_text_model_encoder_layers_9_mlp_fc1.lora_down.weight", {1, 16}},
+      {"lora_te1_text_model_encoder_layers_9_mlp_fc1.lora_up.weight", {32, 1}},
+      {0}};
+  expect_refused(&attempt, beyond, 1, false, "2 of its 4 tensors have no place");
+  attempt_end(&attempt);
+}
+
+/* --- base families --- */
+
+/* What a file is for is read from its blocks' names, and from widths where they say more. */
+static void test_base(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int columns;
+    const char *family;
+  } cases[] = {
+      {"lora_unet_down_blocks_0_attentions_0_proj_in", 320, "SD 1 or SD 2"},
+      {"unet.up_blocks.3.attentions.2.transformer_blocks.0.attn1.to_q", 320, "SD 1 or SD 2"},
+      {"lora_unet_output_blocks_11_1_proj_out", 320, "SD 1 or SD 2"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_k", 768, "SD 1.x"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_k", 1024, "SD 2.x"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_v", 2048, "SDXL"},
+      {"diffusion_model.output_blocks.1.1.transformer_blocks.9.attn1.to_q", 1280, "SDXL"},
+      {"lora_unet_input_blocks_7_1_transformer_blocks_1_ff_net_2", 5120, "SDXL"},
+      {"lora_unet_up_blocks_0_attentions_0_proj_in", 1280, "SDXL"},
+      {"lora_te2_text_model_encoder_layers_30_mlp_fc1", 1280, "SDXL"},
+      {"lora_unet_conv_out", 320, "not to be seen"},
+      {"transformer.single_transformer_blocks.1.attn.to_q", 3072, "FLUX"},
+  };
+  char *folder = fixture_make(), *path = fixture_path(folder, "a.safetensors");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char down[160], up[160], line[80], *text;
+    size_t length;
+    struct safetensors *files;
+    struct error err;
+    snprintf(down, sizeof down, "%s.lora_down.weight", cases[i].name);
+    snprintf(up, sizeof up, "%s.lora_up.weight", cases[i].name);
+    write_adapter(folder, (struct tensor_text[]){{down, {1, cases[i].columns}}, {up, {8, 1}}, {0}}, 1);
+    must(safetensors_open_file(&files, path, &err), &err);
+    FILE *out = open_memstream(&text, &length);
+    must(adapter_print(files, out, &err), &err);
+    fclose(out);
+    snprintf(line, sizeof line, "base family: %s", cases[i].family);
+    if (!strstr(text, line))
+      fail_msg("%s: expected %s in: %s", cases[i].name, line, text);
+    free(text);
+    safetensors_close(&files);
+  }
+  free(path);
+  fixture_remove(folder);
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_merged),  cmocka_unit_test(test_original_names), cmocka_unit_test(test_unmatched),
-      cmocka_unit_test(test_hostile), cmocka_unit_test(test_values),         cmocka_unit_test(test_two_text_encoders),
+      cmocka_unit_test(test_merged),    cmocka_unit_test(test_original_names),
+      cmocka_unit_test(test_unmatched), cmocka_unit_test(test_hostile),
+      cmocka_unit_test(test_values),    cmocka_unit_test(test_two_text_encoders),
+      cmocka_unit_test(test_spellings), cmocka_unit_test(test_left_out),
+      cmocka_unit_test(test_base),      cmocka_unit_test(test_magnitudes),
   };
   if (argc != 2)
     return 2;

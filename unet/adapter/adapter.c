@@ -15,6 +15,7 @@ enum { READERS_MAX = 16 };
 struct opening {
   struct adapter *adapter;
   const struct adapter_options *options;
+  const struct checkpoint *checkpoint;
   struct safetensors *files;
   struct groups groups;
   struct module_table table;
@@ -76,35 +77,65 @@ static void add_unmatched(struct unmatched *unmatched, const struct group *group
     }
 }
 
-static int report_unmatched(const struct opening *o, const struct unmatched *unmatched, struct error *err) {
+static int refuse_unmatched(const struct opening *o, const struct unmatched *unmatched, struct error *err) {
   const char *path = safetensors_path(o->files);
+  enum adapter_base base = groups_base(&o->groups), own = base_of_checkpoint(o->checkpoint);
+  if (!base_fits(base, own))
+    return error_set(err, STATUS_MODEL,
+                     "%s: is for %s, as names and shapes of its tensors show (%s), and this model is %s; take a LoRA "
+                     "that was made for it",
+                     path, base_name(base), text_quote(unmatched->first).text,
+                     own == BASE_SD ? "of another family" : base_name(own));
+  return error_set(err, STATUS_MODEL,
+                   "%s: %d of its %zu tensors have no place in this model, the first is %s; --lora-lenient leaves them "
+                   "out",
+                   path, unmatched->count, safetensors_count(o->files), text_quote(unmatched->first).text);
+}
+
+static int report_unmatched(const struct opening *o, const struct unmatched *unmatched, int found, struct error *err) {
+  bool fits = base_fits(groups_base(&o->groups), base_of_checkpoint(o->checkpoint));
   if (!unmatched->count)
     return 0;
-  if (!o->options->lenient)
-    return error_set(err, STATUS_MODEL,
-                     "%s: %d of its tensors have no place in this model, the first is %s: is it for another family? "
-                     "--lora-lenient leaves them out",
-                     path, unmatched->count, text_quote(unmatched->first).text);
+  if (!o->options->lenient || (!found && !fits))
+    return refuse_unmatched(o, unmatched, err);
   log_line(o->options->log, LOG_WARNING, "%s: %d of its tensors have no place in this model and are left out: %s ...",
-           path, unmatched->count, text_quote(unmatched->first).text);
+           safetensors_path(o->files), unmatched->count, text_quote(unmatched->first).text);
   return 0;
+}
+
+/* Says what of the file changes nothing in any picture of this model. */
+static void report_left_out(const struct opening *o, const struct unmatched *unused) {
+  const char *path = safetensors_path(o->files);
+  if (unused->count)
+    log_line(o->options->log, LOG_WARNING,
+             "%s: %d of its tensors %s for layers that this model does not have or read, and left out: %s%s", path,
+             unused->count, unused->count == 1 ? "is" : "are", text_quote(unused->first).text,
+             unused->count > 1 ? " ..." : "");
+  if (o->groups.embeddings)
+    log_line(
+        o->options->log, LOG_WARNING,
+        "%s: brings embeddings for words of the prompt (%s%s), which are not supported: they are left out, and the "
+        "words are read as plain text",
+        path, text_quote(o->groups.first_embedding).text, o->groups.embeddings > 1 ? " ..." : "");
 }
 
 static int find_modules(struct opening *o, struct error *err) {
   struct unmatched unmatched = {o->groups.strange, o->groups.first_strange};
+  struct unmatched unused = {o->groups.left_out, o->groups.first_left_out};
   int found = 0;
   for (int i = 0; i < o->groups.count; i++) {
     struct group *group = &o->groups.list[i];
     group->module = modules_find(&o->table, &group->key, &group->original);
     found += group->module >= 0;
     if (group->module < 0)
-      add_unmatched(&unmatched, group);
+      add_unmatched(modules_leave_out(&o->table, &group->key) ? &unused : &unmatched, group);
   }
-  if (report_unmatched(o, &unmatched, err))
+  if (report_unmatched(o, &unmatched, found, err))
     return -1;
   if (!found)
     return error_set(err, STATUS_MODEL, "%s: nothing of it has a place in this model: it is no adapter for it",
                      safetensors_path(o->files));
+  report_left_out(o, &unused);
   return 0;
 }
 
@@ -221,7 +252,7 @@ static int read_all(struct opening *o, const char *path, const struct checkpoint
 int adapter_open(struct adapter **result, const char *path, const struct checkpoint *checkpoint,
                  const struct adapter_options *options, struct error *err) {
   struct adapter *adapter = calloc(1, sizeof *adapter);
-  struct opening opening = {.adapter = adapter, .options = options};
+  struct opening opening = {.adapter = adapter, .options = options, .checkpoint = checkpoint};
   *result = NULL;
   if (adapter)
     adapter->path = strdup(path);

@@ -5,6 +5,7 @@
  * adapter.c   opening: the file, its tensors by module, what they add to which tensor of the model
  * groups.c    a file's tensors by module
  * keys.c      what a tensor's name says
+ * base.c      which family of models a file is for
  * modules.c   the model's modules by every name they may have
  * factors.c   tensors to the factors of a blend (unet/plan/blend.h)
  * peft.c      scales that are in a header or a config
@@ -25,13 +26,35 @@ struct adapter_place {
   struct blend_term term; /* its weight is 1, its store is the caller's to set */
 };
 
+/* The families of models that files are for. Those from BASE_OTHER on have no U-Net, or one that is not supported;
+ * where a file shows signs of several of them, the first one counts. */
+enum adapter_base {
+  BASE_UNKNOWN,
+  BASE_SD, /* SD 1 or SD 2 */
+  BASE_SD1,
+  BASE_SD2,
+  BASE_SDXL,
+  BASE_OTHER,
+  BASE_CHROMA = BASE_OTHER,
+  BASE_FLUX,
+  BASE_WAN,
+  BASE_QWEN,
+  BASE_HIDREAM,
+  BASE_CASCADE,
+  BASE_AURAFLOW,
+  BASE_LUMINA,
+  BASE_SD3,
+  BASE_TRANSFORMER,
+  BASES
+};
+
 /* What a file has, whatever model it is for. */
 struct adapter_summary {
   int modules[PARTS];     /* of each part */
   int kinds[FAMILY_ANY];  /* modules of each family */
   int middle, magnitude;  /* modules with a middle factor; with a magnitude (DoRA) */
   int rank_min, rank_max; /* 0: there is none */
-  int text_width;         /* of the texts that the U-Net reads: 768, 1024, 2048; 0: it does not show */
+  enum adapter_base base;
   size_t bytes;
 };
 

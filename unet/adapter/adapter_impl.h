@@ -20,8 +20,12 @@ struct group {
 struct groups {
   struct group *list;
   int count;
-  int strange;               /* tensors */
-  const char *first_strange; /* NULL: none */
+  int strange;                 /* tensors */
+  const char *first_strange;   /* NULL: none */
+  int left_out;                /* tensors that act on nothing: scales without factors */
+  const char *first_left_out;  /* NULL: none */
+  int embeddings;              /* tensors of embeddings that the file brings with it */
+  const char *first_embedding; /* NULL: none */
 };
 
 /* groups_free must follow, also on failure. A kind that is refused, tensors of two kinds for one module and tensors
@@ -30,6 +34,17 @@ int groups_init(struct groups *groups, const struct safetensors *files, struct e
 void groups_free(struct groups *groups);
 /* All of the summary but the file's bytes. */
 void groups_summarise(const struct groups *groups, struct adapter_summary *summary);
+
+/* --- base.c --- */
+
+/* What the file's names and shapes say of the model that it is for. */
+enum adapter_base groups_base(const struct groups *groups);
+/* What a model is, as far as its config says. */
+enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint);
+/* False if a file for the one family cannot be for a model of the other. */
+bool base_fits(enum adapter_base base, enum adapter_base own);
+/* "SDXL"; NULL for BASE_UNKNOWN. */
+const char *base_name(enum adapter_base base);
 
 /* --- peft.c --- */
 

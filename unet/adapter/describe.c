@@ -54,24 +54,11 @@ void adapter_describe(const struct adapter_summary *s, char *text, size_t size) 
     }
 }
 
-static const char *family_of(const struct adapter_summary *s) {
-  switch (s->text_width) {
-  case 768:
-    return "SD 1.x";
-  case 1024:
-    return "SD 2.x, SD-Turbo";
-  case 2048:
-    return "SDXL";
-  default:
-    return s->modules[PART_TEXT_2] ? "SDXL" : "not to be seen";
-  }
-}
-
 bool adapter_recognise(const struct safetensors *files) {
   struct adapter_key key;
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const char *name = safetensors_at(files, i)->name;
-    if (adapter_key_refused(name) || adapter_key_read(name, &key))
+    if (adapter_key_refused(name) || adapter_key_read(name, &key) || adapter_key_is_embedding(name))
       return true;
   }
   return false;
@@ -86,6 +73,14 @@ static void print_metadata(const struct safetensors *files, const char *field, c
   fputc('\n', out);
 }
 
+static void print_rest(int count, const char *what, const char *first, FILE *out) {
+  if (!count)
+    return;
+  fprintf(out, "  %d tensor%s %s, the first is ", count, count == 1 ? "" : "s", what);
+  text_put(out, first);
+  fputc('\n', out);
+}
+
 int adapter_print(const struct safetensors *files, FILE *out, struct error *err) {
   struct groups groups;
   struct adapter_summary summary;
@@ -97,16 +92,14 @@ int adapter_print(const struct safetensors *files, FILE *out, struct error *err)
   groups_summarise(&groups, &summary);
   adapter_describe(&summary, text, sizeof text);
   fprintf(out, "adapter: %s\n", text);
-  fprintf(out, "  base family: %s\n", family_of(&summary));
+  fprintf(out, "  base family: %s\n", base_name(summary.base) ? base_name(summary.base) : "not to be seen");
   print_metadata(files, "ss_base_model_version", "made for", out);
   print_metadata(files, "modelspec.architecture", "architecture", out);
   print_metadata(files, "modelspec.title", "title", out);
   fprintf(out, "  %zu tensors, %.1f MB\n", safetensors_count(files), (double)safetensors_bytes(files) * 1e-6);
-  if (groups.strange) {
-    fprintf(out, "  %d tensors are none of an adapter's, the first is ", groups.strange);
-    text_put(out, groups.first_strange);
-    fputc('\n', out);
-  }
+  print_rest(groups.strange, "of no kind that is known here", groups.first_strange, out);
+  print_rest(groups.left_out, "with scales alone, of layers that the file does not change", groups.first_left_out, out);
+  print_rest(groups.embeddings, "of embeddings, which are not supported and left out", groups.first_embedding, out);
   groups_free(&groups);
   return 0;
 }

@@ -74,13 +74,31 @@ static int check_usable(const struct group *group, const struct entry *entry, st
   return is_whole(group) ? 0 : refuse(entry, "are not complete: is the file whole?", err);
 }
 
+/* A scale for nothing: some scripts write one for each layer, also for those that they did not train. */
+static bool is_alpha_alone(const struct group *group) {
+  for (int i = 0; i < PIECES; i++)
+    if (i != PIECE_ALPHA && group->piece[i])
+      return false;
+  return true;
+}
+
 /* --- all of them --- */
+
+static void leave_out(struct groups *groups, const struct safetensor *t) {
+  if (!groups->left_out++)
+    groups->first_left_out = t->name;
+}
 
 static int read_entries(struct groups *groups, const struct safetensors *files, struct entry *entries, size_t *count,
                         struct error *err) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
     const char *refused = adapter_key_refused(t->name);
+    if (adapter_key_is_embedding(t->name)) {
+      if (!groups->embeddings++)
+        groups->first_embedding = t->name;
+      continue;
+    }
     if (refused)
       return error_set(err, STATUS_MODEL,
                        "%s: is %s, by its tensor %s: that is not supported (LoRA, LoCon, LoHa, LoKr and DoRA are)",
@@ -102,12 +120,13 @@ static int make_groups(struct groups *groups, const struct entry *entries, size_
   for (size_t i = 0, next; i < count; i = next) {
     struct group *group = &groups->list[groups->count++];
     *group = (struct group){.key = entries[i].key, .family = FAMILY_FULL, .module = -1};
-    for (next = i; next < count && same_module(&entries[i], &entries[next]); next++) {
+    for (next = i; next < count && same_module(&entries[i], &entries[next]); next++)
       if (add_piece(group, &entries[next], err))
         return -1;
-      group->key.processor |= entries[next].key.processor;
-    }
-    if (check_usable(group, &entries[i], err))
+    if (is_alpha_alone(group)) {
+      leave_out(groups, entries[i].tensor);
+      groups->count--;
+    } else if (check_usable(group, &entries[i], err))
       return -1;
   }
   return 0;
@@ -131,29 +150,20 @@ void groups_free(struct groups *groups) {
 
 /* --- what they are --- */
 
-/* Keys and values of attention to the text are made of as many channels as the text has. */
-static int text_width(const struct group *group) {
-  const struct safetensor *t = group->piece[group->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
-  char name[512];
-  snprintf(name, sizeof name, "%.*s", (int)group->key.length, group->key.path);
-  bool reads_text = strstr(name, "attn2") && (strstr(name, "to_k") || strstr(name, "to_v"));
-  return reads_text && group->family < FAMILY_LOKR && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;
-}
-
 /* Of a module whose name does not say it. */
 static enum part guess_part(const struct adapter_key *key) {
   char name[512];
-  snprintf(name, sizeof name, "%.*s", (int)key->length, key->path);
   if (key->part != PART_ANY)
     return key->part;
-  return strstr(name, "encoder.layers") || strstr(name, "encoder_layers") ? PART_TEXT : PART_UNET;
+  adapter_key_flatten(key, name, sizeof name);
+  return strstr(name, "encoder_layers") ? PART_TEXT : PART_UNET;
 }
 
 void groups_summarise(const struct groups *groups, struct adapter_summary *summary) {
-  *summary = (struct adapter_summary){0};
+  *summary = (struct adapter_summary){.base = groups_base(groups)};
   for (int i = 0; i < groups->count; i++) {
     const struct group *g = &groups->list[i];
-    int rank = group_rank(g), width = text_width(g);
+    int rank = group_rank(g);
     summary->modules[guess_part(&g->key)]++;
     summary->kinds[g->family]++;
     summary->middle += has(g, PIECE_MID) || has(g, PIECE_T2);
@@ -162,7 +172,5 @@ void groups_summarise(const struct groups *groups, struct adapter_summary *summa
       summary->rank_min = rank;
     if (rank > summary->rank_max)
       summary->rank_max = rank;
-    if (width)
-      summary->text_width = width;
   }
 }

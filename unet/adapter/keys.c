@@ -1,33 +1,29 @@
 #include "unet/adapter/keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
+/* What the end of a name says, without what PEFT puts behind it: the name of an adapter, and ".weight". */
 static const struct ending {
   const char *text;
   enum piece piece;
   enum family family;
-  bool processor;
 } endings[] = {
-    {".lora_down.weight", PIECE_DOWN, FAMILY_LORA},
-    {".lora_up.weight", PIECE_UP, FAMILY_LORA},
-    {".lora_mid.weight", PIECE_MID, FAMILY_LORA},
-    {".lora_A.weight", PIECE_DOWN, FAMILY_LORA},
-    {".lora_B.weight", PIECE_UP, FAMILY_LORA},
-    {".lora_B.bias", PIECE_UP_BIAS, FAMILY_LORA},
-    {".lora_A.default.weight", PIECE_DOWN, FAMILY_LORA},
-    {".lora_B.default.weight", PIECE_UP, FAMILY_LORA},
-    {".lora_B.default.bias", PIECE_UP_BIAS, FAMILY_LORA},
-    {".lora.down.weight", PIECE_DOWN, FAMILY_LORA},
-    {".lora.up.weight", PIECE_UP, FAMILY_LORA},
-    {".lora_linear_layer.down.weight", PIECE_DOWN, FAMILY_LORA},
-    {".lora_linear_layer.up.weight", PIECE_UP, FAMILY_LORA},
-    {"_lora.down.weight", PIECE_DOWN, FAMILY_LORA, true},
-    {"_lora.up.weight", PIECE_UP, FAMILY_LORA, true},
+    {".lora_down", PIECE_DOWN, FAMILY_LORA},
+    {".lora_up", PIECE_UP, FAMILY_LORA},
+    {".lora_mid", PIECE_MID, FAMILY_LORA},
+    {".lora_A", PIECE_DOWN, FAMILY_LORA},
+    {".lora_B", PIECE_UP, FAMILY_LORA},
+    {".lora.down", PIECE_DOWN, FAMILY_LORA},
+    {".lora.up", PIECE_UP, FAMILY_LORA},
+    {".lora_linear_layer.down", PIECE_DOWN, FAMILY_LORA},
+    {".lora_linear_layer.up", PIECE_UP, FAMILY_LORA},
+    {"_lora.down", PIECE_DOWN, FAMILY_LORA},
+    {"_lora.up", PIECE_UP, FAMILY_LORA},
     {".alpha", PIECE_ALPHA, FAMILY_ANY},
     {".dora_scale", PIECE_MAGNITUDE, FAMILY_ANY},
     {".lora_magnitude_vector", PIECE_MAGNITUDE, FAMILY_ANY},
-    {".lora_magnitude_vector.weight", PIECE_MAGNITUDE, FAMILY_ANY},
-    {".lora_magnitude_vector.default.weight", PIECE_MAGNITUDE, FAMILY_ANY},
+    {".magnitude", PIECE_MAGNITUDE, FAMILY_ANY},
     {".hada_w1_a", PIECE_W1_A, FAMILY_LOHA},
     {".hada_w1_b", PIECE_W1_B, FAMILY_LOHA},
     {".hada_w2_a", PIECE_W2_A, FAMILY_LOHA},
@@ -47,15 +43,31 @@ static const struct ending {
     {".b_norm", PIECE_DIFF_BIAS, FAMILY_FULL},
 };
 
+/* What may stand before a module's path, in any order and number. A dot in the name is as good as an underscore. Those
+ * of PART_ANY do not say which part of the model it is. */
 static const struct beginning {
   const char *text;
   enum part part;
-  bool flat;
 } beginnings[] = {
-    {"lora_unet_", PART_UNET, true},     {"lora_te1_", PART_TEXT, true},
-    {"lora_te2_", PART_TEXT_2, true},    {"lora_te_", PART_TEXT, true},
-    {"lycoris_", PART_ANY, true},        {"unet.", PART_UNET, false},
-    {"text_encoder.", PART_TEXT, false}, {"text_encoder_2.", PART_TEXT_2, false},
+    {"lora_", PART_ANY},
+    {"lycoris_", PART_ANY},
+    {"base_model_model_", PART_ANY},
+    {"model_", PART_ANY},
+    {"transformer_", PART_ANY},
+    {"text_encoders_", PART_ANY},
+    {"unet_", PART_UNET},
+    {"diffusion_model_", PART_UNET},
+    {"te_", PART_TEXT},
+    {"te1_", PART_TEXT},
+    {"te2_", PART_TEXT_2},
+    {"text_encoder_2_", PART_TEXT_2},
+    {"text_encoder_", PART_TEXT},
+    {"clip_l_", PART_TEXT},
+    {"clip_h_", PART_TEXT},
+    {"clip_g_", PART_TEXT_2},
+    {"cond_stage_model_", PART_TEXT},
+    {"conditioner_embedders_0_", PART_TEXT},
+    {"conditioner_embedders_1_", PART_TEXT_2},
 };
 
 static const struct {
@@ -63,13 +75,10 @@ static const struct {
   bool first; /* the name begins with it; else it has it anywhere */
   const char *kind;
 } refused[] = {
-    {"lora_transformer_", true, "an adapter of a transformer (FLUX, SD 3)"},
-    {"transformer.", true, "an adapter of a transformer (FLUX, SD 3)"},
     {"lllite_", true, "a ControlNet-LLLite"},
     {"lora_controlnet", false, "a control-LoRA"},
     {"emb_params", false, "a textual inversion"},
     {"string_to_param", false, "a textual inversion"},
-    {"bundle_emb.", true, "an adapter with embeddings of its own"},
     {".oft_", false, "OFT"},
     {".boft_", false, "BOFT"},
     {".on_input", false, "IA3"},
@@ -98,39 +107,90 @@ const char *adapter_key_refused(const char *name) {
   return NULL;
 }
 
-static const struct ending *find_ending(const char *name, size_t length) {
+/* Takes an ending off a name of *length. */
+static bool cut(const char *name, size_t *length, const char *text) {
+  if (!ends(name, *length, text))
+    return false;
+  *length -= strlen(text);
+  return true;
+}
+
+/* Takes the last part of a name off, with its dot. */
+static bool cut_part(const char *name, size_t *length) {
+  size_t at = *length;
+  while (at > 0 && name[at - 1] != '.')
+    at--;
+  if (at < 2)
+    return false;
+  *length = at - 1;
+  return true;
+}
+
+bool adapter_key_is_embedding(const char *name) {
+  return starts(name, "bundle_emb.");
+}
+
+static const struct ending *find_ending(const char *name, size_t *length) {
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (ends(name, length, endings[i].text))
+    if (cut(name, length, endings[i].text))
       return &endings[i];
+  return NULL;
+}
+
+/* Reads what a tensor is to its module, "MODULE.lora_A.NAME.weight", and leaves the module's length. */
+static bool read_piece(const char *name, size_t *length, struct adapter_key *key) {
+  bool bias = cut(name, length, ".bias");
+  if (!bias)
+    cut(name, length, ".weight");
+  const struct ending *ending = find_ending(name, length);
+  if (!ending && cut_part(name, length))
+    ending = find_ending(name, length);
+  if (!ending || (bias && ending->piece != PIECE_UP))
+    return false;
+  key->piece = bias ? PIECE_UP_BIAS : ending->piece;
+  key->family = ending->family;
+  return true;
+}
+
+/* True if the path begins with the text, whose underscores may be dots there, and goes on behind it. */
+static bool starts_flat(const char *path, size_t length, const char *text) {
+  size_t size = strlen(text);
+  if (length <= size)
+    return false;
+  for (size_t i = 0; i < size; i++)
+    if (path[i] != text[i] && !(text[i] == '_' && path[i] == '.'))
+      return false;
+  return true;
+}
+
+static const struct beginning *find_beginning(const struct adapter_key *key) {
+  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    if (starts_flat(key->path, key->length, beginnings[i].text))
+      return &beginnings[i];
   return NULL;
 }
 
 bool adapter_key_read(const char *name, struct adapter_key *key) {
   size_t length = strlen(name);
-  const struct ending *ending = find_ending(name, length);
-  if (!ending)
+  const struct beginning *beginning;
+  *key = (struct adapter_key){.part = PART_ANY};
+  if (!read_piece(name, &length, key))
     return false;
-  *key = (struct adapter_key){.piece = ending->piece,
-                              .family = ending->family,
-                              .part = PART_ANY,
-                              .processor = ending->processor,
-                              .path = name,
-                              .length = length - strlen(ending->text),
-                              .module = length - strlen(ending->text)};
-  static const char peft[] = "base_model.model.";
-  if (starts(key->path, peft) && key->length > strlen(peft)) {
-    key->path += strlen(peft);
-    key->length -= strlen(peft);
-  }
-  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
-    size_t size = strlen(beginnings[i].text);
-    if (key->length <= size || !starts(key->path, beginnings[i].text))
-      continue;
-    key->path += size;
-    key->length -= size;
-    key->part = beginnings[i].part;
-    key->flat = beginnings[i].flat;
-    break;
+  key->path = name;
+  key->length = key->module = length;
+  /* The path itself may begin with a word of the list: "transformer_blocks" is a list of layers. */
+  while (!starts_flat(key->path, key->length, "transformer_blocks_") && (beginning = find_beginning(key)) &&
+         (beginning->part == PART_ANY || key->part == PART_ANY)) {
+    key->path += strlen(beginning->text);
+    key->length -= strlen(beginning->text);
+    key->part = key->part == PART_ANY ? beginning->part : key->part;
   }
   return true;
+}
+
+void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size) {
+  snprintf(path, size, "%.*s", (int)key->length, key->path);
+  for (; *path; path++)
+    if (*path == '.')
+      *path = '_';
 }

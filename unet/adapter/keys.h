@@ -1,5 +1,6 @@
-/* What the names of an adapter's tensors say. Kohya, LyCORIS, diffusers (old and new) and PEFT name them differently:
- * a module of the model, then what the tensor is to it. */
+/* What the names of an adapter's tensors say. Kohya, LyCORIS, diffusers (old and new), PEFT and ComfyUI name them
+ * differently: which part of the model, a module of it, then what the tensor is to it. Each of these is read by itself,
+ * so that every prefix goes with every style. */
 #ifndef UNET_ADAPTER_KEYS_H
 #define UNET_ADAPTER_KEYS_H
 
@@ -36,15 +37,17 @@ struct adapter_key {
   enum piece piece;
   enum family family;
   enum part part;
-  bool flat;        /* the module's name has underscores in place of dots */
-  bool processor;   /* as diffusers' attention processors named their layers: to_q_lora */
-  const char *path; /* of the module, inside the name */
+  const char *path; /* of the module, inside the name: with dots or with underscores in their place */
   size_t length;
   size_t module; /* length of the name up to what the tensor is: equal for all tensors of a module */
 };
 
 /* Reads a name. False: it is none of an adapter's. */
 bool adapter_key_read(const char *name, struct adapter_key *key);
+/* The module's path with underscores in place of dots. size is at least 1; a longer path is cut. */
+void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size);
+/* True for a tensor of an embedding that the file brings beside its adapter: "bundle_emb.NAME.clip_l". */
+bool adapter_key_is_embedding(const char *name);
 /* What kind of file a name gives away that is no adapter of these kinds ("OFT", "a ControlNet-LLLite"); NULL: none. */
 const char *adapter_key_refused(const char *name);
 

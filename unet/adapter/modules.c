@@ -5,7 +5,9 @@
 
 #include "unet/checkpoint/original.h"
 
-static const char weight_ending[] = ".weight", text_prefix[] = "text_model.";
+static const char weight_ending[] = ".weight", text_prefix[] = "text_model.", text_flat[] = "text_model_";
+
+enum { PATH_MAX_LENGTH = 512 };
 
 /* --- making --- */
 
@@ -16,17 +18,14 @@ static int reserve(struct module_table *table, const struct checkpoint *checkpoi
   for (int i = 0; (component = checkpoint_component(checkpoint, i)); i++)
     count += safetensors_count(component->files);
   table->modules = calloc(count, sizeof *table->modules);
-  table->names = calloc(8 * count, sizeof *table->names);
+  table->names = calloc(4 * count, sizeof *table->names);
   return table->modules && table->names ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
-/* The same name with underscores in place of dots; NULL: out of memory. */
-static char *flatten(const char *name) {
-  char *flat = strdup(name);
-  for (char *at = flat; at && *at; at++)
-    if (*at == '.')
-      *at = '_';
-  return flat;
+static void flatten(char *name) {
+  for (; *name; name++)
+    if (*name == '.')
+      *name = '_';
 }
 
 static int add_name(struct module_table *table, char *text, enum part part, bool original, struct error *err) {
@@ -54,13 +53,9 @@ static int add_module(struct module_table *table, const struct component *compon
   if (!name)
     return error_set(err, STATUS_FAILED, "out of memory");
   name[strlen(name) - strlen(weight_ending)] = 0;
+  flatten(name);
   table->modules[table->module_count++] = (struct module){component, weight, find_bias(component, weight->name)};
-  char *flat = flatten(name);
-  if (add_name(table, name, part, false, err))
-    free(flat);
-  else if (!add_name(table, flat, part, false, err))
-    return 0;
-  return -1;
+  return add_name(table, name, part, false, err);
 }
 
 static bool is_weight(const struct safetensor *t) {
@@ -87,17 +82,19 @@ struct originals {
 
 static int add_originals(void *opaque, const char *original, const char *name) {
   const struct originals *o = opaque;
-  size_t length = strlen(name) - 1; /* of a whole module's name: without the last dot */
+  char beginning[PATH_MAX_LENGTH];
+  snprintf(beginning, sizeof beginning, "%.*s", (int)strlen(name) - 1, name); /* without the last dot */
+  flatten(beginning);
+  size_t length = strlen(beginning);
   for (int i = o->first; i < o->end; i++) {
     const char *text = o->table->names[i].text, *rest = text + length;
-    if (strncmp(text, name, length) || (*rest && *rest != '.'))
+    if (strncmp(text, beginning, length) || (*rest && *rest != '_'))
       continue;
     char *flat;
     if (asprintf(&flat, "%.*s%s", (int)strlen(original) - 1, original, rest) < 0)
       flat = NULL;
-    char *dots = flat;
-    flat = flat ? flatten(flat) : NULL;
-    free(dots);
+    else
+      flatten(flat);
     if (add_name(o->table, flat, PART_UNET, true, o->err))
       return -1;
     o->table->names[o->table->name_count - 1].module = o->table->names[i].module;
@@ -141,43 +138,35 @@ void modules_free(struct module_table *table) {
 
 /* --- looking up --- */
 
-enum { PATH_MAX_LENGTH = 512 };
-
 static void replace_end(char *path, const char *from, const char *to) {
   size_t length = strlen(path), size = strlen(from);
   if (length >= size && !strcmp(path + length - size, from))
     strcpy(path + length - size, to);
 }
 
-/* attn1.processor.to_out -> attn1.to_out.0, self_attn.to_out -> self_attn.out_proj. */
+/* Names a layer as the model does that diffusers' attention processors named: attn1_processor_to_out is attn1_to_out_0,
+ * self_attn_to_out is self_attn_out_proj. */
 static void name_processor(char path[PATH_MAX_LENGTH]) {
-  static const char word[] = ".processor.";
-  static const char *const text_names[][2] = {{"self_attn.to_q", "self_attn.q_proj"},
-                                              {"self_attn.to_k", "self_attn.k_proj"},
-                                              {"self_attn.to_v", "self_attn.v_proj"},
-                                              {"self_attn.to_out", "self_attn.out_proj"}};
+  static const char word[] = "_processor_";
+  static const char *const text_names[][2] = {{"self_attn_to_q", "self_attn_q_proj"},
+                                              {"self_attn_to_k", "self_attn_k_proj"},
+                                              {"self_attn_to_v", "self_attn_v_proj"},
+                                              {"self_attn_to_out", "self_attn_out_proj"}};
   char *at = strstr(path, word);
   if (at)
     memmove(at, at + strlen(word) - 1, strlen(at + strlen(word) - 1) + 1);
   for (int i = 0; i < 4; i++)
     replace_end(path, text_names[i][0], text_names[i][1]);
-  replace_end(path, ".to_out", ".to_out.0");
+  replace_end(path, "_to_out", "_to_out_0");
 }
 
-/* The module's name as the table has it. False: too long for any. */
+/* Writes the module's name as the table has it. False: it is too long for any. */
 static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH]) {
-  const char *from = key->path, *prefix = key->flat ? "text_model_" : text_prefix;
-  size_t length = key->length;
-  if (key->part != PART_UNET && length > strlen(prefix) && !strncmp(from, prefix, strlen(prefix))) {
-    from += strlen(prefix);
-    length -= strlen(prefix);
-  }
-  if (length + 16 > PATH_MAX_LENGTH)
+  if (key->length + 16 > PATH_MAX_LENGTH)
     return false;
-  memcpy(path, from, length);
-  path[length] = 0;
-  if (key->processor)
-    name_processor(path);
+  adapter_key_flatten(key, path, PATH_MAX_LENGTH);
+  if (key->part != PART_UNET && !strncmp(path, text_flat, strlen(text_flat)))
+    memmove(path, path + strlen(text_flat), strlen(path + strlen(text_flat)) + 1);
   return true;
 }
 
@@ -209,14 +198,44 @@ static int find_in(const struct module_table *table, const char *path, enum part
   return found;
 }
 
-int modules_find(const struct module_table *table, const struct adapter_key *key, bool *original) {
-  char path[PATH_MAX_LENGTH];
+/* The module in any part that the key allows; -1: there is none, -2: there are several. */
+static int find_anywhere(const struct module_table *table, const struct adapter_key *key, const char *path,
+                         bool *original) {
   int found = -1;
-  *original = false;
-  if (!name_module(key, path))
-    return -1;
   for (enum part part = PART_UNET; part < PART_ANY && found == -1; part++)
     if (key->part == part || key->part == PART_ANY)
       found = find_in(table, path, part, original);
+  return found;
+}
+
+int modules_find(const struct module_table *table, const struct adapter_key *key, bool *original) {
+  char path[PATH_MAX_LENGTH];
+  *original = false;
+  if (!name_module(key, path))
+    return -1;
+  int found = find_anywhere(table, key, path, original);
+  if (found == -1) {
+    name_processor(path);
+    found = find_anywhere(table, key, path, original);
+  }
   return found < 0 ? -1 : found;
+}
+
+static bool has_layer(const struct module_table *table, enum part part, int layer) {
+  char name[64];
+  bool original;
+  snprintf(name, sizeof name, "encoder_layers_%d_layer_norm1", layer);
+  return find_in(table, name, part, &original) >= 0;
+}
+
+bool modules_leave_out(const struct module_table *table, const struct adapter_key *key) {
+  char path[PATH_MAX_LENGTH];
+  int layer;
+  if ((key->part != PART_TEXT && key->part != PART_TEXT_2) || !has_layer(table, key->part, 0) ||
+      !name_module(key, path))
+    return false;
+  if (!strcmp(path, "text_projection"))
+    return true;
+  return sscanf(path, "encoder_layers_%3d_", &layer) == 1 && layer > 0 && !has_layer(table, key->part, layer) &&
+         has_layer(table, key->part, layer - 1);
 }

@@ -1,0 +1,159 @@
+/* Which family of models an adapter's file is for: told by the blocks that its names name, and by the widths of its
+ * tensors. */
+#include <string.h>
+
+#include "unet/adapter/adapter_impl.h"
+
+enum { NAME_MAX_LENGTH = 512 };
+
+static const char *const names[BASES] = {
+    [BASE_SD] = "SD 1 or SD 2",
+    [BASE_SD1] = "SD 1.x",
+    [BASE_SD2] = "SD 2.x, SD-Turbo",
+    [BASE_SDXL] = "SDXL",
+    [BASE_FLUX] = "FLUX, or another transformer of double and single blocks",
+    [BASE_SD3] = "SD 3",
+    [BASE_WAN] = "Wan, or another video transformer",
+    [BASE_QWEN] = "Qwen-Image",
+    [BASE_HIDREAM] = "HiDream",
+    [BASE_CASCADE] = "Stable Cascade",
+    [BASE_CHROMA] = "Chroma",
+    [BASE_AURAFLOW] = "AuraFlow",
+    [BASE_LUMINA] = "Lumina, or another transformer of equal layers",
+    [BASE_TRANSFORMER] = "a transformer (PixArt, Sana, LTX or their like)",
+};
+
+const char *base_name(enum adapter_base base) {
+  return names[base];
+}
+
+/* A text that a module's path begins with, or with anywhere has inside. '#' stands for a number. */
+static const struct sign {
+  const char *text;
+  bool anywhere;
+  enum adapter_base base;
+} signs[] = {
+    {"double_blocks_#_", false, BASE_FLUX},
+    {"single_blocks_#_", false, BASE_FLUX},
+    {"single_transformer_blocks_#_", false, BASE_FLUX},
+    {"joint_blocks_#_", false, BASE_SD3},
+    {"blocks_#_self_attn", false, BASE_WAN},
+    {"blocks_#_cross_attn", false, BASE_WAN},
+    {"blocks_#_ffn", false, BASE_WAN},
+    {"blocks_#_attn", false, BASE_TRANSFORMER},
+    {"double_stream_blocks_#_", false, BASE_HIDREAM},
+    {"single_stream_blocks_#_", false, BASE_HIDREAM},
+    {"prior_unet_", false, BASE_CASCADE},
+    {"distilled_guidance_layer_", false, BASE_CHROMA},
+    {"double_layers_#_", false, BASE_AURAFLOW},
+    {"single_layers_#_", false, BASE_AURAFLOW},
+    {"layers_#_attention_", false, BASE_LUMINA},
+    {"layers_#_feed_forward", false, BASE_LUMINA},
+    {"layers_#_adaLN", false, BASE_LUMINA},
+    {"transformer_blocks_#_img_mod", false, BASE_QWEN},
+    {"transformer_blocks_#_img_mlp", false, BASE_QWEN},
+    {"transformer_blocks_#_txt_mlp", false, BASE_QWEN},
+    {"transformer_blocks_#_attn_", false, BASE_SD3},
+    {"transformer_blocks_#_ff_context", false, BASE_SD3},
+    {"transformer_blocks_#_", false, BASE_TRANSFORMER},
+    /* U-Nets: where attention is, and how deep */
+    {"down_blocks_0_attentions_", false, BASE_SD},
+    {"down_blocks_3_", false, BASE_SD},
+    {"up_blocks_3_", false, BASE_SD},
+    {"up_blocks_2_attentions_", false, BASE_SD},
+    {"input_blocks_1_1_", false, BASE_SD},
+    {"input_blocks_2_1_", false, BASE_SD},
+    {"output_blocks_9_", false, BASE_SD},
+    {"output_blocks_10_", false, BASE_SD},
+    {"output_blocks_11_", false, BASE_SD},
+    {"up_blocks_0_attentions_", false, BASE_SDXL},
+    {"output_blocks_0_1_", false, BASE_SDXL},
+    {"output_blocks_1_1_", false, BASE_SDXL},
+    {"add_embedding_", false, BASE_SDXL},
+    {"label_emb_", false, BASE_SDXL},
+    {"attentions_#_transformer_blocks_1_", true, BASE_SDXL},
+    {"blocks_#_1_transformer_blocks_1_", true, BASE_SDXL},
+    {"middle_block_1_transformer_blocks_1_", false, BASE_SDXL},
+};
+
+static const char *skip_number(const char *text) {
+  return text + strspn(text, "0123456789");
+}
+
+/* True if the text begins with the pattern. */
+static bool begins(const char *text, const char *pattern) {
+  for (; *pattern; pattern++) {
+    if (*pattern != '#' && *pattern != *text)
+      return false;
+    if (*pattern == '#' && skip_number(text) == text)
+      return false;
+    text = *pattern == '#' ? skip_number(text) : text + 1;
+  }
+  return true;
+}
+
+static bool has_sign(const char *path, const struct sign *sign) {
+  if (!sign->anywhere)
+    return begins(path, sign->text);
+  for (; *path; path++)
+    if (begins(path, sign->text))
+      return true;
+  return false;
+}
+
+/* Columns of the first factor; 0: it does not show. */
+static int columns(const struct group *g) {
+  const struct safetensor *t = g->piece[g->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
+  return g->family < FAMILY_LOKR && t && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;
+}
+
+static enum adapter_base base_of_width(int width) {
+  return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
+}
+
+/* Keys and values of the attention to the text have as many columns as the text's width, and so has what reads the
+ * text encoder's own stream. */
+static enum adapter_base base_by_width(const struct group *g, const char *path) {
+  if (strstr(path, "attn2_to_k") || strstr(path, "attn2_to_v"))
+    return base_of_width(columns(g));
+  if (g->key.part == PART_TEXT && (strstr(path, "mlp_fc1") || strstr(path, "self_attn")) && columns(g) == 1024)
+    return BASE_SD2;
+  return BASE_UNKNOWN;
+}
+
+static enum adapter_base base_by_name(const char *path) {
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    if (has_sign(path, &signs[i]))
+      return signs[i].base;
+  return BASE_UNKNOWN;
+}
+
+/* Of U-Nets the more special sign counts, of others the first family of the list. */
+static bool says_more(enum adapter_base next, enum adapter_base before) {
+  return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
+}
+
+enum adapter_base groups_base(const struct groups *groups) {
+  enum adapter_base base = BASE_UNKNOWN;
+  for (int i = 0; i < groups->count; i++) {
+    const struct group *g = &groups->list[i];
+    char path[NAME_MAX_LENGTH];
+    adapter_key_flatten(&g->key, path, sizeof path);
+    enum adapter_base width = base_by_width(g, path);
+    enum adapter_base found = width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : base_by_name(path);
+    if (says_more(found, base))
+      base = found;
+  }
+  return base;
+}
+
+enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint) {
+  const struct unet_config *unet = &checkpoint->predictors[0].config;
+  enum adapter_base width = base_of_width(unet->cross_attention_dim);
+  return unet->added_text_dim ? BASE_SDXL : width ? width : BASE_SD;
+}
+
+bool base_fits(enum adapter_base base, enum adapter_base own) {
+  bool open = base == BASE_SD ? own < BASE_SDXL : own == BASE_SD && base < BASE_SDXL;
+  return base == BASE_UNKNOWN || base == own || open;
+}
