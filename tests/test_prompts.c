@@ -9,6 +9,7 @@
 
 #include "fixture.h"
 #include "rig.h"
+#include "unet/text/named.h"
 #include "unet/text/prompt.h"
 
 enum { LENGTH = 77 };
@@ -143,7 +144,6 @@ static void test_notes(void **state) {
       {"[a\\|b", "a|b=0.909|", 0},
       {"a AND b", "a AND b=1|", NOTE_AND},
       {"SAND ANDES", "SAND ANDES=1|", 0},
-      {"a <lora:b:1>", "a <lora:b:1>=1|", NOTE_NETWORK},
       {"(a:1e30)", "a:1e30=1.1|", NOTE_NUMBER},
       {"(a:nan)", "a:nan=1.1|", NOTE_NUMBER},
       {"(a: inf)", "a: inf=1.1|", NOTE_NUMBER},
@@ -165,6 +165,51 @@ static void test_notes(void **state) {
     if (spans.notes != cases[i].notes)
       fail_msg("%s: notes %#x", cases[i].text, spans.notes);
     spans_free(&spans);
+  }
+}
+
+/* Files of networks are taken out of a text; what else it names stays. */
+static void test_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *rest, *name, *weight;
+    enum named_kind kind;
+  } cases[] = {
+      {"a cat <lora:x:0.8>", "a cat ", "x", "0.8", NAMED_LORA},
+      {"<lora:x>", "", "x", "", NAMED_LORA},
+      {"<LoRA: my style v2 :-1.5:0.4>, dog", ", dog", "my style v2", "-1.5", NAMED_LORA},
+      {"a<lyco:b/c.safetensors:.5>(d:1.2)", "a(d:1.2)", "b/c.safetensors", ".5", NAMED_LORA},
+      {"(a <lora:b:1>:1.3)", "(a :1.3)", "b", "1", NAMED_LORA},
+      {"<lora:b:1:lbw=OUTD>", "", "b", "1", NAMED_LORA},
+      {"<lora:a:1><lora:b:2> x <lora:c:3>", " x ", "a", "1", NAMED_LORA},
+      {"<hypernet:h:1> x", " x", "h", "1", NAMED_NETWORK},
+      {"x embedding:easy-neg, y", "x embedding:easy-neg, y", "easy-neg", "", NAMED_EMBEDDING},
+      {"(embedding:bad.pt:1.2)", "(embedding:bad.pt:1.2)", "bad.pt", "", NAMED_EMBEDDING},
+      {"a <s0><s1> cat", "a <s0><s1> cat", "<s0>", "", NAMED_TOKEN},
+  };
+  static const char *const none[] = {"",        "a < b > c",     "<lora:x",       "lora:x:1", "<>",
+                                     "a <3",    "embedding: x",  "reembedding:x", "<a, b>",   "<lora:>",
+                                     "<lora:<", "1 <2 and 3> 2", "embedding:,",   "(a:1.2)",  "<a b>"};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *text = cases[i].text;
+    struct named named;
+    char *rest = named_take_out(text);
+    assert_true(named_find(text, 0, &named));
+    assert_int_equal(named.kind, cases[i].kind);
+    assert_string_equal(rest, cases[i].rest);
+    assert_int_equal(named.name_length, strlen(cases[i].name));
+    assert_memory_equal(text + named.name, cases[i].name, named.name_length);
+    assert_int_equal(named.weight_length, strlen(cases[i].weight));
+    assert_memory_equal(text + named.weight, cases[i].weight, named.weight_length);
+    free(rest);
+  }
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    struct named named;
+    char *rest = named_take_out(none[i]);
+    if (named_find(none[i], 0, &named))
+      fail_msg("\"%s\" names something", none[i]);
+    assert_string_equal(rest, none[i]);
+    free(rest);
   }
 }
 
@@ -430,6 +475,30 @@ static void test_syntaxes(void **state) {
   rig_close(&plain.rig);
 }
 
+/* Files that a prompt names change nothing of its picture: they are taken out before it is encoded. */
+static void test_without_networks(void **state) {
+  (void)state;
+  static const struct {
+    const char *with, *without;
+  } cases[] = {
+      {"a cat <lora:style:0.8>", "a cat"},
+      {"<lora:x><LYCO:y:1:0.5> (a cat:1.2)", "(a cat:1.2)"},
+      {"<hypernet:h:1>", ""},
+  };
+  struct prompts_rig r;
+  open_rig(&r, "sdxl", PROMPT_SYNTAX_WEIGHTS, 0, true);
+  r.rig.controls.guidance = 7;
+  for (int slot = 0; slot < 2; slot++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      const int place = slot ? 1 : SLOT_NEGATIVE;
+      set(&r, place, cases[i].with);
+      uint8_t *with = picture_of(&r, 1);
+      set(&r, place, cases[i].without);
+      assert_same(&r.rig, with, picture_of(&r, 1));
+    }
+  rig_close(&r.rig);
+}
+
 /* What is left out, and what is read in a way of its own, is said in one line. */
 static void test_warnings(void **state) {
   (void)state;
@@ -443,6 +512,13 @@ static void test_warnings(void **state) {
       {PROMPT_SYNTAX_WEIGHTS, LONG " " LONG " " LONG, "at most 4 chunks of 14 are read"},
       {PROMPT_SYNTAX_WEIGHTS, "a [b|c]", "[a|b] is plain text"},
       {PROMPT_SYNTAX_WEIGHTS, "(cat:99)", "-10 to 10"},
+      {PROMPT_SYNTAX_WEIGHTS, "a cat <lora:style:0.8>",
+       "<lora:style:0.8> is left out of it, and loads nothing: --lora "
+       "style:0.8 does"},
+      {PROMPT_SYNTAX_WEIGHTS, "a <hypernet:h:1> cat", "hypernetworks are not supported"},
+      {PROMPT_SYNTAX_WEIGHTS, "cat, embedding:easyneg", "embedding:easyneg is read as plain text"},
+      {PROMPT_SYNTAX_PLAIN, "a <s0>", "<s0> is read as plain text"},
+      {PROMPT_SYNTAX_WEIGHTS, "a <3 cat", NULL},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct prompts_rig r;
@@ -477,10 +553,10 @@ int main(int argc, char **argv) {
   if (!golden_has_device(args[1], "turbo", args[2]))
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_goldens),  cmocka_unit_test(test_notes),           cmocka_unit_test(test_absurd),
-      cmocka_unit_test(test_fixes),    cmocka_unit_test(test_pictures),        cmocka_unit_test(test_handles_for_more),
-      cmocka_unit_test(test_memory),   cmocka_unit_test(test_chunks_are_kept), cmocka_unit_test(test_syntaxes),
-      cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_goldens),          cmocka_unit_test(test_notes),    cmocka_unit_test(test_named),
+      cmocka_unit_test(test_absurd),           cmocka_unit_test(test_fixes),    cmocka_unit_test(test_pictures),
+      cmocka_unit_test(test_handles_for_more), cmocka_unit_test(test_memory),   cmocka_unit_test(test_chunks_are_kept),
+      cmocka_unit_test(test_syntaxes),         cmocka_unit_test(test_warnings), cmocka_unit_test(test_without_networks),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -4,6 +4,7 @@
 
 #include "unet/engine/engine_impl.h"
 #include "unet/base/text.h"
+#include "unet/text/named.h"
 
 _Static_assert((int)PROMPT_LENGTH_MAX == (int)TOKENS_MAX && (int)SYNTAX_WEIGHT_MAX == (int)EMPHASIS_MAX,
                "what prompts may be is what devices take");
@@ -141,6 +142,32 @@ int prompts_restore(struct engine *engine, struct error *err) {
   return 0;
 }
 
+/* Says what becomes of a name in the prompt; what the tokenizer knows is read as it is meant. */
+static void warn_of_name(const struct engine *engine, const char *text, const struct named *named) {
+  char whole[96], name[96];
+  snprintf(whole, sizeof whole, "%.*s", (int)named->length, text + named->start);
+  snprintf(name, sizeof name, "%.*s%s%.*s", (int)named->name_length, text + named->name,
+           named->weight_length ? ":" : "", (int)named->weight_length, text + named->weight);
+  if (named->kind == NAMED_LORA)
+    log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s is left out of it, and loads nothing: --lora %s does",
+             text_quote(text).text, whole, name);
+  else if (named->kind == NAMED_NETWORK)
+    log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s is left out of it: hypernetworks are not supported",
+             text_quote(text).text, whole);
+  else if (!tokenizer_has_added(engine->checkpoint->text_encoders[0].tokenizer, text + named->name, named->name_length))
+    log_line(engine->log, LOG_WARNING,
+             "the prompt \"%s\": %s is read as plain text: the model's tokenizer has no such word, and embeddings "
+             "(textual inversion) are not supported",
+             text_quote(text).text, whole);
+}
+
+static void warn_of_names(const struct engine *engine, const char *text) {
+  struct named named;
+  for (size_t at = 0; named_find(text, at, &named); at = named.start + named.length)
+    if (engine->syntax != PROMPT_SYNTAX_PLAIN || named.kind == NAMED_EMBEDDING || named.kind == NAMED_TOKEN)
+      warn_of_name(engine, text, &named);
+}
+
 /* Says what of a prompt is not as it is written. */
 static void warn_of_reading(const struct engine *engine, const char *text, const struct prompt *tokens,
                             unsigned notes) {
@@ -188,9 +215,20 @@ static void name_styles(const struct engine *engine, const char *text, const cha
            text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
 }
 
-/* What is encoded of a text, allocated: the negative prompt as it is, others as the model's list of styles has it. */
+/* The words of a text, allocated: without the files that it names; NULL: out of memory. */
+static char *words_of(const struct engine *engine, const char *text) {
+  return engine->syntax == PROMPT_SYNTAX_PLAIN ? strdup(text) : named_take_out(text);
+}
+
+/* What is encoded of a text's words, allocated: the negative prompt as it is, others as the model's list of styles has
+ * it. */
+static char *encoded_words(const struct engine *engine, int slot, const char *words) {
+  return slot == SLOT_NEGATIVE ? strdup(words) : styles_prompt(engine->checkpoint->styles, words);
+}
+
 static char *encoded_text(const struct engine *engine, int slot, const char *text, struct error *err) {
-  char *encoded = slot == SLOT_NEGATIVE ? strdup(text) : styles_prompt(engine->checkpoint->styles, text);
+  char *words = words_of(engine, text), *encoded = words ? encoded_words(engine, slot, words) : NULL;
+  free(words);
   if (!encoded)
     error_set(err, STATUS_FAILED, "out of memory");
   return encoded;
@@ -199,11 +237,14 @@ static char *encoded_text(const struct engine *engine, int slot, const char *tex
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   if (slot < 0 || slot >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", slot, SLOT_EMPTY - 1);
-  char *encoded = encoded_text(engine, slot, text, err);
-  int result = encoded ? encode_tokens(engine, slot, encoded, err) : -1;
+  char *words = words_of(engine, text), *encoded = words ? encoded_words(engine, slot, words) : NULL;
+  int result = encoded ? encode_tokens(engine, slot, encoded, err) : error_set(err, STATUS_FAILED, "out of memory");
+  if (result == 0)
+    warn_of_names(engine, text);
   if (result == 0 && slot != SLOT_NEGATIVE)
-    name_styles(engine, text, encoded);
+    name_styles(engine, words, encoded);
   free(encoded);
+  free(words);
   engine->slots[slot].filled |= result == 0;
   return result;
 }

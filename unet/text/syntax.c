@@ -163,10 +163,6 @@ static void find_editing(struct reader *r, struct editing *open) {
   }
 }
 
-static bool has_network(const char *text) {
-  return strstr(text, "<lora:") || strstr(text, "<lyco:") || strstr(text, "<hypernet:");
-}
-
 /* --- reading --- */
 
 /* The bytes of ": number )" at the colon; 0: it is none. The number is [*from, *to). */
@@ -290,8 +286,6 @@ static void finish(struct reader *r) {
   merge(s);
   if (find_word(r->text, r->length, 0, "AND") < r->length)
     s->notes |= NOTE_AND;
-  if (has_network(r->text))
-    s->notes |= NOTE_NETWORK;
 }
 
 int spans_read(struct spans *spans, const char *text) {
@@ -330,8 +324,6 @@ const char *syntax_note_text(enum syntax_note note) {
     return "[a|b] is plain text here: prompts do not change from step to step";
   case NOTE_AND:
     return "AND is a word here: it does not combine prompts";
-  case NOTE_NETWORK:
-    return "<lora:...> is plain text here: --lora loads a file";
   case NOTE_NUMBER:
     return "what stands for a weight is no plain decimal number, as in (word:1.2), and is read as text";
   default:

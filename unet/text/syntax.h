@@ -21,10 +21,9 @@ enum syntax_note {
   NOTE_SCHEDULE = 1,    /* [a:b:0.5] is plain text */
   NOTE_ALTERNATION = 2, /* [a|b] likewise */
   NOTE_AND = 4,         /* AND is a word */
-  NOTE_NETWORK = 8,     /* <lora:name:1> is plain text */
-  NOTE_NUMBER = 16,     /* (a:1e3), (a:nan), (a:1.2.3): what stands there for a weight is plain text */
-  NOTE_RANGE = 32,      /* a weight was beyond SYNTAX_WEIGHT_MAX, and is that */
-  NOTES = 6
+  NOTE_NUMBER = 8,      /* (a:1e3), (a:nan), (a:1.2.3): what stands there for a weight is plain text */
+  NOTE_RANGE = 16,      /* a weight was beyond SYNTAX_WEIGHT_MAX, and is that */
+  NOTES = 5
 };
 
 struct spans {

@@ -333,6 +333,15 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
+bool tokenizer_has_added(const struct tokenizer *tokenizer, const char *text, size_t length) {
+  for (int i = 0; i < tokenizer->files.added_count; i++) {
+    const char *added = tokenizer->files.added[i].text;
+    if (strlen(added) == length && !memcmp(added, text, length))
+      return true;
+  }
+  return false;
+}
+
 int tokenizer_start_id(const struct tokenizer *tokenizer) {
   return tokenizer->files.start;
 }

@@ -38,6 +38,8 @@ int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char 
 /* Highest id + 1, and the ids that frame a text. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
 int tokenizer_longest(const struct tokenizer *tokenizer); /* tokens of a text, as the files say; 0: they do not */
+/* True if the text is a token that the files add to those of the vocabulary. */
+bool tokenizer_has_added(const struct tokenizer *tokenizer, const char *text, size_t length);
 int tokenizer_start_id(const struct tokenizer *tokenizer);
 int tokenizer_end_id(const struct tokenizer *tokenizer);
 int tokenizer_pad_id(const struct tokenizer *tokenizer);

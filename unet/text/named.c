@@ -1,0 +1,86 @@
+#include "unet/text/named.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct word {
+  const char *text;
+  enum named_kind kind;
+} words[] = {{"lora:", NAMED_LORA}, {"lyco:", NAMED_LORA}, {"lycoris:", NAMED_LORA}, {"hypernet:", NAMED_NETWORK}};
+
+/* True if the text begins with a word of small letters, written in letters of either kind. */
+static bool begins(const char *text, const char *word) {
+  for (; *word; word++, text++)
+    if (tolower((unsigned char)*text) != *word)
+      return false;
+  return true;
+}
+
+static size_t skip_spaces(const char *text, size_t at) {
+  while (isspace((unsigned char)text[at]))
+    at++;
+  return at;
+}
+
+/* Reads NAME:WEIGHT up to the closing bracket. What a third colon brings, as ComfyUI's weight of the text encoder, is
+ * part of the whole but of neither. */
+static void read_network(const char *text, size_t at, struct named *named) {
+  size_t end = named->start + named->length - 1;
+  named->name = at = skip_spaces(text, at);
+  named->name_length = strcspn(text + at, ":>");
+  at += named->name_length;
+  while (named->name_length && isspace((unsigned char)text[named->name + named->name_length - 1]))
+    named->name_length--;
+  if (at >= end)
+    return;
+  named->weight = at = skip_spaces(text, at + 1);
+  named->weight_length = strspn(text + at, "+-.0123456789");
+}
+
+/* <...> at the opening bracket. */
+static bool read_bracket(const char *text, size_t at, struct named *named) {
+  size_t inside = skip_spaces(text, at + 1), length = strcspn(text + at + 1, "<>");
+  if (text[at + 1 + length] != '>')
+    return false;
+  *named = (struct named){.kind = NAMED_TOKEN, .start = at, .length = length + 2};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (begins(text + inside, words[i].text)) {
+      named->kind = words[i].kind;
+      read_network(text, inside + strlen(words[i].text), named);
+      return named->name_length > 0;
+    }
+  named->name = at;
+  named->name_length = named->length;
+  return length > 0 && strcspn(text + at + 1, " \t\n,:") >= length;
+}
+
+static bool read_embedding(const char *text, size_t at, struct named *named) {
+  static const char word[] = "embedding:";
+  if (!begins(text + at, word) || (at && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_')))
+    return false;
+  size_t name = at + strlen(word), length = strcspn(text + name, " \t\n,:()[]<>");
+  *named = (struct named){
+      .kind = NAMED_EMBEDDING, .start = at, .length = name + length - at, .name = name, .name_length = length};
+  return length > 0;
+}
+
+bool named_find(const char *text, size_t from, struct named *named) {
+  for (size_t at = from; text[at]; at++)
+    if (text[at] == '<' ? read_bracket(text, at, named) : read_embedding(text, at, named))
+      return true;
+  return false;
+}
+
+char *named_take_out(const char *text) {
+  char *rest = strdup(text);
+  struct named named;
+  size_t at = 0;
+  while (rest && named_find(rest, at, &named)) {
+    bool out = named.kind == NAMED_LORA || named.kind == NAMED_NETWORK;
+    at = named.start + (out ? 0 : named.length);
+    if (out)
+      memmove(rest + named.start, rest + named.start + named.length, strlen(rest + named.start + named.length) + 1);
+  }
+  return rest;
+}
