@@ -62,6 +62,13 @@ static void note_line(void *opaque, enum log_level level, const char *text) {
   rig->warnings++;
 }
 
+static void note_told(void *opaque, enum log_level level, const char *text) {
+  struct rig *rig = opaque;
+  assert_int_equal(level, LOG_WARNING);
+  snprintf(rig->lastly, sizeof rig->lastly, "%s", text);
+  rig->tellings++;
+}
+
 static int note_before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct rig *rig = opaque;
   const struct frame *frame = request->frame;
@@ -127,6 +134,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
   rig->log = (struct log){note_line, rig};
+  rig->told = (struct log){note_told, rig};
   const struct loop_params params = {.open = open_fake,
                                      .urgent = rig->urgent,
                                      .modulate = rig->modulated ? move_strength : NULL,
@@ -142,7 +150,8 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .budget_ms = rig->budget_ms,
                                      .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
                                      .memory_limit = LIMIT,
-                                     .log = &rig->log};
+                                     .log = &rig->log,
+                                     .told = &rig->told};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
   struct loop_status status = {0};
   if (rig->early) {

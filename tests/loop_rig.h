@@ -16,6 +16,9 @@ struct rig {
   bool early; /* changes are sent before the engine is open */
   int warnings;
   char warned[200]; /* last */
+  struct log told;
+  int tellings;
+  char lastly[200]; /* told last */
   /* What loop_params.before was called with, if it is to be: how often, the last frame's serial, and from which on it
    * fails. */
   bool before, controlled; /* controlled: the engine has two controls, of which the second is switched off */

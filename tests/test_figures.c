@@ -153,6 +153,26 @@ static void nothing_without_figures(void **state) {
   assert_non_null(strstr(text, "unplugged"));
 }
 
+/* A line is broken between words where the window ends. */
+static void notices_are_folded(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  int lines, columns;
+  struct hud_content content = {.figures = true, .notice = "9000x9000: refused: it needs more memory than there is"};
+  hud_notice_text(text, &content);
+  hud_text_fold(text, 80);
+  hud_text_measure(text, &lines, &columns);
+  assert_int_equal(lines, 1);
+  hud_text_fold(text, 20);
+  hud_text_measure(text, &lines, &columns);
+  assert_true(lines == 3 && columns <= 20);
+  assert_string_equal(text + 1, "9000x9000: refused:\nit needs more memory\nthan there is\n");
+  content.notice = "\xe4\xbd\xa0\xe5\xa5\xbd \xe4\xb8\x96 onewordthatislongerthanthat";
+  hud_notice_text(text, &content);
+  hud_text_fold(text, 7);
+  assert_string_equal(text + 1, "\xe4\xbd\xa0\xe5\xa5\xbd \xe4\xb8\x96\nonewordthatislongerthanthat\n");
+}
+
 static void expect_progress(long total, long frames, double seconds, const char *wanted) {
   char text[PROGRESS_TEXT_MAX];
   progress_text(text, total, frames, seconds);
@@ -265,6 +285,7 @@ int main(void) {
       cmocka_unit_test(latency_of_late),
       cmocka_unit_test(way_text),
       cmocka_unit_test(nothing_without_figures),
+      cmocka_unit_test(notices_are_folded),
       cmocka_unit_test(progress_in_words),
       cmocka_unit_test(progress_now_and_then),
       cmocka_unit_test(figures_text),

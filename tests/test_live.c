@@ -273,6 +273,16 @@ static void test_keys(void **state) {
   expect_ipc("[\"set_property\",\"mix\",0]", "success");
   expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
   expect_ipc("[\"get_property\",\"figures/width\"]", "\"data\":256");
+  /* Why something cannot be had is said on screen, and once on the terminal. */
+  expect_ipc("[\"set_property\",\"guidance\",5]", "success");
+  wait_ipc("[\"get_property\",\"figures/notice\"]", "this guidance: refused: ");
+  expect_ipc("[\"get_property\",\"figures/notice\"]", "trained without guidance");
+  wait_ipc("[\"get_property\",\"guidance\"]", "\"data\":1}");
+  expect_ipc("[\"set_property\",\"prompt[1]\",\"xyzzy\"]", "success");
+  press("space"); /* goes on, so that the prompt is encoded */
+  wait_ipc("[\"get_property\",\"figures/notice\"]",
+           "\\\"xyzzy\\\" names no style that this model knows and gives photo");
+  shell("test $(grep -c 'xyzzy' err.txt) = 1 && test $(grep -c 'trained without guidance' err.txt) = 1");
   if (*WEB)
     shell("python3 -c 'import sys, urllib.request; at = sys.argv[1]; page = urllib.request.urlopen(at).read(); "
           "picture = urllib.request.urlopen(at + \"picture.jpg\").read(); "

@@ -145,6 +145,8 @@ static void refused_engine_leaves_the_old(void **state) {
   set_model(rig.loop, "other");
   feed_until_engine(&rig, serial, 4);
   rig_finish(&rig, 0);
+  assert_true(rig.tellings == 2 && rig.warnings == 0);
+  assert_non_null(strstr(rig.lastly, "; it stays with "));
   expect_engines((const int[]){1, 4}, 2);
 }
 

@@ -218,8 +218,8 @@ static void negative_changes_while_running(void **state) {
   assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "rain");
   rig_finish(&rig, 0);
   assert_int_equal(fake_engine_log()->prompts[SLOT_NEGATIVE], 2);
-  assert_int_equal(rig.warnings, 1);
-  assert_string_equal(rig.warned, "the negative prompt does nothing without --guidance above 1");
+  assert_int_equal(rig.tellings, 1);
+  assert_string_equal(rig.lastly, "the negative prompt does nothing without --guidance above 1");
 }
 
 /* Pictures of the last frame come by themselves as long as the noise walks. */
@@ -339,6 +339,7 @@ static void refused_prompt_is_tried_once(void **state) {
   rig_finish(&rig, 0);
   assert_int_equal(fake_engine_log()->prompts[1], 1);
   assert_int_equal(fake_engine_log()->refused_prompts, 1);
+  assert_true(rig.tellings == 1 && rig.warnings == 0);
 }
 
 /* What is sent before the engine is open is there from its first frame on. */

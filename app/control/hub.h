@@ -13,7 +13,7 @@
 /* Pictures that the hub, and all who look at one, hold at most: the last one, and HUB_LOOKERS on the way elsewhere. */
 enum { HUB_LOOKERS = 1, HUB_HOLDS = 1 + HUB_LOOKERS };
 
-enum { HUB_NOTICE_MAX = 200 };
+enum { HUB_NOTICE_MAX = NOTICE_MAX };
 
 /* What there is to be seen and not to be set. */
 struct hub_figures {

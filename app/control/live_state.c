@@ -3,13 +3,15 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
   va_list args;
   va_start(args, format);
   vsnprintf(state->notice, sizeof state->notice, format, args);
   va_end(args);
-  state->notice_until_ns = now_ns + (int64_t)NOTICE_MS * 1000000;
+  int64_t reading_ms = (int64_t)strlen(state->notice) * NOTICE_BYTE_MS;
+  state->notice_until_ns = now_ns + (reading_ms > NOTICE_MS ? reading_ms : NOTICE_MS) * 1000000;
 }
 
 int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {

@@ -5,7 +5,8 @@
 
 #include "app/control/settings.h"
 
-enum { NOTICE_MS = 2500 };
+/* A notice is shown for at least NOTICE_MS, and for NOTICE_BYTE_MS for each of its bytes, so that it can be read. */
+enum { NOTICE_MS = 2500, NOTICE_BYTE_MS = 50, NOTICE_MAX = 400 };
 
 /* What a key that steps through choices took last, and in place of which: numbers from 1; 0: none. */
 struct last_choice {
@@ -41,7 +42,7 @@ struct live_state {
   int styles_asked;      /* likewise: frames to be taken as style */
   int help_page;         /* from 0 */
   int help_pages;        /* that the help needs where it is shown */
-  char notice[200];      /* a line shown for a moment */
+  char notice[NOTICE_MAX]; /* a line shown for a moment */
   int64_t notice_until_ns;
 };
 

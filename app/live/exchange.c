@@ -84,7 +84,7 @@ static void save_snapshots(struct live *live, int64_t now_ns) {
   if (snapshot_start(&live->snapshot, picture, live->options->snapshot_dir,
                      picture_words(values, text_last_part(live->engine.info.model), picture->width, picture->height),
                      presets_print_one("snapshot", values), &err))
-    log_line(&live->log, LOG_WARNING, "%s", err.message);
+    live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
 }
 
 void live_finish_snapshots(struct live *live) {
@@ -142,8 +142,8 @@ static void put_back_controls(struct parameters *values, unsigned controls) {
       parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
 }
 
-/* What the engine refused is as it was before. */
-static void follow_refusal(struct live *live, int64_t now_ns) {
+/* What the engine refused is as it was before. The loop has said why. */
+static void follow_refusal(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
   int steps = shape->steps;
@@ -155,41 +155,22 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
       (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values))
     return;
   if (refused->width != shape->width || refused->height != shape->height) {
-    live_notice(&live->state, now_ns, "%dx%d: refused, see the terminal", refused->width, refused->height);
     parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &err);
   } else if (refused->sampler != shape->sampler || refused->spacing != shape->spacing) {
-    live_notice(&live->state, now_ns, "this sampler: refused, see the terminal");
     parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
     parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
   } else if (refused->controls != shape->controls) {
-    live_notice(&live->state, now_ns, "this control: refused, see the terminal");
     put_back_controls(values, shape->controls);
   } else if (refused->steps != steps) {
-    live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
   } else if (refused->stream_batch != shape->stream_batch) {
-    live_notice(&live->state, now_ns, "stream batch: refused, see the terminal");
     parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
   } else {
-    live_notice(&live->state, now_ns, "guidance %g: refused, see the terminal", values->guidance);
     if (guidance == GUIDANCE_NONE)
       parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
     parameters_set_number(values, PARAMETER_GUIDANCE_MODE, 0, guidance == GUIDANCE_NONE ? GUIDANCE_FULL : guidance,
                           &err);
   }
-}
-
-static void follow_engine_refusal(struct live *live, int64_t now_ns) {
-  if (live->engine.engines_refused != live->refusals_told)
-    live_notice(&live->state, now_ns, "it stays with %s, see the terminal", live->engine.info.model);
-  live->refusals_told = live->engine.engines_refused;
-}
-
-static void follow_style_refusal(struct live *live, int64_t now_ns) {
-  int refused = atomic_load(&live->styling.refused);
-  if (refused != live->styles_refused_told)
-    live_notice(&live->state, now_ns, "it stays with the style picture before, see the terminal");
-  live->styles_refused_told = refused;
 }
 
 /* What those outside may know: values at once, figures now and then, but that the engine is ready along with the values
@@ -250,9 +231,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live_follow_handover(live, now_ns);
   publish(live, now_ns);
   if (state->ready)
-    follow_refusal(live, now_ns);
-  follow_engine_refusal(live, now_ns);
-  follow_style_refusal(live, now_ns);
+    follow_refusal(live);
+  live_follow_told(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
   live_follow_sources(live, now_ns);

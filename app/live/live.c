@@ -206,6 +206,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
       .options = options, .probe = probe, .start = options->values, .figures.budget_ms = fmax(0, options->budget_ms),
       .curtain = -1};
   struct error ignored;
+  live_open_telling(&live);
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   if (succession)
@@ -234,6 +235,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
     close_rest(&live);
   }
   free(live.handed);
+  live_close_telling(&live);
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;

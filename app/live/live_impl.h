@@ -66,6 +66,9 @@ struct costs {
 struct live {
   const struct options *options;
   struct log log;
+  struct log told;            /* as log, and warnings are seen in the window's line; any thread's */
+  pthread_mutex_t told_lock;  /* protects told_line */
+  char told_line[NOTICE_MAX]; /* the last warning, to be shown; "": none */
 
   const char *spec;       /* of the source; NULL: text to image */
   bool source_is_control; /* text to image has no other than that of the controls */
@@ -84,7 +87,7 @@ struct live {
   struct reader *reader;
   struct masking *masking;
   struct styling styling;
-  int styles_told, styles_refused_told; /* of state.styles_asked, styling.refused */
+  int styles_told; /* of state.styles_asked */
   struct control_source *control;
   struct listener *listener;        /* NULL: none */
   struct listener *microphone;      /* what recordings have for sound, where that is another input; NULL: none */
@@ -116,8 +119,7 @@ struct live {
   struct loop_status engine;
   int calmed_told;     /* of platform_calmed */
   struct awake *awake; /* keeps processors from sleeping; NULL: nothing does */
-  int engines_told;    /* engine.engines and engine.engines_refused, as far as the user knows of them */
-  long refusals_told;
+  int engines_told;    /* engine.engines, as far as the user knows of them */
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
   int64_t overlay_ns;               /* when it was looked after */
   int64_t stirred_ns;               /* when a picture came last, or somebody did something */
@@ -179,6 +181,11 @@ struct live {
 
 /* In the window's line and on the terminal. */
 PRINTF_LIKE(4, 5) void live_tell(struct live *live, enum log_level level, int64_t now_ns, const char *format, ...);
+/* Before other threads use live->told, and after they have ended. */
+void live_open_telling(struct live *live);
+void live_close_telling(struct live *live);
+/* What was logged by live->told comes into the window's line. */
+void live_follow_told(struct live *live, int64_t now_ns);
 /* What the window's line says was logged at this level: where nobody sees that line it need not be said again. */
 void live_was_told(struct live *live, enum log_level level);
 

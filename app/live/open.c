@@ -82,7 +82,7 @@ static int open_with(struct live *live, const struct options *options, const str
       .output = PIXEL_RGBA,
       .shared = true,
       .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
-      .log = &live->log,
+      .log = &live->told,
   };
   struct engine_info info;
   struct prepared_info own;
@@ -211,7 +211,8 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .budget_ms = live->figures.budget_ms,
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,
-                               .log = &live->log};
+                               .log = &live->log,
+                               .told = &live->told};
   if (usual_prompts_add(&live->start, err))
     return -1;
   live->first_values = live->options->values;
@@ -228,7 +229,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   live->styles = live->options->spare_styles;
   add_given(&live->styles, live->options, PARAMETER_STYLE);
   live->state.styles = &live->styles;
-  live->styling.log = &live->log;
+  live->styling.log = &live->told;
   if (live->spec && start_reader(live, source, err))
     return -1;
   if (live->reader && live_open_changer(live, err))

@@ -73,7 +73,7 @@ void live_tell_terminal(struct live *live) {
   bool seen = state->settings.values.hud || window_has_operator(live->window);
   if (live->reader)
     reader_get_status(live->reader, &reader);
-  if (!seen && state->notice_until_ns != live->notice_told_ns && !text_ends(state->notice, ", see the terminal"))
+  if (!seen && state->notice_until_ns != live->notice_told_ns)
     log_line(&live->log, LOG_WARNING, "%s", state->notice);
   if (!seen && reader.lost && !live->loss_told)
     log_line(&live->log, LOG_WARNING, "source lost: %s", reader.reason);

@@ -1,10 +1,44 @@
 /* What is said: in the window's line, and on the terminal. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/live/live_impl.h"
+#include "unet/base/platform.h"
 
 enum { LINE_BYTES = 512 }; /* as an error's message */
+
+static void note_line(void *opaque, enum log_level level, const char *text) {
+  struct live *live = opaque;
+  if (live->log.line)
+    live->log.line(live->log.opaque, level, text);
+  if (level != LOG_WARNING)
+    return;
+  pthread_mutex_lock(&live->told_lock);
+  snprintf(live->told_line, sizeof live->told_line, "%s", text);
+  pthread_mutex_unlock(&live->told_lock);
+}
+
+void live_open_telling(struct live *live) {
+  platform_lock_init(&live->told_lock);
+  live->told = (struct log){note_line, live};
+}
+
+void live_close_telling(struct live *live) {
+  pthread_mutex_destroy(&live->told_lock);
+}
+
+void live_follow_told(struct live *live, int64_t now_ns) {
+  char line[sizeof live->told_line];
+  pthread_mutex_lock(&live->told_lock);
+  memcpy(line, live->told_line, sizeof line);
+  *live->told_line = 0;
+  pthread_mutex_unlock(&live->told_lock);
+  if (!*line)
+    return;
+  live_notice(&live->state, now_ns, "%s", line);
+  live_was_told(live, LOG_WARNING);
+}
 
 void live_was_told(struct live *live, enum log_level level) {
   if (level == LOG_WARNING || live->options->verbose > 0)

@@ -4,6 +4,7 @@
 
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 
 /* What another engine is opened for. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
@@ -59,8 +60,27 @@ bool follow_is_suited(const struct loop *loop, const struct moment *now) {
 
 /* --- another handle --- */
 
+/* Names what the shape wants that the handle in use has not. */
+static void name_wish(const struct loop *loop, const struct engine_shape *shape, char *words, size_t size) {
+  const struct engine_shape *now = &loop->shape;
+  if (shape->width != now->width || shape->height != now->height)
+    snprintf(words, size, "%dx%d", shape->width, shape->height);
+  else if (shape->sampler != now->sampler || shape->spacing != now->spacing)
+    snprintf(words, size, "this sampler");
+  else if (shape->controls != now->controls)
+    snprintf(words, size, "this control");
+  else if (shape->steps != now->steps)
+    snprintf(words, size, "%d step%s", shape->steps, shape->steps == 1 ? "" : "s");
+  else if (shape->stream_batch != now->stream_batch)
+    snprintf(words, size, "stream batch");
+  else
+    snprintf(words, size, shape->chunks != now->chunks ? "so long a prompt" : "this guidance");
+}
+
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
-  log_line(loop->params.log, LOG_WARNING, "%s", err->message);
+  char wish[80];
+  name_wish(loop, shape, wish, sizeof wish);
+  log_line(loop->params.told, LOG_WARNING, "%s: refused: %s", wish, err->message);
   loop->refused = *shape;
   follow_publish(loop);
 }
@@ -175,7 +195,8 @@ static void publish_opening(struct loop *loop, bool opening) {
 /* What was wished for is as it was, unless something else has come to be wished for meanwhile. */
 static void refuse_engine(struct loop *loop, const struct error *err) {
   struct parameters *values = &loop->settings.values;
-  log_line(loop->params.log, LOG_WARNING, "%s", err->message);
+  log_line(loop->params.told, LOG_WARNING, "%s; it stays with %s", err->message,
+           text_last_part(loop->status.info.model));
   pthread_mutex_lock(&loop->lock);
   if (parameters_equal(values, &loop->opener.wish, engine_needs))
     parameters_copy(values, &loop->opened_with, engine_needs);

@@ -78,7 +78,7 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     return;
   follow_note_encoded(loop, slot, text);
   if (engine_set_prompt(loop->engine, slot, text ? text : "", &err))
-    log_line(loop->params.log, LOG_WARNING, "%s", err.message);
+    log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
 /* A new negative prompt that does nothing is one log line, unless guidance is on its way. */
@@ -89,7 +89,7 @@ static void need_negative(struct loop *loop, const struct moment *now) {
   need_prompt(loop, values, SLOT_NEGATIVE);
   const char *why = values_negative_idle(values, &loop->status.info, &loop->status.prepared);
   if (why && follow_is_suited(loop, now))
-    log_line(loop->params.log, LOG_WARNING, "the negative prompt does nothing %s", why);
+    log_line(loop->params.told, LOG_WARNING, "the negative prompt does nothing %s", why);
 }
 
 static bool has_texts(const struct loop *loop, const struct moment *now) {
@@ -443,6 +443,8 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   if (!loop)
     return error_set(err, STATUS_FAILED, "no memory for the frame loop");
   loop->params = *params;
+  if (!loop->params.told)
+    loop->params.told = params->log;
   loop->opener = (struct opener){.open = params->open, .opaque = params->opaque};
   parameters_init(&loop->settings.values);
   loop->in = in;

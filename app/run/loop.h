@@ -46,6 +46,8 @@ struct loop_params {
   bool urgent;         /* so is the thread, while the engine's device works by itself (app_platform.h) */
   size_t memory_limit; /* of the device, for all engines together; 0: none */
   const struct log *log;
+  /* Where the loop says why something that the user asked for cannot be had; NULL: log. Called on the loop's thread. */
+  const struct log *told;
 };
 
 struct loop_status {

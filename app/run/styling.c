@@ -56,7 +56,7 @@ static int begin_frame(struct styling *s, const struct engine *engine, const str
 
 static void refuse(struct styling *s, const struct error *err) {
   if (s->log)
-    log_line(s->log, LOG_WARNING, "style[%d]: %s", s->slot, err->message);
+    log_line(s->log, LOG_WARNING, "style[%d]: %s; it stays with the picture before", s->slot, err->message);
   s->back = s->slot;
   atomic_fetch_add(&s->refused, 1);
 }

@@ -299,6 +299,8 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   int columns, lines;
   write_panel(kind, text, content);
   get_room(hud, width, height, &columns, &lines);
+  if (kind == PANEL_NOTICE)
+    hud_text_fold(text, columns);
   if (kind == PANEL_HELP)
     hud->help_pages = hud_text_page(text, content->help_page, columns, lines);
   if (!anyway && !strcmp(text, hud->panels[kind].text))

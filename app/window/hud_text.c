@@ -36,7 +36,7 @@ static void end_line(struct writer *writer) {
 
 /* Words that come from outside: control characters would be taken for marks. */
 static void put_foreign(struct writer *writer, enum tone tone, const char *words) {
-  char clean[256];
+  char clean[512];
   snprintf(clean, sizeof clean, "%s", words);
   put(writer, tone, "%s", text_clean(clean));
 }
@@ -151,6 +151,27 @@ void hud_notice_text(char *text, const struct hud_content *content) {
   if (shows_words(content) && content->notice) {
     put_foreign(&writer, TONE_PLAIN, content->notice);
     end_line(&writer);
+  }
+}
+
+/* Returns the last space of the line's first columns; NULL: there is none, or the line is not longer. */
+static char *find_break(char *line, int columns) {
+  size_t length = strcspn(line, "\n"), fits = cells_fit(line, length, columns);
+  if (fits >= length)
+    return NULL;
+  char *at = line + fits;
+  while (at > line && *at != ' ')
+    at--;
+  return at > line ? at : NULL;
+}
+
+void hud_text_fold(char *text, int columns) {
+  for (char *line = text; *line;) {
+    size_t marks = (unsigned char)*line < TONES;
+    char *at = find_break(line + marks, columns);
+    if (at)
+      *at = '\n';
+    line = at ? at + 1 : line + strcspn(line, "\n") + (strchr(line, '\n') != NULL);
   }
 }
 

@@ -14,6 +14,8 @@ enum { HUD_TEXT_MAX = 8192 };
 /* Each writes "" where there is nothing to show. text holds HUD_TEXT_MAX bytes. */
 void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
+/* Breaks lines that are longer than so many columns, at spaces where they have some. */
+void hud_text_fold(char *text, int columns);
 void hud_help_text(char *text, const struct hud_content *content);
 /* Leaves of a text that page, from 0, which has room for so many lines in one or more columns so many characters wide
  * altogether, and under it which one it is. Returns how many pages there are; of more than one each is as long. */
