@@ -1,14 +1,11 @@
 /* Fuzz targets. Each fuzz_*.c has libFuzzer's entry point and a few good inputs to start from. fuzz_main.c replays a
  * fixed number of mutations of those, the same every time, so that the targets run under any compiler in the test
- * suite. To fuzz in earnest, leave fuzz_main.c out:
+ * suite. To fuzz in earnest, have the targets built with libFuzzer in its place:
  *
- *   CC=clang meson setup build-fuzz -Dcuda=disabled -Donednn=disabled -Dprogram=auto -Db_lundef=false \
- *     -Dc_args='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
- *   ninja -C build-fuzz unet/libunet_{model,core,noise}.a
- *   clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. \
- *     -DGOLDENS='"tests/data/goldens"' tests/fuzz_single.c tests/fuzz_file.c tests/fixture.c \
- *     -Wl,--start-group build-fuzz/unet/libunet_{model,core,noise}.a -Wl,--end-group \
- *     -lcjson -lpcre2-8 -lutf8proc -lz -lm -o fuzz_single
+ *   CC=clang meson setup build-fuzz -Dlibfuzzer=true -Dcuda=disabled -Donednn=disabled -Db_lundef=false \
+ *     -Dc_args='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' \
+ *     -Dc_link_args=-fsanitize=address,undefined
+ *   ninja -C build-fuzz tests/fuzz_single && build-fuzz/tests/fuzz_single -max_total_time=600 -detect_leaks=1 CORPUS
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H

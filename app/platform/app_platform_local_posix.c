@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { WAITING_MAX = 8, WISHES_MAX = 64 };
+enum { WAITING_MAX = 8, WISHES_MAX = 80 };
 
 static bool set_address(struct sockaddr_un *address, const char *path) {
   *address = (struct sockaddr_un){.sun_family = AF_UNIX};

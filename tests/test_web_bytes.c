@@ -1,0 +1,219 @@
+/* The web page's server as others than browsers meet it: bytes that no browser sends, and clients that take their time.
+ */
+#include "tests/cmocka_all.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/web_rig.h"
+
+/* Who begins requests and ends none keeps nobody else out. */
+static void half_requests(void **unused) {
+  (void)unused;
+  enum { HALVES = 200 };
+  static int halves[HALVES];
+  int client = upgrade("/socket", "");
+  assert_true(client >= 0);
+  for (int i = 0; i < HALVES; i++) {
+    halves[i] = knock("127.0.0.1");
+    (void)!send(halves[i], "GET / HTTP/1.1\r\nHost: loc", 25, MSG_NOSIGNAL);
+  }
+  expect("<title>reverie</title>", "GET / HTTP/1.1\r\nHost: localhost\r\n" END);
+  TEXT(client, "{\"command\":[\"get_property\",\"strength\"]}");
+  expect_message(client, "success");
+  for (int i = 0; i < HALVES; i++)
+    close(halves[i]);
+  close(client);
+}
+
+static int count(const char *text, const char *word) {
+  int number = 0;
+  for (; (text = strstr(text, word)); text++)
+    number++;
+  return number;
+}
+
+#define GET(path, rest) "GET " path " HTTP/1.1\r\nHost: localhost\r\n" rest "\r\n"
+#define H2_SETTINGS "\0\0\0\4\0\0\0\0\0"
+#define H2_POST "\0\0\3\1\4\0\0\0\1\x83\x84\x86\0\0\4\0\0\0\0\0\1body"
+
+/* Whatever protocol a client would like to change to, HTTP/1.1 is gone on with. */
+static void other_protocols(void **unused) {
+  (void)unused;
+  static const char *const names[] = {"h2c", "H2C", "h2c, websocket", "websocket, h2c", "TLS/1.0", "", "websocket/13"};
+  static const char prior[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" H2_SETTINGS H2_POST;
+  char request[1024];
+  for (int round = 0; round < 12; round++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      int head = snprintf(request, sizeof request,
+                          "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: %s\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                          "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+                          names[i]);
+      memcpy(request + head, prior, sizeof prior - 1);
+      const char *answer = talk(request, (size_t)head + sizeof prior - 1, true);
+      assert_non_null(strstr(answer, "HTTP/1.1 200 "));
+      assert_null(strstr(answer, " 101 "));
+    }
+  assert_non_null(strstr(talk(prior, sizeof prior - 1, true), "HTTP/1.1 505 "));
+  expect_page();
+}
+
+/* Requests one behind the other are answered one after the other. Behind one whose body has yet to come nothing is. */
+static void pipelined(void **unused) {
+  (void)unused;
+  static const char three[] = GET("/", "") GET("/page.css", "") GET("/", "Connection: close\r\n") GET("/", "");
+  static const char no_body[] = GET("/", "") GET("/", "Content-Length: 5\r\n");
+  static const char body[] = GET("/", "Content-Length: 5\r\n") "body!" GET("/", "");
+  static const char chunks[] = "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                               "5\r\nhello\r\n0\r\n\r\n" GET("/", "");
+  static const char expects[] = GET("/", "Expect: 100-continue\r\nContent-Length: 5\r\n");
+  assert_int_equal(count(talk(three, sizeof three - 1, false), "HTTP/1.1 200 "), 3);
+  assert_int_equal(count(talk(no_body, sizeof no_body - 1, false), "HTTP/1.1 200 "), 2);
+  assert_int_equal(count(talk(body, sizeof body - 1, false), "HTTP/1.1 "), 1);
+  assert_int_equal(count(talk(chunks, sizeof chunks - 1, false), "HTTP/1.1 405 "), 1);
+  assert_int_equal(count(talk(expects, sizeof expects - 1, false), "HTTP/1.1 200 "), 1);
+  expect_page();
+}
+
+static void wrong_heads(void **unused) {
+  (void)unused;
+  static char large[20000];
+  memset(large, 'x', sizeof large);
+  memcpy(large, "GET / HTTP/1.1\r\nX: ", 19);
+  assert_non_null(strstr(talk(large, sizeof large, false), "HTTP/1.1 431 "));
+  static const char zero[] = "GET / HTTP/1.1\r\nHost: local\0host\r\n\r\n";
+  assert_non_null(strstr(talk(zero, sizeof zero - 1, false), "HTTP/1.1 400 "));
+  expect(" 400", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n");
+  expect(" 400", "GET / HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n");
+  expect(" 400", "GET / HTTP/1.1\r\nno colon\r\n\r\n");
+  expect(" 400", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(" 400", "GET /\r\n\r\n");
+  expect(" 400", "\x16\x03\x01\x02\r\n\r\n"); /* as TLS begins */
+  expect(" 505", "GET / HTTP/2.0\r\nHost: localhost\r\n\r\n");
+  expect("<title>reverie</title>", "\r\n\nGET / HTTP/1.0\nHOST:localhost\n\n");
+  static const char head[] = "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const char *answer = talk(head, sizeof head - 1, true);
+  assert_true(!strncmp(answer, "HTTP/1.1 405 ", 13) && !strcmp(strstr(answer, "\r\n\r\n"), "\r\n\r\n"));
+  assert_non_null(
+      strstr(talk(GET("/", ""), sizeof GET("/", "") - 1, true), "<title>reverie</title>")); /* half-closed */
+}
+
+static void expect_closed(int client, unsigned code) {
+  unsigned char head[4];
+  assert_true(hear(client, head, 4) && head[0] == 0x88 && head[1] == 2);
+  assert_int_equal(head[2] << 8 | head[3], code);
+  assert_false(hear(client, head, 1));
+  close(client);
+}
+
+/* A message in pieces, with a ping between them; bytes that come with the request; an upgrade once more. */
+static void frames_in_pieces(void **unused) {
+  (void)unused;
+  static const char more[] = "\x01\x89\0\0\0\0{\"command"
+                             "\x89\x82\0\0\0\0hi"
+                             "\x80\x9e\0\0\0\0\":[\"get_property\",\"strength\"]}";
+  char request[1024], answer[512];
+  unsigned char pong[4];
+  int head = snprintf(request, sizeof request, "GET /socket HTTP/1.1\r\nHost: localhost\r\n" UPGRADE "\r\n"),
+      client = enter();
+  memcpy(request + head, more, sizeof more - 1);
+  say(client, request, (size_t)head + sizeof more - 1);
+  for (size_t used = 0; used < 4 || memcmp(answer + used - 4, "\r\n\r\n", 4); used++)
+    assert_true(used < sizeof answer && hear(client, answer + used, 1));
+  assert_true(hear(client, pong, 4) && !memcmp(pong, "\x8a\2hi", 4));
+  expect_message(client, "success");
+  say(client, request, (size_t)head);
+  expect_closed(client, 1002);
+}
+
+static void wrong_frames(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *bytes;
+    size_t size;
+    unsigned code;
+  } wrong[] = {
+      {"\x81\1x", 3, 1002},                                           /* not masked */
+      {"\xc1\x81\0\0\0\0x", 7, 1002},                                 /* reserved */
+      {"\x80\x81\0\0\0\0x", 7, 1002},                                 /* the rest of nothing */
+      {"\x01\x81\0\0\0\0x\x81\x81\0\0\0\0x", 14, 1002},               /* two at once */
+      {"\x09\x80\0\0\0\0", 6, 1002},                                  /* a ping in pieces */
+      {"\x89\xfe\0\x7e\0\0\0\0", 8, 1002},                            /* a long ping */
+      {"\x83\x80\0\0\0\0", 6, 1002},                                  /* no such kind */
+      {"\x82\x80\0\0\0\0", 6, 1003},                                  /* binary */
+      {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14, 1009}, /* 2^64 bytes */
+      {"\x81\xfe\x40\1\0\0\0\0", 8, 1009},
+      {"\x88\x80\0\0\0\0", 6, 1000},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    int client = upgrade("/socket", "");
+    assert_true(client >= 0);
+    say(client, wrong[i].bytes, wrong[i].size);
+    expect_closed(client, wrong[i].code);
+  }
+  expect_page();
+}
+
+/* Clients that ask for ever and read nothing hold up nobody, and end nothing. */
+static void nobody_reads(void **unused) {
+  (void)unused;
+  enum { DEAF = 4, TIMES = 3000 };
+  static const char list[] = "{\"command\":[\"get_property\",\"parameter-list\"]}";
+  unsigned char frame[6 + sizeof list] = {0x81, 0x80 | (sizeof list - 1)};
+  int deaf[DEAF + 1];
+  memcpy(frame + 6, list, sizeof list - 1);
+  for (int i = 0; i < DEAF; i++) {
+    deaf[i] = upgrade("/socket", "");
+    for (int n = 0; n < TIMES && send(deaf[i], frame, sizeof frame - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0; n++)
+      ;
+  }
+  deaf[DEAF] = enter();
+  for (int n = 0; n < TIMES && send(deaf[DEAF], GET("/page.js", ""), sizeof GET("/page.js", "") - 1,
+                                    MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+       n++)
+    ;
+  int client = upgrade("/socket", "");
+  TEXT(client, "{\"command\":[\"get_property\",\"strength\"]}");
+  expect_message(client, "success");
+  expect_page();
+  close(client);
+  for (int i = 0; i <= DEAF; i++)
+    close(deaf[i]);
+}
+
+static void ip_version_6(void **unused) {
+  (void)unused;
+  struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+  struct error err;
+  struct web *other;
+  char answer[16] = "";
+  int client = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (client < 0 || bind(client, (const struct sockaddr *)&at, sizeof at)) {
+    print_message("IPv6: skipped, this machine has none\n");
+    return;
+  }
+  assert_int_equal(web_open(&other, "[::1]:0", NULL, hub, &err), 0);
+  const char *url = web_url(other);
+  assert_true(!strncmp(url, "http://[::1]:", 13));
+  at.sin6_port = htons((uint16_t)atoi(url + 13));
+  assert_int_equal(connect(client, (const struct sockaddr *)&at, sizeof at), 0);
+  say(client, "GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n", 31);
+  assert_true(hear(client, answer, 12) && !strcmp(answer, "HTTP/1.1 200"));
+  close(client);
+  web_close(&other);
+}
+
+int main(void) {
+#define HERE(function) cmocka_unit_test_setup_teardown(function, open_here, close_web)
+  const struct CMUnitTest tests[] = {
+      HERE(half_requests),    HERE(other_protocols), HERE(pipelined),    HERE(wrong_heads),
+      HERE(frames_in_pieces), HERE(wrong_frames),    HERE(nobody_reads), HERE(ip_version_6),
+  };
+  signal(SIGPIPE, SIG_IGN);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
