@@ -37,7 +37,7 @@ static void test_sequence_over_itself(void **state) {
       "s/f1001.png s/f1001.png",
       "s/f%*.png s/f%04d.png --start 0",
       "s/f%04d.png s/f%04d.png --frames 2",
-      "'s/*.png' s/f1%03d.png --input-format image2 --input-options pattern_type=glob",
+      "'s/*.png' s/f%d.png --input-format image2 --input-options pattern_type=glob",
       "s/f%04d.png s/f%04d.png --input-options start_number=1003",
   };
   make_sequence();

@@ -56,7 +56,7 @@ static void grey_info(const struct source *source, struct source_info *info) {
   info->time_base_den = 1000;
 }
 
-static const struct source_impl grey_impl = {"grey", NULL, NULL, grey_read, grey_info, NULL};
+static const struct source_impl grey_impl = {.name = "grey", .read = grey_read, .info = grey_info};
 
 /* A sink that checks each frame against what the fake engine makes of it. */
 struct checking_sink {

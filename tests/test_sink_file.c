@@ -438,7 +438,6 @@ static void test_receivers_that_never_answer(void **state) {
                                          .time_base_den = 1000,
                                          .fps = FPS,
                                          .quality = -1,
-                                         .first_number = -1,
                                          .realtime = true,
                                          .patience = by_stop ? 0 : 0.3,
                                          .stop = &stop,

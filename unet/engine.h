@@ -270,10 +270,12 @@ bool engine_is_behind(const struct engine *engine);
 struct frame_identity {
   int64_t pts, captured_ns;
   uint64_t serial;
+  bool numbered;
+  int number;
 };
 
 static inline struct frame_identity frame_identity(const struct frame *frame) {
-  return (struct frame_identity){frame->pts, frame->captured_ns, frame->serial};
+  return (struct frame_identity){frame->pts, frame->captured_ns, frame->serial, frame->numbered, frame->number};
 }
 
 struct engine_request {

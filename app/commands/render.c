@@ -26,7 +26,6 @@ struct render {
   struct prepared *prepared;
   struct controls controls;
   struct progress progress;
-  long first_number;        /* of the pictures of a sequence */
   enum pixel_format pixels; /* from the engine to the sink */
 };
 
@@ -68,7 +67,6 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
       .codec = options->codec,
       .quality = options->quality,
       .container = options->output_format,
-      .first_number = render->first_number,
       .realtime = source.realtime,
       .sound = options->input,
       .sound_options = &render->source_options,
@@ -151,7 +149,7 @@ static int check_output(struct render *render, struct error *err) {
   };
   for (int i = 0; i < options->style_count; i++)
     wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
-  return sink_check(&wish, &render->first_number, err);
+  return sink_check(&wish, err);
 }
 
 static bool is_blended(const struct parameters *values) {

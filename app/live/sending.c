@@ -20,7 +20,6 @@ static int check_codec(const char *codec, const char *spec, struct error *err) {
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
   const struct options *options = live->options;
-  long first;
   struct sink_wish wish = {
       .spec = spec,
       .input = live->spec ? live->spec : "pattern",
@@ -33,7 +32,7 @@ static int check_output(const struct live *live, const char *spec, struct error 
     wish.beside[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   if (platform_is_folder(spec))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
-  return sink_check(&wish, &first, err) ? -1 : check_codec(options->codec, spec, err);
+  return sink_check(&wish, err) ? -1 : check_codec(options->codec, spec, err);
 }
 
 /* Found before the show begins, and not when the first picture is to be written. */

@@ -111,7 +111,6 @@ static int open_sink(struct output *output, struct error *err) {
       .fps = recording ? rate_shown(output) : output->fps,
       .codec = output->codec,
       .quality = output->quality,
-      .first_number = -1,
       .realtime = true,
       .sound_options = &no_source,
       .tap = recording ? output->tap : NULL,
@@ -133,6 +132,7 @@ static int write_at(struct output *output, int64_t pts, struct error *err) {
     return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
+  frame.numbered = false; /* pictures of a recording are counted */
   int status = sink_write(output->sink, &frame, err);
   frame_release(&frame);
   if (status)

@@ -39,6 +39,8 @@ static void *read_frames(void *opaque) {
     trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, platform_now_ns());
     if (got <= 0 || !queue_put(&run->decoded, &frame))
       break;
+    if (count + 1 == pipeline->frames)
+      run->read_failed = source_check(pipeline->source, &run->read_error) < 0;
   }
   /* After an interrupt the queued frames are dropped: the user is not to wait for them. */
   if (source_interrupted(pipeline->source))

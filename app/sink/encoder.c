@@ -269,6 +269,15 @@ static enum AVCodecID own_codec(const AVOutputFormat *container, const char *pat
   return mpeg1 && !is_near(rate_of(options), known_rate(codec, container, options)) ? AV_CODEC_ID_MPEG2VIDEO : own;
 }
 
+/* FFmpeg's first encoder of WebP puts all frames into one animated picture, which is not meant where each frame is a
+ * file of its own. */
+static const AVCodec *find_own(const AVOutputFormat *container, enum AVCodecID codec) {
+  const AVCodec *still = codec == AV_CODEC_ID_WEBP && strcmp(container->name, "webp") != 0
+                             ? avcodec_find_encoder_by_name("libwebp")
+                             : NULL;
+  return still ? still : avcodec_find_encoder(codec);
+}
+
 static bool container_takes_h264(const AVOutputFormat *container) {
   /* The muxers of streams do not say what they take. */
   return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
@@ -280,7 +289,7 @@ enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *pa
   if (codec)
     found = find_named(codec);
   else if (!container_takes_h264(container))
-    found = avcodec_find_encoder(av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
+    found = find_own(container, av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
   bool video = found && found->type == AVMEDIA_TYPE_VIDEO;
   return video && encoder_is_rgb(choose_format(found, PIXEL_YUV420P)) ? PIXEL_RGBA : PIXEL_YUV420P;
 }
@@ -292,7 +301,7 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
   const AVCodec *candidates[] = {
       takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
       takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
-      own != AV_CODEC_ID_NONE ? avcodec_find_encoder(own) : NULL,
+      own != AV_CODEC_ID_NONE ? find_own(container, own) : NULL,
       avcodec_find_encoder(AV_CODEC_ID_MPEG4),
       avcodec_find_encoder(AV_CODEC_ID_FFV1),
   };

@@ -9,6 +9,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/source/pictures.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
 #include "unet/base/text_file.h"
@@ -49,56 +50,18 @@ int files_add_glob(struct files *files, const char *pattern, struct error *err) 
   return platform_glob(pattern, add_found, files) ? no_memory(err) : 0;
 }
 
-/* A glob that finds all of a sequence's names, and some that are none of it. number_at: where a number begins. */
-static bool make_glob(const char *pattern, char *globbed, size_t size, size_t *number_at) {
-  size_t used = 0, literal = 0;
-  for (const char *at = pattern; *at; at++, literal++) {
-    if (used + 3 > size)
-      return false;
-    if (*at == '%' && at[1] != '%') {
-      at += 1 + strspn(at + 1, "0123456789");
-      *number_at = literal;
-      globbed[used++] = '*';
-      continue;
-    }
-    at += *at == '%';
-    if (strchr("*?[]\\", *at))
-      globbed[used++] = '\\';
-    globbed[used++] = *at;
-  }
-  globbed[used] = 0;
-  return true;
-}
-
-/* The number that makes path of pattern; -1: none does. */
-static long number_of(const char *path, const char *pattern, size_t number_at) {
-  char made[PATH_MAX], *end;
-  if (strlen(path) <= number_at)
-    return -1;
-  long number = strtol(path + number_at, &end, 10);
-  bool possible = end != path + number_at && number >= 0 && number <= INT_MAX;
-  return possible && !av_get_frame_filename(made, sizeof made, pattern, (int)number) && !strcmp(made, path) ? number
-                                                                                                            : -1;
-}
-
-int files_add_sequence(struct files *files, const char *pattern, long first, long end, long *lowest,
-                       struct error *err) {
+int files_add_sequence(struct files *files, const char *pattern, long first, long end, struct error *err) {
   char globbed[2 * PATH_MAX];
   size_t number_at = 0;
   struct files found = {0};
-  if (!av_filename_number_test(pattern) || !make_glob(pattern, globbed, sizeof globbed, &number_at))
+  if (!av_filename_number_test(pattern) || !pictures_glob(pattern, globbed, sizeof globbed, &number_at))
     return 0;
   int failed = files_add_glob(&found, globbed, err);
-  long least = LONG_MAX;
   for (size_t i = 0; i < found.count && !failed; i++) {
-    long number = number_of(found.entries[i].path, pattern, number_at);
-    if (number < first || number >= end)
-      continue;
-    failed = files_add(files, found.entries[i].path, err);
-    least = number < least ? number : least;
+    long number = pictures_number_of(found.entries[i].path, pattern, number_at);
+    if (number >= first && number < end)
+      failed = files_add(files, found.entries[i].path, err);
   }
-  if (lowest && least < LONG_MAX)
-    *lowest = least;
   files_free(&found);
   return failed;
 }
@@ -176,31 +139,19 @@ static int add_wrapped(struct files *files, const char *spec, struct error *err)
   return failed;
 }
 
-/* FFmpeg's demuxer of pictures takes "%*" and the like for globs, unless told what a name means. */
-static int add_pictures(struct files *files, long *first, const char *path, const char *kind, long start,
-                        struct error *err) {
+/* What a name may stand for that is a sequence: more than is read of it, where the user's options leave some out. */
+static int add_pictures(struct files *files, const char *path, const char *kind, struct error *err) {
   char globbed[PATH_MAX];
-  size_t used = 0;
-  bool special = false;
   if (kind && !strcmp(kind, "glob"))
     return files_add_glob(files, path, err);
-  if (files_add_sequence(files, path, start, LONG_MAX, first, err))
+  if (files_add_sequence(files, path, 0, LONG_MAX, err))
     return -1;
-  for (const char *at = path; *at && used + 1 < sizeof globbed; at++) {
-    bool mark = *at == '%' && at[1] && strchr("*?[]{}", at[1]);
-    special |= mark;
-    if (!mark)
-      globbed[used++] = *at;
-  }
-  globbed[used] = 0;
-  return special ? files_add_glob(files, globbed, err) : 0;
+  return pictures_unmark_glob(path, globbed, sizeof globbed) ? files_add_glob(files, globbed, err) : 0;
 }
 
-int files_add_input(struct files *files, long *first, const char *spec, const struct source_options *options,
-                    struct error *err) {
+int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err) {
   struct platform_entry file;
   AVDictionary *wishes = NULL;
-  *first = -1;
   int fd = pipe_input_descriptor(spec);
   if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes what is not a number for standard input */
     fd = STANDARD_INPUT;
@@ -209,10 +160,8 @@ int files_add_input(struct files *files, long *first, const char *spec, const st
   if (options->input_options)
     av_dict_parse_string(&wishes, options->input_options, "=", ":", 0);
   const AVDictionaryEntry *kind = av_dict_get(wishes, "pattern_type", NULL, 0);
-  const AVDictionaryEntry *start = av_dict_get(wishes, "start_number", NULL, 0);
-  int failed =
-      add_with_contents(files, file_path(spec), 0, err) || add_wrapped(files, spec, err) ||
-      add_pictures(files, first, file_path(spec), kind ? kind->value : NULL, start ? atol(start->value) : 0, err);
+  int failed = add_with_contents(files, file_path(spec), 0, err) || add_wrapped(files, spec, err) ||
+               add_pictures(files, file_path(spec), kind ? kind->value : NULL, err);
   av_dict_free(&wishes);
   return failed ? -1 : 0;
 }

@@ -21,13 +21,11 @@ struct files {
 };
 
 /* What reading spec reads, as far as names tell: hard and symbolic links, the members of a sequence, of a glob, of a
- * playlist, of "concat:A|B". *first: the number of a sequence's first picture; -1 where it is none. */
-int files_add_input(struct files *files, long *first, const char *spec, const struct source_options *options,
-                    struct error *err);
+ * playlist, of "concat:A|B". */
+int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
 int files_add(struct files *files, const char *path, struct error *err);
-/* pattern: with one %d in it; numbers below first, and from end on, do not count. *lowest (may be NULL): the lowest
- * number there is; unchanged where there is none. */
-int files_add_sequence(struct files *files, const char *pattern, long first, long end, long *lowest, struct error *err);
+/* pattern: with one %d in it; numbers below first, and from end on, do not count. */
+int files_add_sequence(struct files *files, const char *pattern, long first, long end, struct error *err);
 int files_add_glob(struct files *files, const char *pattern, struct error *err);
 /* The name in one of a file that is in other, too; NULL: none is. Sorts other. */
 const char *files_shared(const struct files *one, struct files *other);

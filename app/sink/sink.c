@@ -10,6 +10,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/source/pictures.h"
 #include "app/source/protocols.h"
 #include "app/sink/encoder.h"
 #include "app/sink/files.h"
@@ -90,16 +91,16 @@ static int add_neighbours(struct files *files, const char *path, const char *con
   int folder = slash ? (int)(slash + 1 - path) : 0, stem = dot > slash ? (int)(dot - path) : (int)strlen(path);
   if (av_match_name(container, "hls")) {
     snprintf(pattern, sizeof pattern, "%.*s%%d.ts", stem, path);
-    return files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err);
+    return files_add_sequence(files, pattern, 0, LONG_MAX, err);
   }
   if (!av_match_name(container, "dash"))
     return 0;
   snprintf(pattern, sizeof pattern, "%.*sinit-stream%%d.m4s", folder, path);
-  if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
+  if (files_add_sequence(files, pattern, 0, LONG_MAX, err))
     return -1;
   for (int stream = 0; stream < 10; stream++) {
     snprintf(pattern, sizeof pattern, "%.*schunk-stream%d-%%05d.m4s", folder, path, stream);
-    if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
+    if (files_add_sequence(files, pattern, 0, LONG_MAX, err))
       return -1;
   }
   return 0;
@@ -115,8 +116,24 @@ static int check_folder(const char *pattern, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s; make it first", pattern, folder);
 }
 
-/* What is there already of the files that wish names. first: the number that its pictures begin with. */
-static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl, long first,
+/* Which numbers the pictures of a sequence will have: those of the part of the input that is read, or from 1 on. */
+static int find_numbers(const struct sink_wish *wish, long *first, long *end, struct error *err) {
+  struct pictures *pictures;
+  int lowest, highest;
+  *first = 1;
+  *end = wish->frames ? 1 + wish->frames : LONG_MAX;
+  if (pictures_open(&pictures, wish->input, wish->source, err))
+    return -1;
+  if (pictures && pictures_part(pictures, wish->source, wish->frames, &lowest, &highest)) {
+    *first = lowest;
+    *end = (long)highest + 1;
+  }
+  pictures_close(&pictures);
+  return 0;
+}
+
+/* What is there already of the files that wish names. */
+static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl,
                        struct error *err) {
   struct target target;
   const char *path = file_path(wish->spec);
@@ -128,8 +145,10 @@ static int find_output(struct files *files, const struct sink_wish *wish, const 
     return add_output(files, path, err) || add_neighbours(files, path, target.container->name, err) ? -1 : 0;
   if (check_folder(path, err))
     return -1;
-  long end = wish->frames && wish->source->start <= 0 ? first + wish->frames : LONG_MAX;
-  return files_add_sequence(files, path, first, end, NULL, err);
+  long first, end;
+  if (find_numbers(wish, &first, &end, err))
+    return -1;
+  return files_add_sequence(files, path, first, end, err);
 }
 
 static int check_container(const struct sink_impl *impl, const struct sink_wish *wish, struct error *err) {
@@ -141,10 +160,10 @@ static int check_container(const struct sink_impl *impl, const struct sink_wish 
                 : 0;
 }
 
-static int check_files(const struct sink_wish *wish, const struct sink_impl *impl, struct files *input, long first,
+static int check_files(const struct sink_wish *wish, const struct sink_impl *impl, struct files *input,
                        struct error *err) {
   struct files output = {0};
-  int status = find_output(&output, wish, impl, first < 0 ? 1 : first, err);
+  int status = find_output(&output, wish, impl, err);
   const char *shared = status ? NULL : files_shared(&output, input);
   if (shared)
     status = error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", shared);
@@ -161,23 +180,21 @@ static int check_camera(const char *spec, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: there is no such camera; `sudo modprobe v4l2loopback` makes one", spec);
 }
 
-int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
+int sink_check(const struct sink_wish *wish, struct error *err) {
   const struct sink_impl *impl = find(wish->spec);
   struct files input = {0};
-  *first = -1;
   if (check_camera(wish->spec, err))
     return -1;
   if (check_container(impl, wish, err))
     return -1;
   if (impl == &sink_null)
     return 0;
-  int status = files_add_input(&input, first, wish->input, wish->source, err);
+  int status = files_add_input(&input, wish->input, wish->source, err);
   for (size_t i = 0; i < sizeof wish->beside / sizeof *wish->beside && !status; i++)
-    status =
-        wish->beside[i] ? files_add_input(&input, &(long){0}, wish->beside[i], &(struct source_options){0}, err) : 0;
+    status = wish->beside[i] ? files_add_input(&input, wish->beside[i], &(struct source_options){0}, err) : 0;
   if (!status)
     status = descriptor_of(wish->spec) >= 0 ? check_descriptor(wish->spec, impl == &sink_ffmpeg, &input, err)
-                                            : check_files(wish, impl, &input, *first, err);
+                                            : check_files(wish, impl, &input, err);
   files_free(&input);
   return status;
 }

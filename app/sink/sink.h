@@ -21,7 +21,6 @@ struct sink_options {
   double quality;                             /* negative: the encoder's usual one */
   const char *name;                           /* of the output in messages; NULL: spec */
   const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
-  long first_number;                          /* of the input's pictures, which the output's follow; -1: from 1 on */
   bool realtime;                              /* the frames come at their own pace */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
   const struct source_options *sound_options; /* how it was opened */
@@ -59,9 +58,8 @@ struct sink_wish {
 };
 
 /* Before anything expensive happens: whether spec can be written to. Files that exist are overwritten with overwrite
- * set or after a yes on the terminal, else refused; those that are read never are, and video is not for a terminal.
- * *first: the number of the first picture, where the input is a sequence of them; else -1. */
-int sink_check(const struct sink_wish *wish, long *first, struct error *err);
+ * set or after a yes on the terminal, else refused; those that are read never are, and video is not for a terminal. */
+int sink_check(const struct sink_wish *wish, struct error *err);
 
 /* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
 bool sink_has_tracks(const char *spec, const char *format);

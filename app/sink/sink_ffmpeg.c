@@ -41,6 +41,7 @@ struct ffmpeg_sink {
   int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
   long written;
   bool one_picture; /* an image file whose name has no place for a number */
+  bool numbered;    /* image files whose names have one: a picture's time is its number */
   bool realtime, seekable, header, failed;
   bool pipe_unblocked; /* standard output, until the sink is closed */
 };
@@ -149,6 +150,8 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
   if (!options->realtime && av_match_name(to->target.container->name, "hls")) /* else it names the last five alone */
     av_dict_set(&wishes, "hls_list_size", "0", 0);
+  if (av_match_name(to->target.container->name, "webp,apng")) /* FFmpeg's are shown once, unlike its GIFs */
+    av_dict_set(&wishes, av_match_name(to->target.container->name, "webp") ? "loop" : "plays", "0", 0);
   code = avformat_write_header(to->output, &wishes);
   av_dict_free(&wishes);
   if (code == AVERROR(EINVAL) && streamed && !to->output->pb->error)
@@ -165,11 +168,6 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
-/* Of a sequence, by --start: a picture keeps its number. */
-static int64_t pictures_skipped(const struct sink_options *options) {
-  return llrint(options->sound_options->start * options->time_base_den / options->time_base_num);
-}
-
 static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   const AVOutputFormat *container = to->target.container;
   to->packet = av_packet_alloc();
@@ -179,8 +177,9 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
-  else if (!strcmp(container->name, "image2") && options->first_number >= 0)
-    av_opt_set_int(to->output->priv_data, "start_number", options->first_number + pictures_skipped(options), 0);
+  to->numbered = !strcmp(container->name, "image2") && !to->one_picture;
+  if (to->numbered)
+    av_opt_set_int(to->output->priv_data, "frame_pts", 1, 0);
   if (add_video(to, options, err))
     return -1;
   if (sound_open(&to->sound, to->output, options, err) ||
@@ -274,6 +273,8 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   if (to->target.live && !to->realtime)
     wait_until_due(to, (double)frame->pts * av_q2d(to->time_base));
   int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
+  if (to->numbered)
+    pts = frame->numbered ? frame->number : to->last_pts == AV_NOPTS_VALUE ? 1 : to->last_pts + 1;
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
   int code = live_sound_write(to->live_sound, &to->muxer);

@@ -20,6 +20,7 @@ struct decoder_params {
   const AVCodecParameters *video;  /* what is known of it */
   AVRational time_base;            /* of its packets */
   bool live;                       /* the newest picture matters, not every one */
+  bool whole;                      /* a picture that is damaged is not patched up, but left out */
   const struct hardware *hardware; /* NULL: software alone */
   bool must;                       /* hardware that does not take it is an error */
   struct gpu gpu;                  /* that pictures are for; without impl: none */

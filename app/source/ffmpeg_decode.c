@@ -17,6 +17,7 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
                                         .video = from->stream->codecpar,
                                         .time_base = from->stream->time_base,
                                         .live = options->live,
+                                        .whole = from->pictures,
                                         .hardware = read_here && !options->hardware_must ? NULL : options->hardware,
                                         .must = options->hardware_must,
                                         .gpu = options->gpu,
@@ -103,6 +104,14 @@ int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame) {
   return from->stamps[newest].at_ns;
 }
 
+static int read_packet(struct ffmpeg_source *from, int *failure) {
+  if (from->pictures)
+    return pictures_read(from->pictures, from->packet);
+  int code = av_read_frame(from->input, from->packet);
+  *failure = ffmpeg_read_failure(from->input, code);
+  return code;
+}
+
 /* The next packet of whichever stream: 0; else FFmpeg's code. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
@@ -111,9 +120,8 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   if (from->arrivals) {
     code = arrivals_take(from->arrivals, from->packet, &at_ns, &leapt, LOOK_UP_MS);
   } else {
-    code = av_read_frame(from->input, from->packet);
+    code = read_packet(from, failure);
     at_ns = platform_now_ns();
-    *failure = ffmpeg_read_failure(from->input, code);
   }
   if (leapt && !is_intra_only(from))
     decoder_flush(from->decoder);
@@ -180,6 +188,8 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
     from->origin = frame->best_effort_timestamp;
   from->has_origin = true;
   coverage_give(&from->coverage, frame);
+  if (from->pictures)
+    pictures_note_given(from->pictures, frame->pts);
   return !seek_landed_late(from, frame);
 }
 

@@ -106,6 +106,8 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
     return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
   int sound = from->options.tap ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
   from->sound = sound >= 0 ? from->input->streams[sound] : NULL;
+  if (from->pictures)
+    pictures_describe(from->pictures, from->stream);
   for (unsigned i = 0; i < from->input->nb_streams; i++)
     if ((int)i != index && (int)i != sound)
       from->input->streams[i]->discard = AVDISCARD_ALL;
@@ -114,6 +116,10 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
 
 int input_open(struct ffmpeg_source *from, struct error *err) {
   const AVIOInterruptCB interrupt = {is_interrupted, from};
+  if (pictures_open(&from->pictures, from->spec, &from->options, err))
+    return -1;
+  if (from->pictures)
+    return pictures_open_first(from->pictures, &from->input, err);
   if (!pipe_input_is(from->spec)) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);

@@ -40,6 +40,10 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   double before = whole ? 0 : blind ? key_frame_search_seconds : from->seeks_early ? reordered_seconds : 0;
   int64_t place = from->origin + llrint(seconds / av_q2d(from->stream->time_base));
   *unsure = false;
+  if (from->pictures) {
+    pictures_seek(from->pictures, place);
+    return 0;
+  }
   if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
     return AVERROR(ESPIPE);
   if (blind && from->options.start + seconds < key_frame_search_seconds && go_to_beginning(from) >= 0)

@@ -12,6 +12,7 @@
 #include "app/source/decoder.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
+#include "app/source/pictures.h"
 #include "app/source/pipe_input.h"
 #include "app/source/sound_tap.h"
 #include "app/source/source_impl.h"
@@ -41,7 +42,9 @@ struct ffmpeg_source {
   struct source_options options;
   char *spec;
   AVFormatContext *input;
-  struct pipe_input *pipe; /* that input reads from; NULL: none */
+  struct pipe_input *pipe;   /* that input reads from; NULL: none */
+  struct pictures *pictures; /* of a sequence, which are read in place of input's packets; NULL: it is none */
+  int64_t number_time;       /* time in the sequence of the picture that was given out last */
   struct decoder *decoder;
   AVPacket *packet;
   AVFrame *frame;

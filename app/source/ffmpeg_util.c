@@ -95,8 +95,7 @@ static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const c
              !strcmp(name, "framerate") ? "frame rate" : "size");
 }
 
-/* What FFmpeg knows by its name alone, such as a picture sequence; NULL: its contents tell. */
-static const AVInputFormat *format_by_name(const char *url) {
+const AVInputFormat *ffmpeg_format_by_name(const char *url) {
   const AVProbeData name = {.filename = url};
   int score = AVPROBE_SCORE_RETRY;
   return av_probe_input_format2(&name, 0, &score);
@@ -247,7 +246,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
                      options->input_format);
   if (!format && !io)
-    format = format_by_name(url);
+    format = ffmpeg_format_by_name(url);
   if (collect_wishes(&wishes, format, options, err))
     goto done;
   device_wishes(&wishes, format, url, options);

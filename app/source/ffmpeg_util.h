@@ -38,6 +38,9 @@ int ffmpeg_read_failure(AVFormatContext *input, int code);
 /* Packets of video that can be read in a file. */
 long ffmpeg_count_pictures(const char *file);
 
+/* What FFmpeg knows an input to be by its name alone, such as pictures; NULL: its contents tell. */
+const AVInputFormat *ffmpeg_format_by_name(const char *url);
+
 /* Whether the input is a capture device (a camera, a screen; not lavfi). */
 bool ffmpeg_is_device(const AVInputFormat *format);
 

@@ -89,6 +89,10 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
   return got == 1 && is_mirrored(source) && mirror_frame(&source->mirrored, frame, err) ? -1 : got;
 }
 
+int source_check(const struct source *source, struct error *err) {
+  return source->impl->check ? source->impl->check(source, err) : 0;
+}
+
 void source_get_info(const struct source *source, struct source_info *info) {
   *info = (struct source_info){0};
   source->impl->info(source, info);

@@ -41,6 +41,7 @@ struct source_options {
   struct gpu gpu;             /* that reads the frames; without impl: none does */
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software does */
   bool hardware_must;              /* what it cannot decode is an error */
+  bool beside;                     /* it goes along with another source: pictures that it lacks are no error */
   bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
   bool tell_left_out;              /* one line names what of the input the output will lack */
   const struct log *log;
@@ -76,6 +77,7 @@ struct source_impl {
   int (*open)(struct source **source, const char *spec, const struct source_options *options, struct error *err);
   /* 1: *frame is filled, with a hold on its picture; 0: the end; -1: an error. */
   int (*read)(struct source *source, struct frame *frame, struct error *err);
+  int (*check)(const struct source *source, struct error *err); /* NULL: nothing is ever missing */
   void (*info)(const struct source *source, struct source_info *info);
   void (*close)(struct source *source);
 };
@@ -100,6 +102,9 @@ bool source_opens_late(const char *spec);
 /* Reads the first frame, which source_read then has at once. */
 int source_read_ahead(struct source *source, struct error *err);
 int source_read(struct source *source, struct frame *frame, struct error *err);
+/* For a reader that stops before the end: whether all that lies before the last frame was there to be read. 0, or -1
+ * with what was not, which source_read says at the end. */
+int source_check(const struct source *source, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
 void source_interrupt(struct source *source);
 /* Whether someone wants blocking calls to return; reading then gives the end. */

@@ -30,6 +30,7 @@ static void ffmpeg_close(struct source *source) {
   decoder_close(&from->decoder);
   avformat_close_input(&from->input);
   pipe_input_close(&from->pipe);
+  pictures_close(&from->pictures);
   free(from->spec);
   free(from);
 }
@@ -113,6 +114,25 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   return 0;
 }
 
+/* Live, and beside another source, a picture that is missing is no error: the one before it stands. */
+static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool ended, struct error *err) {
+  struct error missing;
+  bool is_error = !from->options.live && !from->options.beside;
+  if (!from->pictures || from->options.loop ||
+      !pictures_check(from->pictures, from->origin, end, ended, is_error ? err : &missing))
+    return 0;
+  if (is_error)
+    return -1;
+  log_line(from->options.log, LOG_WARNING, "%s", missing.message);
+  return 0;
+}
+
+/* Of a sequence, what was missing so far. */
+static int ffmpeg_check(const struct source *source, struct error *err) {
+  const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
+  return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;
+}
+
 /* Why what comes after the last frame could not be read: 0 when nothing does. */
 static int check_end(const struct ffmpeg_source *from, struct error *err) {
   char reason[128];
@@ -122,6 +142,9 @@ static int check_end(const struct ffmpeg_source *from, struct error *err) {
   if (from->gave_up)
     return error_set(err, STATUS_INPUT, "%s: given up after %llu frames: all that follows is damaged", from->spec,
                      (unsigned long long)from->serial);
+  if (from->pictures)
+    return check_pictures(from, pictures_end_of_part(from->origin, from->options.duration, from->stream->time_base),
+                          !from->ended_early, err);
   if (from->options.live || from->options.loop || from->ended_early)
     return 0;
   return coverage_check(&from->coverage, from->spec, err);
@@ -129,7 +152,7 @@ static int check_end(const struct ffmpeg_source *from, struct error *err) {
 
 static void tell_missing(const struct ffmpeg_source *from) {
   long missing = coverage_missing(&from->coverage);
-  if (missing && !from->options.live && !from->options.loop && !from->ended_early)
+  if (missing && !from->pictures && !from->options.live && !from->options.loop && !from->ended_early)
     log_line(from->options.log, LOG_WARNING, "%s: %ld of its %ld frames could not be decoded and %s missing",
              from->spec, missing, from->coverage.sent, missing == 1 ? "is" : "are");
 }
@@ -143,7 +166,7 @@ static int finish(struct ffmpeg_source *from, struct error *err) {
   if (check_end(from, err))
     return -1;
   long damaged = atomic_load(&from->damaged);
-  if (damaged)
+  if (damaged && !from->pictures)
     log_line(from->options.log, LOG_WARNING, "%s: damaged in %ld place%s, patched up or skipped", from->spec, damaged,
              damaged == 1 ? "" : "s");
   tell_missing(from);
@@ -232,12 +255,15 @@ static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct 
   int64_t captured_ns = decode_arrival(from, from->frame);
   double aspect = about_aspect(from, from->frame);
   bool surface = surfaces_is_one(from->frame);
+  int64_t time = from->frame->pts;
   if (convert_frame(&from->convert, from->frame, frame, err)) {
     bool goes_on = surface && from->options.live && decoder_leave_hardware(from->decoder, err->message) >= 0;
     return goes_on ? 0 : error_prefix(err, "%s: ", from->spec);
   }
   frame->captured_ns = captured_ns;
   frame->sample_aspect = (float)aspect;
+  from->number_time = time;
+  frame->numbered = from->pictures && pictures_number(from->pictures, time, &frame->number);
   return 1;
 }
 
@@ -276,4 +302,10 @@ static void ffmpeg_info(const struct source *source, struct source_info *info) {
   info->damaged = atomic_load(&from->damaged);
 }
 
-const struct source_impl source_ffmpeg = {"ffmpeg", accepts, ffmpeg_open, ffmpeg_read, ffmpeg_info, ffmpeg_close};
+const struct source_impl source_ffmpeg = {.name = "ffmpeg",
+                                          .accepts = accepts,
+                                          .open = ffmpeg_open,
+                                          .read = ffmpeg_read,
+                                          .check = ffmpeg_check,
+                                          .info = ffmpeg_info,
+                                          .close = ffmpeg_close};

@@ -258,4 +258,9 @@ static void pattern_info(const struct source *source, struct source_info *info) 
   info->realtime = info->returns = pattern->options.live;
 }
 
-const struct source_impl source_pattern = {"pattern", accepts, pattern_open, pattern_read, pattern_info, pattern_close};
+const struct source_impl source_pattern = {.name = "pattern",
+                                           .accepts = accepts,
+                                           .open = pattern_open,
+                                           .read = pattern_read,
+                                           .info = pattern_info,
+                                           .close = pattern_close};

@@ -34,6 +34,8 @@ struct frame {
   int64_t captured_ns;     /* platform_now_ns when the frame was captured, or its packet came */
   int64_t late_ns;         /* of a file: how long after its time captured_ns is */
   uint64_t serial;         /* number of the frame in its source, from 0 */
+  bool numbered;           /* it is a picture of a sequence, whose file's name has a number, */
+  int number;              /* which is this */
   struct picture *picture; /* owns the planes' memory (picture.h); NULL: the memory outlives the frame by itself */
 };
 

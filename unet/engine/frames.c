@@ -250,6 +250,8 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     result->picture.pts = flight->of[i].identity.pts;
     result->picture.captured_ns = flight->of[i].identity.captured_ns;
     result->picture.serial = flight->of[i].identity.serial;
+    result->picture.numbered = flight->of[i].identity.numbered;
+    result->picture.number = flight->of[i].identity.number;
     result->left = flight->count - 1 - i;
     flight->pictures[i] = (struct frame){0};
     flight->given++;

@@ -1,0 +1,171 @@
+/* Pictures: sequences with gaps and with damaged pictures, numbers, pictures that move. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+enum { MOST = 64 };
+
+/* The folder gets pictures of one colour each, red by 40 times their number, from 1 to `count`. */
+static void make_pictures(const char *folder, const char *pattern, int count) {
+  shell("rm -rf %s && mkdir %s && " FFMPEG
+        "-f lavfi -i \"color=s=64x36:r=25,format=gbrp,geq=r='40*(N+1)':g=10:b=10\" -frames:v %d -pix_fmt rgb24 "
+        "-update 0 -f image2 -c:v %s %s/%s",
+        folder, folder, count, strstr(pattern, ".jpg") ? "mjpeg -pix_fmt yuvj444p -q:v 1" : "png", folder, pattern);
+}
+
+static void expect_names(const char *folder, const char *names) {
+  char command[128];
+  snprintf(command, sizeof command, "ls %s | tr '\\n' ' '", folder);
+  char *there = (char *)shell_output(NULL, "%s", command);
+  if (strcmp(there, names) != 0)
+    fail_msg("%s has %s, not %s", folder, there, names);
+  free(there);
+}
+
+/* The pixel in the middle of a picture, or of a clip's first frame. */
+static void expect_color(const char *name, int red, int green, int blue, int tolerance) {
+  size_t size;
+  uint8_t *pixel =
+      shell_output(&size, "ffmpeg -v error -i %s -frames:v 1 -vf format=rgb24,crop=1:1:exact=1 -f rawvideo -", name);
+  assert_int_equal(size, 3);
+  if (abs(pixel[0] - red) > tolerance || abs(pixel[1] - green) > tolerance || abs(pixel[2] - blue) > tolerance)
+    fail_msg("%s is %d %d %d, not %d %d %d", name, pixel[0], pixel[1], pixel[2], red, green, blue);
+  free(pixel);
+}
+
+#define PLAIN " --size 64x64 --strength 0"
+
+/* Each picture that is there comes out under its own number, and at its number's time in a video. */
+static void test_gap(void **state) {
+  (void)state;
+  double times[MOST];
+  make_pictures("gap", "f%04d.png", 6);
+  shell("rm gap/f0003.png && mkdir o");
+  program_expect(3, "gap/f%04d.png: missing: f0003.png\n", "render gap/f%%04d.png o/f%%04d.png" PLAIN);
+  expect_names("o", "f0001.png f0002.png f0004.png f0005.png f0006.png ");
+  expect_color("o/f0004.png", 160, 10, 10, 2);
+  program_expect(3, "missing: f0003.png\n", "render gap/f%%04d.png gap.mkv" PLAIN);
+  assert_int_equal(clip_times("gap.mkv", CLIP_FRAMES, times, MOST), 5);
+  static const double expected[] = {0, 0.04, 0.12, 0.16, 0.2};
+  for (int i = 0; i < 5; i++)
+    assert_float_equal(times[i], expected[i], 1e-3);
+  /* of a part, what is missing in it is told */
+  program_expect(0, "2 frames", "render gap/f%%04d.png hash:- --frames 2" PLAIN);
+  program_expect(3, "missing: f0003.png\n", "render gap/f%%04d.png hash:- --frames 3" PLAIN);
+  program_expect(0, "2 frames", "render gap/f%%04d.png hash:- --duration 0.08" PLAIN);
+  program_expect(3, "missing: f0003.png\n", "render gap/f%%04d.png hash:- --duration 0.12" PLAIN);
+  program_expect(3, "missing: f0003.png\n", "render gap/f%%04d.png o/a%%d.png --start 0.08 --frames 1" PLAIN);
+  program_expect(0, "2 frames", "render gap/f%%04d.png o/b%%d.png --start 0.5 --input-fps 8" PLAIN);
+  shell("rm o/f*");
+  expect_names("o", "a4.png b5.png b6.png ");
+}
+
+/* Ranges in one line, numbers without padding, and files that are empty, no pictures, or links to nothing. */
+static void test_many_gaps(void **state) {
+  (void)state;
+  make_pictures("holes", "p%d.png", 6);
+  shell("cd holes && mv p6.png p112.png && mv p5.png p20.png && mv p4.png p12.png && mv p3.png p11.png && "
+        ": >p9.png && ln -s nowhere p10.png && : >p8.png && echo text >p13.png && ln -s nowhere p113.png");
+  shell("rm -rf o && mkdir o");
+  program_expect(3,
+                 "missing: p3.png to p7.png, p10.png, p14.png to p19.png, p21.png to p111.png, p113.png; "
+                 "damaged: p8.png, p9.png, p13.png\n",
+                 "render holes/p%%d.png o/%%03d.png" PLAIN);
+  expect_names("o", "001.png 002.png 011.png 012.png 020.png 112.png ");
+  expect_color("o/020.png", 200, 10, 10, 2);
+  /* A glob finds what is there, and its names have numbers, too. */
+  shell("rm -rf o && mkdir o && rm holes/p113.png holes/p9.png holes/p8.png holes/p13.png");
+  program_expect(3, "holes/*.png: missing: p10.png\n",
+                 "render 'holes/*.png' o/%%d.png --input-options pattern_type=glob" PLAIN);
+  expect_names("o", "1.png 11.png 112.png 12.png 2.png 20.png ");
+  expect_color("o/2.png", 80, 10, 10, 2);
+  shell("rm -rf o && mkdir o && mv holes/p1.png holes/shot-a.png && mv holes/p2.png holes/shot.png");
+  program_expect(0, "2 frames", "render 'holes/s*.png' o/%%d.png --input-options pattern_type=glob" PLAIN);
+  expect_names("o", "1.png 2.png ");
+}
+
+/* A picture that is cut off, or of which a bit is wrong, is named and left out, and those behind it keep their numbers:
+ * also where FFmpeg's decoder would fill the rest with grey and not say so. */
+static void test_damaged(void **state) {
+  (void)state;
+  static const struct {
+    const char *extension, *encoder;
+    bool bit; /* one wrong bit can be told */
+  } kinds[] = {{"png", "png", true},       {"jpg", "mjpeg -q:v 1", false}, {"tiff", "tiff", false},
+               {"webp", "libwebp", false}, {"bmp", "bmp", false},          {"exr", "exr", false}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const char *extension = kinds[i].extension;
+    char wanted[64];
+    shell("rm -rf cut o && mkdir cut o && " FFMPEG
+          "-f lavfi -i testsrc2=s=64x64:r=25 -frames:v 5 -f image2 -c:v %s cut/c%%d.%s && cd cut && "
+          "truncate -s $(($(stat -c %%s c3.%s) * 6 / 10)) c3.%s",
+          kinds[i].encoder, extension, extension, extension);
+    if (kinds[i].bit)
+      shell("printf '\\377' | dd of=cut/c2.%s bs=1 seek=$(($(stat -c %%s cut/c2.%s) / 2)) conv=notrunc 2>/dev/null",
+            extension, extension);
+    snprintf(wanted, sizeof wanted, kinds[i].bit ? "damaged: c2.%s, c3.%s\n" : "damaged: c3.%s\n", extension,
+             extension);
+    program_expect(3, wanted, "render cut/c%%d.%s o/%%d.png" PLAIN, extension);
+    expect_names("o", kinds[i].bit ? "1.png 4.png 5.png " : "1.png 2.png 4.png 5.png ");
+  }
+  shell("rm -rf o && mkdir o && : >cut/c1.exr");
+  program_expect(3, "damaged: c1.exr, c3.exr\n",
+                 "render cut/c%%d.exr o/%%d.png --strength 0"); /* its size by the next */
+  expect_names("o", "2.png 4.png 5.png ");
+  expect_same("size", "echo 512x512", "ffprobe -v error -show_entries stream=width,height -of csv=p=0:s=x o/2.png");
+}
+
+/* What one part of a sequence has written does not stand in the way of the next one. */
+static void test_parts_of_a_sequence(void **state) {
+  (void)state;
+  make_pictures("whole", "f%03d.jpg", 6);
+  shell("rm -rf o && mkdir o");
+  program_expect(0, "3 frames", "render whole/f%%03d.jpg o/f%%03d.png --duration 0.12" PLAIN);
+  program_expect(0, "2 frames", "render whole/f%%03d.jpg o/f%%03d.png --start 0.12 --frames 2" PLAIN);
+  program_expect(6, "o/f005.png: exists already", "render whole/f%%03d.jpg o/f%%03d.png --start 0.16" PLAIN);
+  program_expect(0, "1 frame", "render whole/f%%03d.jpg o/f%%03d.png --start 0.2" PLAIN);
+  expect_names("o", "f001.png f002.png f003.png f004.png f005.png f006.png ");
+  expect_color("o/f005.png", 200, 10, 10, 3);
+  program_expect(6, " and 3 more of its kind exist",
+                 "render whole/f%%03d.jpg o/f%%03d.png --input-options start_number=3" PLAIN);
+}
+
+/* Each frame is a picture of its own where the name has a number, and else they are one that moves and goes on moving.
+ */
+static void test_pictures_that_move(void **state) {
+  (void)state;
+  make_pictures("whole", "f%d.png", 3);
+  shell("rm -rf o && mkdir o");
+  program_expect(0, "3 frames", "render whole/f%%d.png o/%%d.webp" PLAIN);
+  expect_names("o", "1.webp 2.webp 3.webp ");
+  program_expect(0, "3 frames", "render whole/f%%d.png moving.webp" PLAIN);
+  program_expect(0, "3 frames", "render whole/f%%d.png moving.apng" PLAIN);
+  /* how often they are shown: 0 is for ever */
+  expect_same("WebP's rounds", "echo 00 00",
+              "grep -abo ANIM moving.webp | head -1 | cut -d: -f1 | { read at; "
+              "dd if=moving.webp bs=1 skip=$((at + 12)) count=2 2>/dev/null | od -An -tx1 | xargs; }");
+  expect_same("APNG's rounds", "echo 00 00 00 00",
+              "grep -abo acTL moving.apng | head -1 | cut -d: -f1 | { read at; "
+              "dd if=moving.apng bs=1 skip=$((at + 8)) count=4 2>/dev/null | od -An -tx1 | xargs; }");
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_gap),
+      cmocka_unit_test(test_many_gaps),
+      cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_parts_of_a_sequence),
+      cmocka_unit_test(test_pictures_that_move),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
+  clips_close();
+  return failed;
+}
