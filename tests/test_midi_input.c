@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -259,6 +260,36 @@ static void what_is_no_source_is_refused(void **state) {
   assert_not_started(rig, rig->folder, "it is a folder");
 }
 
+/* Each of two readers would get a part of what comes. */
+static void a_pipe_has_one_reader(void **state) {
+  struct rig *rig = *state;
+  struct midi *first;
+  fixture_text(rig->folder, "reverie/midi.json", BINDING);
+  start(rig, rig->pipe);
+  first = rig->midi;
+  assert_not_started(rig, rig->pipe, "another program reads this pipe");
+  rig->midi = first;
+  PLAY(rig, "\xb0\x15\x40\x15\x7f\x15\x00\x15\x7f");
+  await_strength(rig, 1);
+  midi_stop(&rig->midi);
+  start(rig, rig->pipe); /* which is free again */
+  PLAY(rig, "\xb0\x15\x7f\x15\x00");
+  await_strength(rig, 0);
+  /* Another pipe comes into its place, and another program was there first. */
+  assert_int_equal(unlink(rig->pipe), 0);
+  assert_int_equal(mkfifo(rig->pipe, 0600), 0);
+  int other = open(rig->pipe, O_RDONLY | O_NONBLOCK);
+  assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+  close(rig->writer);
+  rig->writer = -1;
+  for (int i = 0; i < WAIT_MS && !strstr(rig->warned, "another program reads"); i++)
+    platform_sleep_ns(1000000);
+  assert_non_null(strstr(rig->warned, "another program reads"));
+  close(other);
+  PLAY(rig, "\xb0\x15\x7f");
+  await_strength(rig, 1);
+}
+
 /* Skipped where there is no /dev/snd. */
 static void the_sequencer_has_a_port(void **state) {
   struct rig *rig = *state;
@@ -283,6 +314,7 @@ int main(void) {
       WITH_RIG(what_another_version_wrote_stays),
       WITH_RIG(a_file_is_played),
       WITH_RIG(what_is_no_source_is_refused),
+      WITH_RIG(a_pipe_has_one_reader),
       WITH_RIG(the_sequencer_has_a_port),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,13 +106,27 @@ static void follow_values(struct midi *midi, bool moved) {
     follow_wish(midi, wish);
 }
 
-static void keep(struct midi *midi, const struct knob_action *action) {
-  char name[PARAMETER_NAME_MAX], knob[PARAMETER_NAME_MAX];
+static void keep(struct midi *midi) {
   struct error err;
-  set_learning(midi, NULL);
-  hub_tell(midi->hub, "MIDI: %s sets %s", knob_name(&action->knob, knob), knob_target_name(&action->target, name));
   if (*midi->path && knobs_save(&midi->knobs, midi->path, &err))
     log_line(midi->log, LOG_WARNING, "%s", err.message);
+}
+
+static void tell_learnt(struct midi *midi, const struct knob_action *action) {
+  char name[PARAMETER_NAME_MAX], knob[PARAMETER_NAME_MAX];
+  hub_tell(midi->hub, "MIDI: %s sets %s%s", knob_name(&action->knob, knob), knob_target_name(&action->target, name),
+           action->waits ? ", once it comes by the value that is set" : "");
+}
+
+static void tell_endless(struct midi *midi, const struct knob_action *action) {
+  static const char *const ways[ENDLESS_MODES] = {
+      [ENDLESS_TWOS] = "two's complement", [ENDLESS_SIGN] = "sign and magnitude", [ENDLESS_OFFSET] = "offset"};
+  char knob[PARAMETER_NAME_MAX];
+  knob_name(&action->knob, knob);
+  if (action->kind == KNOB_ASKS)
+    hub_tell(midi->hub, "MIDI: %s is an endless encoder: turn it the other way, too", knob);
+  else
+    hub_tell(midi->hub, "MIDI: %s is an endless encoder (%s)", knob, ways[action->mode]);
 }
 
 /* --- what knobs do --- */
@@ -133,7 +147,16 @@ static void act(struct midi *midi, const struct knob_action *action) {
     status = hub_run(midi->hub, action->target.command->name, action->number, &err);
     break;
   case KNOB_LEARNT:
-    keep(midi, action);
+    set_learning(midi, NULL);
+    tell_learnt(midi, action);
+    keep(midi);
+    break;
+  case KNOB_ENDLESS:
+    tell_endless(midi, action);
+    keep(midi);
+    break;
+  case KNOB_ASKS:
+    tell_endless(midi, action);
     break;
   case KNOB_TOO_MANY:
     set_learning(midi, NULL);

@@ -67,6 +67,7 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
 struct use {
   struct knob knob;
   double at; /* 0 to 1 */
+  int value; /* of a KNOB_CC, 0 to 127 */
   bool released;
 };
 
@@ -109,7 +110,7 @@ static void read_controller(struct knobs *knobs, const struct midi_message *mess
 
 /* false: no knob moved. */
 static bool read_use(struct knobs *knobs, const struct midi_message *message, struct use *use) {
-  *use = (struct use){.at = (double)message->value / COARSE_MAX};
+  *use = (struct use){.at = (double)message->value / COARSE_MAX, .value = message->value};
   switch (message->kind) {
   case MIDI_CONTROLLER:
     if (message->number >= CHANNEL_MODE)
@@ -152,6 +153,50 @@ static void bind(struct knob_binding *binding, const struct knob *knob, const st
     parameter_span(target->id, &binding->low, &binding->high);
 }
 
+static double value_at(const struct knob_binding *binding, double at) {
+  double value = binding->low + at * (binding->high - binding->low);
+  if (parameter_row(binding->target.id)->type == TYPE_CHOICE) /* each of them has as much of the way */
+    value = fmin(binding->high, binding->low + floor(at * (binding->high - binding->low + 1)));
+  return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
+}
+
+static double place_of(const struct knob_binding *binding, double value) {
+  return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
+}
+
+/* True if a knob at that place makes no jump from this value. */
+static bool is_near(const struct knob_binding *binding, double at, double value) {
+  return fabs(at - place_of(binding, value)) <= NEAR || value_at(binding, at) == value;
+}
+
+static bool is_number(const struct knob_target *target) {
+  enum parameter_type type = target->command ? TYPE_TEXT : parameter_row(target->id)->type;
+  return type == TYPE_REAL || type == TYPE_WHOLE;
+}
+
+static bool springs_back(const struct knob *knob) {
+  return knob->kind == KNOB_PRESSURE || knob->kind == KNOB_BEND;
+}
+
+static bool is_button(const struct knob *knob) {
+  return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
+}
+
+/* The knob stands where it was touched, and waits there as any other one does. */
+static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
+  if (binding->target.command)
+    return;
+  binding->at = use->at;
+  binding->set = values_number(values, binding->target.id, binding->target.index);
+  binding->caught = is_number(&binding->target) && is_near(binding, use->at, binding->set);
+}
+
+/* A button sends one value again and again, as an encoder does, and is bound to a command or a switch. */
+static bool may_be_endless(const struct knob_binding *binding) {
+  return binding->knob.kind == KNOB_CC && !binding->target.command &&
+         parameter_row(binding->target.id)->type != TYPE_SWITCH;
+}
+
 static struct knob_action learn(struct knobs *knobs, const struct use *use, const struct parameters *values,
                                 int64_t now_ns) {
   struct knob_action action = {.kind = KNOB_DOES_NOTHING, .knob = use->knob, .target = knobs->wanted};
@@ -163,9 +208,11 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   if (!binding)
     return action;
   bind(binding, &use->knob, &knobs->wanted);
-  binding->caught = !binding->target.command;
-  if (binding->caught)
-    binding->set = parameters_number(values, binding->target.id, binding->target.index);
+  begin_where_it_is(binding, use, values);
+  if (may_be_endless(binding))
+    endless_begin(&binding->endless, use->value);
+  action.waits = is_number(&binding->target) && !is_button(&use->knob) && !springs_back(&use->knob) &&
+                 !binding->caught && !binding->endless.possible;
   binding->pressed = use->at >= 0.5;
   knobs->learnt = use->knob;
   knobs->learnt_ns = now_ns;
@@ -184,23 +231,9 @@ static bool learn_pair(struct knobs *knobs, const struct midi_message *message, 
     return false;
   learnt->kind = KNOB_FINE;
   binding->knob = *learnt;
+  binding->endless = (struct endless){0};
   *action = (struct knob_action){.kind = KNOB_LEARNT, .knob = *learnt, .target = binding->target};
   return true;
-}
-
-static double place_of(const struct knob_binding *binding, double value) {
-  return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
-}
-
-/* A knob that stands elsewhere than its parameter waits until it comes by, so that moving it makes no jump. */
-static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
-  double before = binding->at, place = place_of(binding, value);
-  bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
-                                 fabs(value - binding->set) <= 1e-6 * fmax(fabs(binding->low), fabs(binding->high)));
-  bool passed = before >= 0 && (before - place) * (at - place) <= 0;
-  binding->at = at;
-  binding->caught = own || passed || fabs(at - place) <= NEAR;
-  return binding->caught;
 }
 
 /* What a pad does with each stroke: the next of what there is, from the first again. */
@@ -211,19 +244,42 @@ static double next_value(const struct knob_binding *binding, double value, doubl
   return value + 1 > most ? least : fmax(least, value + 1);
 }
 
-static double value_at(const struct knob_binding *binding, double at) {
-  double value = binding->low + at * (binding->high - binding->low);
-  if (parameter_row(binding->target.id)->type == TYPE_CHOICE) /* each of them has as much of the way */
-    value = fmin(binding->high, binding->low + floor(at * (binding->high - binding->low + 1)));
-  return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
+/* A knob that stands elsewhere than its parameter waits until it comes by, so that moving it makes no jump. */
+static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
+  double before = binding->at, place = place_of(binding, value);
+  bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
+                                 fabs(value - binding->set) <= 1e-6 * fmax(fabs(binding->low), fabs(binding->high)));
+  bool passed = before >= 0 && (before - place) * (at - place) <= 0;
+  binding->at = at;
+  binding->caught = own || passed || is_near(binding, at, value);
+  return binding->caught;
 }
 
-static bool is_button(const struct knob *knob) {
-  return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
+/* What an encoder's steps make of the value: a whole turn, which is some 30 steps, goes a quarter of the way, and each
+ * step to another whole number or choice. A value beyond the ends is not called back to them. */
+static double turned_value(const struct knob_binding *binding, double value, int steps) {
+  double by = (binding->high - binding->low) / COARSE_MAX;
+  if (parameter_row(binding->target.id)->type != TYPE_REAL)
+    by = copysign(fmax(1, round(fabs(by))), by);
+  double least = fmin(value, fmin(binding->low, binding->high)), most = fmax(value, fmax(binding->low, binding->high));
+  return fmin(most, fmax(least, value + steps * by));
 }
 
-static bool springs_back(const struct knob *knob) {
-  return knob->kind == KNOB_PRESSURE || knob->kind == KNOB_BEND;
+static struct knob_action act_endless(struct knob_binding *binding, const struct use *use,
+                                      const struct parameters *values) {
+  const struct knob_target *target = &binding->target;
+  int steps = endless_steps(binding->endless.mode, use->value);
+  struct knob_action action = {.knob = use->knob, .target = *target, .number = target->value};
+  if (!steps)
+    return action;
+  action.kind = KNOB_SETS;
+  if (target->command)
+    action.kind = steps > 0 ? KNOB_RUNS : KNOB_DOES_NOTHING;
+  else if (parameter_row(target->id)->type == TYPE_SWITCH)
+    action.number = steps > 0 ? binding->high : binding->low;
+  else
+    action.number = turned_value(binding, values_number(values, target->id, target->index), steps);
+  return action;
 }
 
 static struct knob_action act(struct knob_binding *binding, const struct use *use, const struct parameters *values,
@@ -239,7 +295,7 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   }
   enum parameter id = binding->target.id;
   enum parameter_type type = parameter_row(id)->type;
-  double value = parameters_number(values, id, binding->target.index);
+  double value = values_number(values, id, binding->target.index);
   action.kind = KNOB_SETS;
   if (button ? !down : type == TYPE_SWITCH && !turned)
     return nothing;
@@ -254,6 +310,21 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   binding->set = action.number;
   binding->set_ns = now_ns;
   return action;
+}
+
+/* As act, for what may be an endless encoder, or is one. */
+static struct knob_action act_as_told(struct knob_binding *binding, const struct use *use,
+                                      const struct parameters *values, int64_t now_ns) {
+  struct endless *endless = &binding->endless;
+  enum endless_news news = endless_take(endless, use->value);
+  struct knob_action action = {.knob = use->knob, .target = binding->target, .mode = endless->mode};
+  if (news != ENDLESS_NOTHING) {
+    action.kind = news == ENDLESS_FOUND ? KNOB_ENDLESS : KNOB_ASKS;
+    return action;
+  }
+  if (endless->mode != ENDLESS_NOT)
+    return act_endless(binding, use, values);
+  return endless_holds(endless, use->value) ? action : act(binding, use, values, now_ns);
 }
 
 /* What nobody has bound: programs choose prompts. */
@@ -275,7 +346,7 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
   if (knobs->learning)
     return learn(knobs, &use, values, now_ns);
   struct knob_binding *binding = find(knobs, &use.knob);
-  return binding ? act(binding, &use, values, now_ns) : act_unbound(&use);
+  return binding ? act_as_told(binding, &use, values, now_ns) : act_unbound(&use);
 }
 
 /* --- the text --- */
@@ -303,6 +374,13 @@ static bool read_knob(const cJSON *entry, struct knob *knob) {
   return knob->kind != KNOB_NONE && knob->number >= 0 && (number_max[knob->kind] ? end && !*end : !text[word]);
 }
 
+/* A file without a mode says nothing of encoders: the value is a place. */
+static bool read_mode(const cJSON *entry, const struct knob *knob, struct endless *endless) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "mode");
+  const char *word = cJSON_GetStringValue(item);
+  return !item || (word && endless_find(word, &endless->mode) && (!endless->mode || knob->kind == KNOB_CC));
+}
+
 static bool read_binding(const cJSON *entry, struct knob_binding *binding) {
   const char *target = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "sets"));
   const cJSON *low = cJSON_GetObjectItemCaseSensitive(entry, "low");
@@ -313,6 +391,8 @@ static bool read_binding(const cJSON *entry, struct knob_binding *binding) {
   if (!target || !read_knob(entry, &knob) || knob_target_find(&found, target, &ignored))
     return false;
   bind(binding, &knob, &found);
+  if (!read_mode(entry, &knob, &binding->endless))
+    return false;
   if (found.command || (!low && !high))
     return true;
   const struct parameter_row *row = parameter_row(found.id);
@@ -368,6 +448,8 @@ static cJSON *write_binding(const struct knob_binding *binding) {
     cJSON_AddNumberToObject(entry, "low", binding->low);
     cJSON_AddNumberToObject(entry, "high", binding->high);
   }
+  if (binding->endless.mode != ENDLESS_NOT)
+    cJSON_AddStringToObject(entry, "mode", endless_word(binding->endless.mode));
   return entry;
 }
 

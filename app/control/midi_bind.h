@@ -6,6 +6,7 @@
 
 #include "app/control/knob_target.h"
 #include "app/control/midi_bytes.h"
+#include "app/control/midi_endless.h"
 
 enum knob_kind {
   KNOB_NONE,
@@ -26,7 +27,8 @@ struct knob {
 struct knob_binding {
   struct knob knob;
   struct knob_target target;
-  double low, high; /* the values at its ends */
+  double low, high;       /* the values at its ends, or that an endless encoder goes to */
+  struct endless endless; /* of a KNOB_CC */
   /* How it is now */
   bool pressed;
   bool caught; /* the parameter has its value: moving it makes no jump */
@@ -57,8 +59,10 @@ enum knob_action_kind {
   KNOB_DOES_NOTHING,
   KNOB_SETS,
   KNOB_RUNS,
-  KNOB_LEARNT,  /* is bound now to target: bindings have changed */
-  KNOB_TOO_MANY /* cannot be learnt */
+  KNOB_LEARNT,   /* is bound now to target: bindings have changed */
+  KNOB_ENDLESS,  /* is an endless encoder of this mode, as its moves have told: bindings have changed */
+  KNOB_ASKS,     /* is an endless encoder, and is to be turned the other way, too, to tell of which mode */
+  KNOB_TOO_MANY, /* cannot be learnt */
 };
 
 struct knob_action {
@@ -66,6 +70,8 @@ struct knob_action {
   struct knob knob;
   struct knob_target target;
   double number; /* to set, or for the command; NaN: the command's own */
+  bool waits;    /* KNOB_LEARNT: it sets nothing before it comes by the value that is set */
+  enum endless_mode mode;
 };
 
 /* "cc 21 of channel 1" */

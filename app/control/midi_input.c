@@ -32,6 +32,11 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   input->descriptor = platform_open_pipe(path);
   if (input->descriptor < 0)
     return error_set(err, STATUS_USAGE, "--midi %.200s: %s", path, strerror(errno));
+  if (!platform_claim_pipe(input->descriptor))
+    return error_set(err, STATUS_USAGE,
+                     "--midi %.200s: another program reads this pipe, and each would get a part of "
+                     "what comes: give each one a pipe of its own",
+                     path);
   return 0;
 }
 
@@ -72,6 +77,14 @@ static void lose(struct midi_input *input, bool at_end) {
   input->told |= !at_end;
 }
 
+/* Another program came to read the pipe while it had no writer. */
+static void give_way(struct midi_input *input) {
+  platform_close_descriptor(input->descriptor);
+  input->descriptor = -1;
+  if (!input->told)
+    log_line(input->log, LOG_WARNING, "MIDI: another program reads %s; waiting until it does not", input->path);
+}
+
 static void try_again(struct midi_input *input, int wait_ms) {
   int64_t now_ns = platform_now_ns();
   if (input->ended || (input->told && now_ns - input->tried_ns < again_ns)) {
@@ -80,6 +93,8 @@ static void try_again(struct midi_input *input, int wait_ms) {
   }
   input->tried_ns = now_ns;
   input->descriptor = platform_open_pipe(input->path);
+  if (input->descriptor >= 0 && !platform_claim_pipe(input->descriptor))
+    give_way(input);
   if (input->descriptor >= 0 && input->told)
     log_line(input->log, LOG_INFO, "MIDI: %s is back", input->path);
   input->told = input->descriptor < 0;

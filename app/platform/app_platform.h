@@ -68,6 +68,9 @@ int platform_open_pipe(const char *path);
 int platform_open_pipe_to_write(const char *path);
 /* Waits so long for something to read. Returns the number of bytes, 0 at the end, -1 (EAGAIN: there was nothing). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
+/* Keeps others who ask the same from reading the named pipe of that descriptor, as long as it is open: of two readers
+ * each would get a part of what comes. False: another one reads it. True for what is no named pipe. */
+bool platform_claim_pipe(int descriptor);
 /* Keeps a pipe's end from blocking its writer. Returns whether that is to be undone with platform_block_again. */
 bool platform_stop_blocking(int descriptor);
 void platform_block_again(int descriptor);

@@ -185,6 +185,12 @@ int platform_open_pipe(const char *path) {
   return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
+bool platform_claim_pipe(int descriptor) {
+  struct stat file;
+  bool named = !fstat(descriptor, &file) && S_ISFIFO(file.st_mode);
+  return !named || !flock(descriptor, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+}
+
 int platform_open_pipe_to_write(const char *path) {
   return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 }
