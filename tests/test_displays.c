@@ -21,6 +21,10 @@
 #define SECOND(how) "xrandr --output DUMMY0 --mode 1280x800 --pos 0x0 --output DUMMY1 " how
 #define ON SECOND("--mode 640x800 --pos 1280x0")
 #define OFF SECOND("--off")
+/* What other programs read of the alerts that hold. */
+#define ALERTS                                                                                                         \
+  "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ipc.sock\"); "                            \
+  "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"figures/alerts\\\"]}\\n\"); print(s.recv(9999).decode())'"
 
 static void expect_place(const char *place) {
   char command[300];
@@ -84,14 +88,16 @@ static void test_operator(void **state) {
 static void test_displays_come_and_go(void **state) {
   (void)state;
   struct outcome outcome;
-  start_operator("--record shown.mkv -y");
+  start_operator("--record shown.mkv -y --ipc ipc.sock");
   expect_place("1280,0,640,800");
   shell(OFF);
   wait_said("reverie: the display DUMMY1 is gone: the output comes back with it\n");
   wait_for("! xdotool search --onlyvisible --name '^reverie$'");
+  wait_for(ALERTS " | grep -q '\"words\":\"display gone\",\"reason\":\"DUMMY1\"'");
   shell(SECOND("--mode 640x480 --pos 1280x0"));
   wait_said("reverie: the output is on the display DUMMY1 again\n");
   wait_for("xdotool search --onlyvisible --name '^reverie$'");
+  wait_for("! " ALERTS " | grep -q display");
   expect_place("1280,0,640,480");
   shell(ON);
   expect_place("1280,0,640,800");

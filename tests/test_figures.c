@@ -141,8 +141,12 @@ static void way_text(void **state) {
 static void nothing_without_figures(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
-  struct hud_content content = {.running = true, .state = "source lost: unplugged", .alert = true, .notice = "seed 7"};
+  struct alerts alerts = {0};
+  alerts_raise(&alerts, ALERT_SOURCE, start_ns, "source lost", "unplugged");
+  struct hud_content content = {.running = true, .state = "loading the model", .alerts = &alerts, .notice = "seed 7"};
   hud_figures_text(text, &content);
+  assert_string_equal(text, "");
+  assert_int_equal(hud_alerts_text(text, &content, 80, 9), 0);
   assert_string_equal(text, "");
   hud_notice_text(text, &content);
   assert_string_equal(text, "");
@@ -150,6 +154,8 @@ static void nothing_without_figures(void **state) {
   hud_notice_text(text, &content);
   assert_non_null(strstr(text, "seed 7"));
   hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "loading the model"));
+  assert_int_equal(hud_alerts_text(text, &content, 80, 9), 1);
   assert_non_null(strstr(text, "unplugged"));
 }
 
@@ -171,6 +177,78 @@ static void notices_are_folded(void **state) {
   hud_notice_text(text, &content);
   hud_text_fold(text, 7);
   assert_string_equal(text + 1, "\xe4\xbd\xa0\xe5\xa5\xbd \xe4\xb8\x96\nonewordthatislongerthanthat\n");
+}
+
+static struct alerts raise_all(void) {
+  struct alerts alerts = {0};
+  for (int i = 0; i < ALERTS; i++)
+    alerts_raise(&alerts, (enum alert_kind)i, start_ns + i * 1000 * ms_ns, alert_name((enum alert_kind)i), "why\nnot");
+  return alerts;
+}
+
+/* However little room there is, each alert is named, and none is pushed out by another one. */
+static void no_alert_is_left_out(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  const struct alerts alerts = raise_all();
+  const struct hud_content content = {.layout = HUD_OPERATOR, .alerts = &alerts, .now_ns = start_ns + 75000 * ms_ns};
+  for (int columns = 1; columns < 200; columns += 7)
+    for (int lines = 0; lines < 16; lines += 3) {
+      int height, width, taken = hud_alerts_text(text, &content, columns, lines);
+      for (int i = 0; i < ALERTS; i++)
+        assert_non_null(strstr(text, alert_name((enum alert_kind)i)));
+      hud_text_measure(text, &height, &width);
+      assert_int_equal(taken, height);
+      assert_true(width <= columns || columns < 40);
+      assert_true(taken <= lines || taken <= ALERTS);
+    }
+  assert_int_equal(hud_alerts_text(text, &content, 80, ALERTS), ALERTS);
+  assert_non_null(strstr(text, "source 1:15: why?not")); /* nothing from outside breaks a line */
+  assert_true(hud_alerts_text(text, &content, 80, ALERTS - 1) < ALERTS);
+  assert_non_null(strstr(text, "source 1:15"));
+  assert_null(strstr(text, "why"));
+}
+
+/* It lasts as long as what it says, and begins anew when that is so again. */
+static void alerts_last_as_long(void **state) {
+  (void)state;
+  struct alerts alerts = {0}, before = {0};
+  char text[64] = "";
+  assert_true(alerts_equal(&alerts, &before) && alerts_count(&alerts) == 0);
+  alerts_raise(&alerts, ALERT_LATE, 5, "late", NULL);
+  alerts_raise(&alerts, ALERT_LATE, 9, "late", "3 of 4");
+  assert_int_equal(alerts.entry[ALERT_LATE].since_ns, 5);
+  assert_false(alerts_equal(&alerts, &before));
+  alerts_raise(&alerts, ALERT_BLACKOUT, 9, "blackout", NULL);
+  alerts_describe(&alerts, text, sizeof text);
+  assert_string_equal(text, "blackout, late: 3 of 4");
+  alerts_describe(&alerts, text, 10); /* what does not fit is cut */
+  assert_string_equal(text, "blackout, late: 3 of 4");
+  alerts_end(&alerts, ALERT_BLACKOUT);
+  alerts_end(&alerts, ALERT_LATE);
+  assert_true(alerts_equal(&alerts, &before) && alerts_count(&alerts) == 0);
+  alerts_raise(&alerts, ALERT_LATE, 70, "late", NULL);
+  assert_int_equal(alerts.entry[ALERT_LATE].since_ns, 70);
+  assert_string_equal(alerts.entry[ALERT_LATE].reason, "");
+}
+
+/* A budget that the display gives is no whole number. */
+static void budget_text(void **state) {
+  (void)state;
+  static const struct {
+    double ms;
+    const char *wanted;
+  } cases[] = {{1000.0 / 85, " of 11.8"}, {40, " of 40"}, {1000.0 / 60, " of 16.7"}, {16.0001, " of 16"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[HUD_TEXT_MAX];
+    const struct hud_content content = {.figures = true, .running = true, .budget_ms = cases[i].ms};
+    hud_figures_text(text, &content);
+    const char *at = strstr(text, " of ");
+    assert_non_null(at);
+    size_t length = strlen(cases[i].wanted);
+    assert_memory_equal(at, cases[i].wanted, length);
+    assert_true((unsigned char)at[length] < TONES);
+  }
 }
 
 static void expect_progress(long total, long frames, double seconds, const char *wanted) {
@@ -254,9 +332,9 @@ static void figures_text(void **unused) {
   content.figures = false;
   hud_figures_text(text, &content);
   assert_string_equal(text, "");
-  content = (struct hud_content){.figures = true, .state = "source lost: gone"};
+  content = (struct hud_content){.figures = true, .state = "opening a camera"};
   hud_figures_text(text, &content);
-  assert_non_null(strstr(text, "source lost: gone"));
+  assert_non_null(strstr(text, "opening a camera"));
 }
 
 /* Words of any length fit. */
@@ -286,6 +364,9 @@ int main(void) {
       cmocka_unit_test(way_text),
       cmocka_unit_test(nothing_without_figures),
       cmocka_unit_test(notices_are_folded),
+      cmocka_unit_test(no_alert_is_left_out),
+      cmocka_unit_test(alerts_last_as_long),
+      cmocka_unit_test(budget_text),
       cmocka_unit_test(progress_in_words),
       cmocka_unit_test(progress_now_and_then),
       cmocka_unit_test(figures_text),

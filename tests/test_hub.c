@@ -256,6 +256,8 @@ static void padding_is_no_figure(void **unused) {
     figures->shown = figures->dropped = figures->missed = figures->width = figures->height = 1;
     figures->recorded_s = 1;
     figures->not_recorded = figures->sending = figures->lost = 1;
+    for (enum alert_kind kind = 0; kind < ALERTS; kind++)
+      alerts_end(&figures->alerts, kind);
     hub_publish(place.hub, &place.state.settings.values, figures);
     assert_true(hub_wait(place.hub, &seen, 0) == !turn);
   }

@@ -152,7 +152,9 @@ static void files_begin_again(void **state) {
   int64_t begun_ns = platform_now_ns();
   struct listener *listener = start(path, &log);
   expect_loud(listener, SOUND_MID);
+  char reason[LISTENER_REASON_MAX];
   expect_said(&said, "has ended; it is opened again");
+  assert_false(listener_is_away(listener, reason)); /* a file's end is no loss */
   assert_true(platform_now_ns() - begun_ns > 400000000);
   write_wav(path, 96000, 1, 9000, 0.5); /* the same file, other sound, heard from the next time on */
   expect_loud(listener, SOUND_TREBLE);
@@ -160,9 +162,12 @@ static void files_begin_again(void **state) {
   assert_int_equal(unlink(path), 0);
   expect_said(&said, "No such file");
   expect_silent(listener);
+  assert_true(listener_is_away(listener, reason));
+  assert_non_null(strstr(reason, "No such file"));
   write_wav(path, 44100, 6, 60, 0.5);
   expect_said(&said, "is heard again");
   expect_loud(listener, SOUND_BASS);
+  assert_false(listener_is_away(listener, reason));
   listener_stop(&listener);
   assert_int_equal(count_said(&said, "No such file"), 1);
   free(path);

@@ -79,15 +79,53 @@ static void wait_shown(const char *picture, double alike) {
   fail_msg("the window never showed %s, but what is %.3f like it", picture, seen);
 }
 
+static char *ask_ipc(const char *command) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char *answer = NULL;
+  size_t size = 0;
+  int length = snprintf(address.sun_path, sizeof address.sun_path, "%s", clip("ipc.sock"));
+  assert_true(length < (int)sizeof address.sun_path); /* else TMPDIR is too long */
+  int handle = socket(AF_UNIX, SOCK_STREAM, 0);
+  assert_int_equal(connect(handle, (struct sockaddr *)&address, sizeof address), 0);
+  assert_true(dprintf(handle, "{\"command\":%s}\n", command) > 0);
+  FILE *answers = fdopen(handle, "r");
+  assert_non_null(answers);
+  assert_true(getline(&answer, &size, answers) > 0);
+  fclose(answers);
+  return answer;
+}
+
+static void expect_ipc(const char *command, const char *words) {
+  char *answer = ask_ipc(command);
+  if (!strstr(answer, words))
+    fail_msg("%s: %s, not '%s'", command, answer, words);
+  free(answer);
+}
+
+static void wait_ipc(const char *command, const char *words) {
+  char *answer = ask_ipc(command);
+  for (int waited = 0; !strstr(answer, words) && waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    pause_ms(LOOK_AGAIN_MS);
+    free(answer);
+    answer = ask_ipc(command);
+  }
+  if (!strstr(answer, words))
+    fail_msg("%s: %s, not '%s'", command, answer, words);
+  free(answer);
+}
+
 /* The source as it is, black, the source, and the picture again. Esc ends nothing. */
 static void test_stage_keys(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
-  start_window("still.mkv --loop" PICTURE);
+  start_window("still.mkv --loop --ipc ipc.sock" PICTURE);
   press("F U"); /* the source is seen past a picture that is held, too */
   wait_shown("still.png", 0.9);
   press("F U B");
   wait_shown("black.png", 0.99);
+  press("F space");
+  wait_ipc("[\"get_property\",\"figures/state\"]", "\"blackout, frozen, paused\""); /* none hides another one */
+  press("F space");
   press("B Escape U");
   wait_shown("still.png", 0.9);
   press("U");
@@ -215,42 +253,6 @@ static void test_render_gives_the_same(void **state) {
   double similar = similarity("shot.png", WHOLE, "same.mkv", WHOLE);
   if (similar < 0.97)
     fail_msg("live and render: %.4f alike", similar);
-}
-
-static char *ask_ipc(const char *command) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char *answer = NULL;
-  size_t size = 0;
-  int length = snprintf(address.sun_path, sizeof address.sun_path, "%s", clip("ipc.sock"));
-  assert_true(length < (int)sizeof address.sun_path); /* else TMPDIR is too long */
-  int handle = socket(AF_UNIX, SOCK_STREAM, 0);
-  assert_int_equal(connect(handle, (struct sockaddr *)&address, sizeof address), 0);
-  assert_true(dprintf(handle, "{\"command\":%s}\n", command) > 0);
-  FILE *answers = fdopen(handle, "r");
-  assert_non_null(answers);
-  assert_true(getline(&answer, &size, answers) > 0);
-  fclose(answers);
-  return answer;
-}
-
-static void wait_ipc(const char *command, const char *words) {
-  bool found = false;
-  for (int waited = 0; waited < PATIENCE_MS && !found; waited += LOOK_AGAIN_MS) {
-    char *answer = ask_ipc(command);
-    found = strstr(answer, words);
-    free(answer);
-    if (!found)
-      pause_ms(LOOK_AGAIN_MS);
-  }
-  if (!found)
-    fail_msg("%s never had '%s'", command, words);
-}
-
-static void expect_ipc(const char *command, const char *words) {
-  char *answer = ask_ipc(command);
-  if (!strstr(answer, words))
-    fail_msg("%s: %s, not '%s'", command, answer, words);
-  free(answer);
 }
 
 static void test_keys(void **state) {

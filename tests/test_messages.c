@@ -218,6 +218,27 @@ static void changes_are_told(void **unused) {
   expect("{\"command\":[\"get_property\",\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":30}");
 }
 
+/* What holds is told, with its times, and no more once it is over. */
+static void alerts_are_data(void **unused) {
+  (void)unused;
+  struct hub_figures figures = {0};
+  turn(&figures);
+  expect("{\"command\":[\"observe_property\",1,\"figures/alerts\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"figures/alerts\",\"data\":[]}\n");
+  alerts_raise(&figures.alerts, ALERT_LATE, 7, "late", "3 of 4");
+  alerts_raise(&figures.alerts, ALERT_SOURCE, 7, "source lost", "a\xff.mp4");
+  figures.alerts.entry[ALERT_LATE].since_s = figures.alerts.entry[ALERT_SOURCE].since_s = 1234;
+  figures.alerts.entry[ALERT_LATE].until_s = 1240;
+  turn(&figures);
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"figures/alerts\",\"data\":["
+                "{\"what\":\"source\",\"words\":\"source lost\",\"reason\":\"a?.mp4\",\"since\":1234,\"until\":null},"
+                "{\"what\":\"late\",\"words\":\"late\",\"reason\":\"3 of 4\",\"since\":1234,\"until\":1240}]}\n");
+  alerts_end(&figures.alerts, ALERT_LATE);
+  alerts_end(&figures.alerts, ALERT_SOURCE);
+  turn(&figures);
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"figures/alerts\",\"data\":[]}\n");
+}
+
 static void observing_is_bounded(void **unused) {
   (void)unused;
   for (int i = 0; i < MESSAGE_WATCHES_MAX; i++)
@@ -273,8 +294,9 @@ static void what_there_is(void **unused) {
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_client, close_client)
   const struct CMUnitTest tests[] = {
-      CASE(values_of_every_type), CASE(steps_and_commands),   CASE(what_is_refused),     CASE(lines_too_long),
-      CASE(changes_are_told),     CASE(observing_is_bounded), CASE(answers_are_bounded), CASE(what_there_is),
+      CASE(values_of_every_type), CASE(steps_and_commands), CASE(what_is_refused),
+      CASE(lines_too_long),       CASE(changes_are_told),   CASE(observing_is_bounded),
+      CASE(answers_are_bounded),  CASE(what_there_is),      CASE(alerts_are_data),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

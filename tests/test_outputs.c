@@ -394,6 +394,15 @@ static void test_full_disk_ends_the_recording(void **state) {
   assert_false(outputs_has(outputs, number));
   assert_int_equal(fakes[0].attempts, 1); /* opened again it would be empty */
   assert_int_equal(fakes[0].finished, 1);
+  struct outputs_figures figures;
+  outputs_get_figures(outputs, &figures);
+  assert_non_null(strstr(figures.broken, "no space left"));
+  assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);
+  outputs_get_figures(outputs, &figures);
+  assert_non_null(strstr(figures.broken, "no space left"));
+  assert_int_equal(outputs_add(outputs, "third.mp4", NULL, NULL), 0);
+  outputs_get_figures(outputs, &figures);
+  assert_string_equal(figures.broken, "");
   struct error err;
   assert_int_equal(outputs_close(&outputs, NULL, &err), -1);
   assert_int_equal(err.status, STATUS_OUTPUT);

@@ -264,9 +264,11 @@ static void places(void **unused) {
       int size = height / 44 < 13 ? 13 : height / 44 > 40 ? 40 : height / 44;
       const struct hud_type type = {size, size * 3 / 5, size * 3 / 2};
       struct hud_places at;
-      hud_place(&at, HUD_OPERATOR, width, height, &type);
-      const struct hud_area *all[] = {&at.picture, &at.graph, &at.figures, &at.list, &at.line};
-      for (int i = 0; i < 5; i++) {
+      int alerts = (width + height) % 15;
+      hud_place(&at, HUD_OPERATOR, width, height, &type, alerts);
+      assert_true(!alerts || at.alerts.width || height < 10 * size || width < 8 * size);
+      const struct hud_area *all[] = {&at.picture, &at.graph, &at.figures, &at.list, &at.line, &at.alerts};
+      for (int i = 0; i < 6; i++) {
         assert_true(!all[i]->width || (all[i]->left >= 0 && all[i]->left + all[i]->width <= width));
         assert_true(!all[i]->width || (all[i]->top >= 0 && all[i]->top + all[i]->height <= height));
         for (int j = 0; j < i; j++)

@@ -211,12 +211,15 @@ static void in_a_browser(void **unused) {
   snprintf(url, sizeof url, "%s", web_url(web));
   pid_t child = fork();
   if (!child) {
-    execlp("python3", "python3", "-B", browser, "size", "390", "844", "phone", "open", url, "wait",
-           "document.getElementById('figures').textContent.startsWith('24.5')", "wait",
-           "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
-           "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
-           "false, 'a fox'); document.activeElement.blur()",
-           "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", (char *)NULL);
+    execlp(
+        "python3", "python3", "-B", browser, "size", "390", "844", "phone", "open", url, "wait",
+        "document.getElementById('figures').textContent.startsWith('24.5')", "wait",
+        "[...document.querySelectorAll('#alerts li')].map((each) => each.textContent.split(' since ')[0]).join() === "
+        "'source lost,frozen' && document.getElementById('alerts').getBoundingClientRect().height > 40",
+        "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
+        "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
+        "false, 'a fox'); document.activeElement.blur()",
+        "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", (char *)NULL);
     _exit(127);
   }
   int status = 0;

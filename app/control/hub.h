@@ -7,13 +7,14 @@
 #ifndef APP_CONTROL_HUB_H
 #define APP_CONTROL_HUB_H
 
+#include "app/control/alerts.h"
 #include "app/control/keys.h"
 #include "unet/base/picture.h"
 
 /* Pictures that the hub, and all who look at one, hold at most: the last one, and HUB_LOOKERS on the way elsewhere. */
 enum { HUB_LOOKERS = 1, HUB_HOLDS = 1 + HUB_LOOKERS };
 
-enum { HUB_NOTICE_MAX = NOTICE_MAX };
+enum { HUB_NOTICE_MAX = NOTICE_MAX, HUB_STATE_MAX = 400 };
 
 /* What there is to be seen and not to be set. */
 struct hub_figures {
@@ -24,7 +25,8 @@ struct hub_figures {
   double recorded_s; /* of the recording under way; 0: there is none */
   long not_recorded; /* pictures that recordings had no time for */
   int sending, lost; /* streams, and those of them whose receiver is gone */
-  char model[128], source[160], state[200], notice[HUB_NOTICE_MAX];
+  char model[128], source[160], state[HUB_STATE_MAX], notice[HUB_NOTICE_MAX];
+  struct alerts alerts;
 };
 
 struct hub;

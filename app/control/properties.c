@@ -8,7 +8,7 @@
 
 #include "unet/base/text.h"
 
-enum figure_type { FIGURE_SWITCH, FIGURE_REAL, FIGURE_WHOLE, FIGURE_INT, FIGURE_TEXT };
+enum figure_type { FIGURE_SWITCH, FIGURE_REAL, FIGURE_WHOLE, FIGURE_INT, FIGURE_TEXT, FIGURE_ALERTS };
 
 #define FIGURE(field) offsetof(struct hub_figures, field)
 
@@ -17,25 +17,16 @@ static const struct figure {
   enum figure_type type;
   size_t offset;
 } figures_table[] = {
-    {"ready", FIGURE_SWITCH, FIGURE(ready)},
-    {"fps", FIGURE_REAL, FIGURE(fps)},
-    {"frame-ms", FIGURE_REAL, FIGURE(frame_ms)},
-    {"budget-ms", FIGURE_REAL, FIGURE(budget_ms)},
-    {"latency-ms", FIGURE_REAL, FIGURE(latency_ms)},
-    {"latency-p99-ms", FIGURE_REAL, FIGURE(latency_p99_ms)},
-    {"shown", FIGURE_WHOLE, FIGURE(shown)},
-    {"dropped", FIGURE_WHOLE, FIGURE(dropped)},
-    {"missed", FIGURE_WHOLE, FIGURE(missed)},
-    {"width", FIGURE_INT, FIGURE(width)},
-    {"height", FIGURE_INT, FIGURE(height)},
-    {"model", FIGURE_TEXT, FIGURE(model)},
-    {"source", FIGURE_TEXT, FIGURE(source)},
-    {"state", FIGURE_TEXT, FIGURE(state)},
-    {"notice", FIGURE_TEXT, FIGURE(notice)},
-    {"recorded-s", FIGURE_REAL, FIGURE(recorded_s)},
-    {"not-recorded", FIGURE_WHOLE, FIGURE(not_recorded)},
-    {"sending", FIGURE_INT, FIGURE(sending)},
-    {"lost", FIGURE_INT, FIGURE(lost)},
+    {"ready", FIGURE_SWITCH, FIGURE(ready)},         {"fps", FIGURE_REAL, FIGURE(fps)},
+    {"frame-ms", FIGURE_REAL, FIGURE(frame_ms)},     {"budget-ms", FIGURE_REAL, FIGURE(budget_ms)},
+    {"latency-ms", FIGURE_REAL, FIGURE(latency_ms)}, {"latency-p99-ms", FIGURE_REAL, FIGURE(latency_p99_ms)},
+    {"shown", FIGURE_WHOLE, FIGURE(shown)},          {"dropped", FIGURE_WHOLE, FIGURE(dropped)},
+    {"missed", FIGURE_WHOLE, FIGURE(missed)},        {"width", FIGURE_INT, FIGURE(width)},
+    {"height", FIGURE_INT, FIGURE(height)},          {"model", FIGURE_TEXT, FIGURE(model)},
+    {"source", FIGURE_TEXT, FIGURE(source)},         {"state", FIGURE_TEXT, FIGURE(state)},
+    {"notice", FIGURE_TEXT, FIGURE(notice)},         {"alerts", FIGURE_ALERTS, FIGURE(alerts)},
+    {"recorded-s", FIGURE_REAL, FIGURE(recorded_s)}, {"not-recorded", FIGURE_WHOLE, FIGURE(not_recorded)},
+    {"sending", FIGURE_INT, FIGURE(sending)},        {"lost", FIGURE_INT, FIGURE(lost)},
 };
 enum { FIGURES = sizeof figures_table / sizeof *figures_table };
 static const char figures_prefix[] = "figures/";
@@ -84,6 +75,25 @@ static cJSON *parameter_value(const struct parameters *values, enum parameter id
   return *text ? cJSON_CreateString(text) : cJSON_CreateNull();
 }
 
+static cJSON *describe_alert(enum alert_kind kind, const struct alert *alert) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "what", alert_name(kind));
+  cJSON_AddItemToObject(object, "words", text_value(alert->words));
+  cJSON_AddItemToObject(object, "reason", text_value(alert->reason));
+  cJSON_AddNumberToObject(object, "since", (double)alert->since_s);
+  cJSON_AddItemToObject(object, "until",
+                        alert->until_s ? cJSON_CreateNumber((double)alert->until_s) : cJSON_CreateNull());
+  return object;
+}
+
+static cJSON *list_alerts(const struct alerts *alerts) {
+  cJSON *list = cJSON_CreateArray();
+  for (int i = 0; i < ALERTS; i++)
+    if (alerts->entry[i].holds)
+      cJSON_AddItemToArray(list, describe_alert((enum alert_kind)i, &alerts->entry[i]));
+  return list;
+}
+
 static cJSON *figure_value(const struct hub_figures *figures, const struct figure *figure) {
   const char *at = (const char *)figures + figure->offset;
   switch (figure->type) {
@@ -95,6 +105,8 @@ static cJSON *figure_value(const struct hub_figures *figures, const struct figur
     return cJSON_CreateNumber((double)*(const long *)(const void *)at);
   case FIGURE_INT:
     return cJSON_CreateNumber(*(const int *)(const void *)at);
+  case FIGURE_ALERTS:
+    return list_alerts((const struct alerts *)(const void *)at);
   case FIGURE_TEXT:
     break;
   }

@@ -59,3 +59,7 @@ void stats_summarise(const struct stats *stats, struct stats_summary *summary) {
   double half = stats_quantile(stats, 0.75) - stats_quantile(stats, 0.25), bucket = summary->median_ms * bucket_error;
   summary->spread_ms = stats->count ? fmax(half / sqrt((double)stats->count), bucket) : 0;
 }
+
+int stats_decimals(double ms) {
+  return fabs(ms - round(ms)) >= 0.05;
+}

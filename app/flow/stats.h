@@ -30,4 +30,7 @@ struct stats_summary {
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);
 
+/* How many decimals a time is written with: one, or none if it is a whole number of milliseconds. */
+int stats_decimals(double ms);
+
 #endif

@@ -198,7 +198,9 @@ static void publish(struct live *live, int64_t now_ns) {
     told->lost = live->output_figures.failing;
     snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
     snprintf(told->source, sizeof told->source, "%s", source_words(live));
-    live_describe_state(live, told->state, sizeof told->state);
+    told->alerts = live->alerts;
+    live_describe_start(live, told->state, sizeof told->state);
+    alerts_describe(&live->alerts, told->state, sizeof told->state);
     if (now_ns < live->state.notice_until_ns)
       snprintf(told->notice, sizeof told->notice, "%s", live->state.notice);
     live->published_ns = now_ns;
@@ -229,6 +231,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live->preset_put_back = false;
   exchange_settings(live, now_ns);
   live_follow_handover(live, now_ns);
+  live_follow_alerts(live, now_ns);
   publish(live, now_ns);
   if (state->ready)
     follow_refusal(live);

@@ -43,6 +43,7 @@ void live_figures_print(const struct live_figures *figures, const char *device, 
   if (latency.count)
     fprintf(out, "capture to screen %.1f ms, p99 %.1f ms, ", latency.median_ms, latency.p99_ms);
   if (figures->budget_ms > 0)
-    fprintf(out, "%ld missed the budget of %g ms, ", figures->missed, figures->budget_ms);
+    fprintf(out, "%ld missed the budget of %.*f ms, ", figures->missed, stats_decimals(figures->budget_ms),
+            figures->budget_ms);
   fprintf(out, "%ld dropped%s%s\n", figures->dropped, *device ? ", " : "", device);
 }

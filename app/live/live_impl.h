@@ -9,6 +9,7 @@
  * script.c    values by time, played and recorded
  * view.c      window, events, drawing
  * overlay.c   what is written over the picture
+ * alerting.c  which alerts hold
  * context.c   what becomes of a lost OpenGL context
  * sound.c     sound that is listened to
  * sources.c   which source of several is shown
@@ -117,6 +118,7 @@ struct live {
   struct panel panel;
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
+  struct alerts alerts; /* as of this turn */
   int calmed_told;     /* of platform_calmed */
   struct awake *awake; /* keeps processors from sleeping; NULL: nothing does */
   int engines_told;    /* engine.engines, as far as the user knows of them */
@@ -335,8 +337,13 @@ enum hud_layout live_layout(const struct live *live);
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
 /* What no screen shows is said on the terminal, unless it was. */
 void live_tell_terminal(struct live *live);
-/* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
-bool live_describe_state(struct live *live, char *words, size_t size);
+/* What the program is busy with before the first picture, as "loading the model"; "": nothing. */
+void live_describe_start(const struct live *live, char *words, size_t size);
+
+/* --- alerting.c --- */
+
+/* Brings live->alerts to what is so at this moment. */
+void live_follow_alerts(struct live *live, int64_t now_ns);
 
 /* --- context.c --- */
 

@@ -25,46 +25,15 @@ static const char *model_words(const struct parameters *values) {
   return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
 }
 
-bool live_describe_state(struct live *live, char *words, size_t size) {
+void live_describe_start(const struct live *live, char *words, size_t size) {
   struct reader_status reader = {0};
-  const struct live_state *state = &live->state;
   if (live->reader)
     reader_get_status(live->reader, &reader);
-  if (reader.lost) {
-    snprintf(words, size, "%s: %s", reader.opened ? "source lost" : "waiting for the source", reader.reason);
-    return true;
-  }
-  if (live->reader && !reader.opened) {
-    snprintf(words, size, "opening %s", live->spec);
-    return false;
-  }
-  if (live->stalled) {
-    snprintf(words, size, "%s%sthe engine has not answered for %.0f s", live->fate, *live->fate ? ": " : "",
-             live->engine.busy_ms / 1000);
-    return true;
-  }
-  if (live->engine.away) {
-    snprintf(words, size, "%s: %s", *live->fate ? live->fate : "the engine failed and is opened again",
-             live->engine.why_away);
-    return true;
-  }
-  if (control_source_state(live->control, words, size))
-    return true;
-  const struct parameters *values = &state->settings.values;
-  const struct {
-    bool holds;
-    const char *word;
-  } states[] = {{!state->ready, "loading the model"},
-                {state->ready && values->pause, "paused"},
-                {values->freeze, "frozen"},
-                {values->bypass, "bypass"},
-                {values->blackout, "blackout"}};
-  size_t used = 0;
   *words = 0;
-  for (size_t i = 0; i < sizeof states / sizeof *states && used < size; i++)
-    if (states[i].holds)
-      used += (size_t)snprintf(words + used, size - used, "%s%s", used ? ", " : "", states[i].word);
-  return false;
+  if (live->reader && !reader.opened && !reader.lost)
+    snprintf(words, size, "opening %s", live->spec);
+  else if (!live->state.ready)
+    snprintf(words, size, "loading the model");
 }
 
 void live_tell_terminal(struct live *live) {
@@ -130,6 +99,8 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
       .loading = live->engine.opening ? model_words(&values) : NULL,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
       .panel = &live->panel,
+      .alerts = &live->alerts,
+      .now_ns = now_ns,
       .help_page = state->help_page,
       .governed = describe_budget(live, governed, sizeof governed),
   };
@@ -138,7 +109,7 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
   values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
   settings_controls(&state->settings, now_ns, &now);
   list_prompts(&content, &values, &now);
-  content.alert = live_describe_state(live, words, sizeof words);
+  live_describe_start(live, words, sizeof words);
   content.state = *words ? words : NULL;
   content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
   bool changed = hud_update(live->hud, &content, width, height, now_ns);

@@ -196,7 +196,7 @@ bool control_source_state(struct control_source *control, char *line, size_t siz
   pthread_mutex_lock(&control->lock);
   bool wrong = status.lost || *control->wrong;
   if (wrong)
-    snprintf(line, size, "control source: %s", status.lost ? status.reason : control->wrong);
+    snprintf(line, size, "%s", status.lost ? status.reason : control->wrong);
   pthread_mutex_unlock(&control->lock);
   return wrong;
 }

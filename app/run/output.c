@@ -207,6 +207,8 @@ static void record(struct output *output) {
   pthread_mutex_lock(&output->lock);
   output->ending = true;
   output->broken = status;
+  if (status)
+    snprintf(output->why, sizeof output->why, "%.*s", OUTPUT_WHY_MAX - 1, err.message);
   long written = output->written, dropped = output->dropped;
   pthread_mutex_unlock(&output->lock);
   if (status)

@@ -51,6 +51,7 @@ struct output {
   bool through; /* the thread is at its end */
   bool failing;
   bool broken;           /* a recording that is not complete */
+  char why[OUTPUT_WHY_MAX]; /* it is not complete */
   char line[LINE_BYTES]; /* to be told; "" nothing */
   enum log_level level;  /* of it */
   long written, dropped;

@@ -20,6 +20,7 @@ struct outputs {
   int numbers;
   long dropped;           /* by those that have ended */
   char broken[PATHS_MAX]; /* the first recording that is not complete; "": all are */
+  char why[OUTPUT_WHY_MAX]; /* the last one that is not complete ended; "": another one has begun since */
 };
 
 enum output_kind output_kind_of(const char *spec, const char *format) {
@@ -93,6 +94,8 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
   if (start(&outputs->output[slot], spec, &outputs->params, err))
     return -1;
   outputs->output[slot]->number = ++outputs->numbers;
+  if (outputs->output[slot]->kind == OUTPUT_RECORDING)
+    outputs->why[0] = 0;
   if (number)
     *number = outputs->numbers;
   return 0;
@@ -159,6 +162,8 @@ bool outputs_has(const struct outputs *outputs, int number) {
 
 static void note_end(struct outputs *outputs, const struct output *output) {
   outputs->dropped += output->dropped;
+  if (output->broken)
+    snprintf(outputs->why, sizeof outputs->why, "%s", output->why);
   if (output->broken && !*outputs->broken)
     snprintf(outputs->broken, sizeof outputs->broken, "%s", output->spec);
 }
@@ -194,6 +199,7 @@ bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_l
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures) {
   int newest = 0;
   *figures = (struct outputs_figures){.dropped = outputs->dropped};
+  snprintf(figures->broken, sizeof figures->broken, "%s", outputs->why);
   for (int i = 0; i < OUTPUTS_MAX; i++) {
     struct output *output = outputs->output[i];
     if (!output)

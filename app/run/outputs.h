@@ -24,6 +24,8 @@ enum {
   OUTPUT_STREAM_HOLDS = 2,
 };
 
+enum { OUTPUT_WHY_MAX = 160 };
+
 enum output_kind { OUTPUT_RECORDING, OUTPUT_STREAM };
 
 struct outputs_params {
@@ -40,6 +42,7 @@ struct outputs_figures {
   int recordings, streams; /* under way */
   int failing;             /* streams whose receiver is gone */
   double seconds;          /* of the recording begun last */
+  char broken[OUTPUT_WHY_MAX]; /* why a recording ended that is not complete, until another one begins; "": none */
   long dropped;            /* pictures that recordings lack, those that have ended too */
 };
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ struct listener {
   /* Protected by lock */
   double values[SOUND_VALUES];
   int64_t at_ns;
+  char away[LISTENER_REASON_MAX]; /* why nothing is heard; "": something is */
 };
 
 static int is_interrupted(void *opaque) {
@@ -174,9 +176,16 @@ static void keep_pace(struct listener *listener, double seconds) {
   listener->due_ns += (int64_t)(seconds * 1e9);
 }
 
+static void set_away(struct listener *listener, const char *why) {
+  pthread_mutex_lock(&listener->lock);
+  snprintf(listener->away, sizeof listener->away, "%.*s", LISTENER_REASON_MAX - 1, why);
+  pthread_mutex_unlock(&listener->lock);
+}
+
 static void say_back(struct listener *listener) {
   if (listener->heard)
     return;
+  set_away(listener, "");
   if (listener->told && !atomic_load(&listener->stop))
     log_line(listener->params.log, LOG_WARNING, "%s: %s is heard again", option(listener), listener->params.input);
   listener->heard = true;
@@ -296,6 +305,10 @@ static int listen(struct listener *listener, struct error *err) {
 
 /* A file that ends begins again as usual; all else is away. */
 static void tell(struct listener *listener, const struct error *why) {
+  if (why)
+    set_away(listener, why->message);
+  else if (!listener->paced)
+    set_away(listener, listener->params.input);
   bool *told = why ? &listener->told : &listener->told_end;
   if (*told || atomic_load(&listener->stop))
     return;
@@ -365,6 +378,14 @@ void listener_get(struct listener *listener, double values[SOUND_VALUES]) {
   for (int i = 0; i < SOUND_VALUES; i++)
     values[i] = there ? listener->values[i] : 0;
   pthread_mutex_unlock(&listener->lock);
+}
+
+bool listener_is_away(struct listener *listener, char reason[LISTENER_REASON_MAX]) {
+  pthread_mutex_lock(&listener->lock);
+  bool away = *listener->away != 0;
+  snprintf(reason, LISTENER_REASON_MAX, "%s", listener->away);
+  pthread_mutex_unlock(&listener->lock);
+  return away;
 }
 
 void listener_stop(struct listener **pointer) {

@@ -9,6 +9,9 @@
 #include "unet/base/log.h"
 
 struct listener;
+
+enum { LISTENER_REASON_MAX = 160 };
+
 struct sound_tap;
 
 struct listener_params {
@@ -23,6 +26,8 @@ struct listener_params {
 int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
 /* Any thread, at any time; zeros while there is no sound. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
+/* Whether nothing is heard because the input is gone or was not there yet, and why. Any thread. */
+bool listener_is_away(struct listener *listener, char reason[LISTENER_REASON_MAX]);
 /* Waits two seconds at most: the thread of an input that hangs is left alone. Stores NULL; takes NULL. */
 void listener_stop(struct listener **listener);
 

@@ -9,7 +9,7 @@
 #include "app/window/hud_text.h"
 #include "app/window/sheet.h"
 
-enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_GRAPH, PANELS };
+enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANEL_GRAPH, PANELS };
 
 static const int64_t refresh_ns = 100000000, graph_ns = 50000000;
 /* What the graph is long. */
@@ -18,7 +18,8 @@ static const int64_t graph_length_ns = 10000000000;
 static const struct color ground = {24, 27, 33, 255}, over_picture = {16, 18, 22, 205},
                           chosen_ground = {52, 62, 78, 255}, groove = {48, 52, 60, 255}, filling = {70, 120, 165, 255},
                           bright = {240, 240, 240, 255}, engine_color = {86, 128, 104, 255},
-                          way_color = {140, 205, 255, 255}, alert_color = {255, 176, 84, 255};
+                          way_color = {140, 205, 255, 255}, alert_color = {255, 176, 84, 255},
+                          alert_ground = {150, 40, 24, 255};
 
 struct words {
   char text[HUD_TEXT_MAX];
@@ -31,6 +32,8 @@ struct hud {
   enum hud_layout layout;
   int width, height; /* that the panels were cut for */
   int64_t updated_ns, graphed_ns;
+  int alert_lines;                     /* that the alerts take */
+  int alert_columns, alert_lines_most; /* that they may take */
   int help_pages;
   int cursor; /* of the line that is typed: pixels from its left */
 };
@@ -66,7 +69,7 @@ static struct hud_type get_type(const struct hud *hud) {
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places) {
   typeface_fit(hud->face, height);
   const struct hud_type type = get_type(hud);
-  hud_place(places, layout, width, height, &type);
+  hud_place(places, layout, width, height, &type, hud->alert_lines);
 }
 
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box) {
@@ -101,11 +104,13 @@ static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, i
   return column;
 }
 
-/* In characters and lines, for words in the middle. */
-static void get_room(const struct hud *hud, int width, int height, int *columns, int *lines) {
+/* In characters and lines, for words in the middle. Alerts stay free. */
+static void get_room(struct hud *hud, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
+  struct hud_places places;
+  hud_get_places(hud, hud->layout, width, height, &places);
   *columns = width / type.advance - 4;
-  *lines = (height - 4 * type.size) / type.line;
+  *lines = (height - 3 * type.size - places.top) / type.line;
 }
 
 /* As large as its words need, in as many columns of lines as its height wants. */
@@ -133,9 +138,10 @@ static void draw_words(struct hud *hud, struct words *words, int width, int heig
 
 /* --- the panels that have a place --- */
 
-static void draw_figures(struct hud *hud, struct words *words, const struct hud_area *area) {
+/* An area without words is not shown. */
+static void draw_lines(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
   const struct hud_type type = get_type(hud);
-  if (!sheet_begin(&words->sheet, area->width, area->height, ground))
+  if (!sheet_begin(&words->sheet, area->width, area->height, below))
     return;
   const char *text = words->text;
   for (int y = type.size / 2; *text && y + type.line <= area->height; y += type.line, text = hud_text_next_line(text))
@@ -268,13 +274,16 @@ static void draw_graph(struct hud *hud, struct sheet *sheet, const struct hud_co
 
 /* --- all of it --- */
 
-static void write_panel(enum panel_kind kind, char *text, const struct hud_content *content) {
+static void write_panel(struct hud *hud, enum panel_kind kind, char *text, const struct hud_content *content) {
   static void (*const writers[PANELS])(char *, const struct hud_content *) = {[PANEL_FIGURES] = hud_figures_text,
                                                                               [PANEL_NOTICE] = hud_notice_text,
                                                                               [PANEL_HELP] = hud_help_text,
                                                                               [PANEL_ROWS] = hud_list_text,
                                                                               [PANEL_LINE] = hud_line_text};
-  writers[kind](text, content);
+  if (kind == PANEL_ALERTS)
+    hud_alerts_text(text, content, hud->alert_columns, hud->alert_lines_most);
+  else
+    writers[kind](text, content);
 }
 
 static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_content *content, int width,
@@ -283,12 +292,14 @@ static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_c
   struct hud_places places;
   bool own_window = content->layout == HUD_OPERATOR;
   hud_get_places(hud, content->layout, width, height, &places);
-  if (kind == PANEL_ROWS)
+  if (kind == PANEL_ALERTS)
+    draw_lines(hud, words, &places.alerts, alert_ground);
+  else if (kind == PANEL_ROWS)
     draw_list(hud, words, &places.list, own_window ? ground : over_picture);
   else if (kind == PANEL_LINE)
     draw_input(hud, words, &places.line, content->panel, own_window ? ground : over_picture);
   else if (kind == PANEL_FIGURES && own_window)
-    draw_figures(hud, words, &places.figures);
+    draw_lines(hud, words, &places.figures, ground);
   else
     draw_words(hud, words, width, height);
 }
@@ -297,7 +308,7 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
                          int height, bool anyway) {
   char text[HUD_TEXT_MAX];
   int columns, lines;
-  write_panel(kind, text, content);
+  write_panel(hud, kind, text, content);
   get_room(hud, width, height, &columns, &lines);
   if (kind == PANEL_NOTICE)
     hud_text_fold(text, columns);
@@ -335,11 +346,22 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
   return true;
 }
 
+/* Returns whether they take more or less room than before. */
+static bool fit_alerts(struct hud *hud, const struct hud_content *content, int width, int height) {
+  char text[HUD_TEXT_MAX];
+  int before = hud->alert_lines;
+  const struct hud_type type = get_type(hud);
+  hud_alert_room(content->layout, width, height, &type, &hud->alert_columns, &hud->alert_lines_most);
+  hud->alert_lines = hud_alerts_text(text, content, hud->alert_columns, hud->alert_lines_most);
+  return hud->alert_lines != before;
+}
+
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
   bool all = typeface_fit(hud->face, height), changed = false;
   all |= typeface_follow(hud->face);
   all = all || width != hud->width || height != hud->height || content->layout != hud->layout;
   hud->layout = content->layout;
+  all |= fit_alerts(hud, content, width, height);
   bool words_due = all || now_ns - hud->updated_ns >= refresh_ns;
   hud->width = width;
   hud->height = height;
@@ -358,19 +380,22 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
   struct hud_places places;
   hud_get_places(hud, layout, width, height, &places);
   int room = layout == HUD_OPERATOR ? places.list.left : width, line = *hud->panels[PANEL_LINE].text != 0;
-  struct sheet_place place = {type.size, type.size, 0.55f, (float)type.size / 2};
+  struct sheet_place place = {type.size, places.top, 0.55f, (float)type.size / 2};
   if (kind == PANEL_NOTICE) {
     place.left = (room - sheet->width) / 2;
     place.top = (line ? places.line.top : height) - type.size - sheet->height;
     if (layout == HUD_OPERATOR)
       place.top = places.picture.top + places.picture.height - sheet->height;
   } else if (kind == PANEL_HELP) {
-    place = (struct sheet_place){(width - sheet->width) / 2, (height - sheet->height) / 2, 0.8f, place.radius};
+    place.left = (width - sheet->width) / 2;
+    place.top = (height + places.top - type.size - sheet->height) / 2;
+    place.shade = 1;
   } else if (kind != PANEL_FIGURES || layout == HUD_OPERATOR) {
-    const struct hud_area *area = kind == PANEL_ROWS    ? &places.list
-                                  : kind == PANEL_LINE  ? &places.line
-                                  : kind == PANEL_GRAPH ? &places.graph
-                                                        : &places.figures;
+    const struct hud_area *area = kind == PANEL_ROWS     ? &places.list
+                                  : kind == PANEL_LINE   ? &places.line
+                                  : kind == PANEL_GRAPH  ? &places.graph
+                                  : kind == PANEL_ALERTS ? &places.alerts
+                                                         : &places.figures;
     place = (struct sheet_place){area->left, area->top, 0, place.radius};
   }
   return place;
@@ -388,11 +413,17 @@ int hud_help_pages(const struct hud *hud) {
   return hud->help_pages;
 }
 
+/* No text lies on other text: the help, which is larger than what it covers, and a notice over it are opaque. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
-  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH, PANEL_ROWS, PANEL_LINE, PANEL_NOTICE, PANEL_HELP};
+  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH,  PANEL_ROWS,  PANEL_LINE,
+                                          PANEL_HELP,    PANEL_NOTICE, PANEL_ALERTS};
+  bool help = *hud->panels[PANEL_HELP].text;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-    const struct sheet_place place = get_place(hud, order[i], layout, width, height);
-    sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
+    struct sheet_place place = get_place(hud, order[i], layout, width, height);
+    if (order[i] == PANEL_NOTICE && help)
+      place.shade = 1;
+    if (!(help && layout == HUD_OVERLAY && (order[i] == PANEL_FIGURES || order[i] == PANEL_ROWS)))
+      sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
   }
 }

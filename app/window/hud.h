@@ -1,13 +1,14 @@
-/* The overlay: figures in the top left corner, a passing notice below, the help in the middle, the list of parameters
- * to the right, the line that is typed at the bottom; in the operator's window they lie around the picture, with a
- * graph. Each is a sheet, drawn anew only when it changed: words at most ten times a second, what follows the hand at
- * once. */
+/* The overlay: alerts in a bar of their own at the top, figures in the top left corner, a passing notice below, the
+ * help in the middle, the list of parameters to the right, the line that is typed at the bottom; in the operator's
+ * window they lie around the picture, with a graph. Each is a sheet, drawn anew only when it changed: words at most ten
+ * times a second, what follows the hand at once. */
 #ifndef APP_WINDOW_HUD_H
 #define APP_WINDOW_HUD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/control/alerts.h"
 #include "app/control/panel.h"
 #include "app/flow/recent_times.h"
 #include "app/window/hud_place.h"
@@ -18,7 +19,7 @@ struct hud;
 /* What the overlay says. Strings are read during hud_update only. */
 struct hud_content {
   enum hud_layout layout;
-  bool figures, help;                /* shown or not; without figures, no state and no notice either */
+  bool figures, help;                /* shown or not; without figures, no alerts and no notice either */
   int help_page;                     /* from 0 */
   bool running;                      /* the engine is open; else only state is shown */
   double fps, frame_ms;              /* of late */
@@ -36,8 +37,9 @@ struct hud_content {
   const struct parameters *values;   /* of which some are shown; NULL: none */
   const char *governed;              /* "512x512, governed to 448x448"; NULL: the budget asks for nothing */
   const char *outputs;               /* "recording 0:12"; NULL: there are none */
-  const char *state;                 /* "paused", "camera lost: ..."; NULL: nothing to say */
-  bool alert;                        /* state is bad news */
+  const char *state;                 /* "loading the model"; NULL: nothing to say */
+  const struct alerts *alerts;       /* NULL: none */
+  int64_t now_ns;                    /* platform_now_ns, for how long alerts hold already */
   const char *notice;                /* NULL: none */
   const struct panel *panel;         /* the list and the line; NULL: none */
   const struct recent_times *recent; /* the operator's graph; NULL: none */

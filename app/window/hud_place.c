@@ -11,29 +11,52 @@ static struct hud_area area(int left, int top, int width, int height) {
                                                           : (struct hud_area){left, top, 0, 0};
 }
 
-static void place_list(struct hud_places *places, int width, int bottom, int most, const struct hud_type *type) {
-  int margin = type->size, own = least(LIST_COLUMNS * type->advance + 2 * type->size, most);
-  places->list = area(width - margin - own, margin, own, bottom - 2 * margin);
+static int list_width(int most, const struct hud_type *type) {
+  return least(LIST_COLUMNS * type->advance + 2 * type->size, most);
+}
+
+static void place_list(struct hud_places *places, int width, int top, int bottom, int most,
+                       const struct hud_type *type) {
+  int margin = type->size, own = list_width(most, type);
+  places->list = area(width - margin - own, top, own, bottom - margin - top);
   int rows = (places->list.height - type->size) / type->line - 1; /* one is the head */
   places->list_rows = rows > 0 ? rows : 1;
 }
 
-void hud_place(struct hud_places *places, enum hud_layout layout, int width, int height, const struct hud_type *type) {
+static int alerts_width(enum hud_layout layout, int width, const struct hud_type *type) {
+  int all = width - 2 * type->size;
+  return layout == HUD_OVERLAY ? all : all - list_width(width / 2, type) - type->size;
+}
+
+void hud_alert_room(enum hud_layout layout, int width, int height, const struct hud_type *type, int *columns,
+                    int *lines) {
+  *columns = (alerts_width(layout, width, type) - 2 * type->size) / type->advance;
+  *lines = height / 6 / type->line;
+}
+
+void hud_place(struct hud_places *places, enum hud_layout layout, int width, int height, const struct hud_type *type,
+               int alert_lines) {
   int margin = type->size, line_top = height - type->line - 2 * type->size;
-  *places = (struct hud_places){.line = area(margin, line_top, width - 2 * margin, type->line + type->size)};
+  int alerts = alert_lines > 0 ? least(alert_lines * type->line + type->size, line_top - margin - margin / 2) : 0;
+  *places = (struct hud_places){
+      .line = area(margin, line_top, width - 2 * margin, type->line + type->size),
+      .alerts = area(margin, margin, alerts_width(layout, width, type), alerts),
+      .top = alerts > 0 ? alerts + margin + margin / 2 : margin,
+  };
   if (layout == HUD_OVERLAY) {
-    place_list(places, width, line_top, width - 2 * margin, type);
+    place_list(places, width, places->top, line_top, width - 2 * margin, type);
     return;
   }
-  place_list(places, width, line_top + margin / 2, width / 2, type);
+  place_list(places, width, margin, line_top + margin / 2, width / 2, type);
   int left_width = places->list.left - 2 * margin, figures = FIGURES_LINES * type->line,
       graph = GRAPH_LINES * type->line;
-  int picture = line_top - figures - graph - 3 * margin;
-  if (picture < line_top / 3) { /* low windows do without the graph */
+  figures = least(figures, line_top - places->top);
+  int picture = line_top - figures - graph - 2 * margin - places->top;
+  if (picture < line_top / 5 || picture + alerts < line_top / 3) { /* low windows do without the graph */
     picture += graph + margin;
     graph = 0;
   }
-  places->picture = area(margin, margin, left_width, picture);
-  places->graph = area(margin, picture + 2 * margin, left_width, graph);
+  places->picture = area(margin, places->top, left_width, picture);
+  places->graph = area(margin, places->top + picture + margin, left_width, graph);
   places->figures = area(margin, line_top - figures, left_width, figures - margin / 2);
 }

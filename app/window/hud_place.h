@@ -15,12 +15,18 @@ struct hud_type {
 };
 
 struct hud_places {
-  struct hud_area picture, graph, figures, list, line;
+  struct hud_area alerts, picture, graph, figures, list, line;
+  int top;       /* of all that lies below the alerts */
   int list_rows; /* so many fit */
 };
 
-/* Of OVERLAY the list and the line alone. */
-void hud_place(struct hud_places *places, enum hud_layout layout, int width, int height, const struct hud_type *type);
+/* Of OVERLAY the alerts, the list and the line alone. alert_lines: so many lines of alerts have room before all else.
+ * In the operator's window the picture makes room for them, so that nothing moves under the operator's hand. */
+void hud_place(struct hud_places *places, enum hud_layout layout, int width, int height, const struct hud_type *type,
+               int alert_lines);
+/* The room that alerts have: columns of characters, and as many lines as leave the rest its place. */
+void hud_alert_room(enum hud_layout layout, int width, int height, const struct hud_type *type, int *columns,
+                    int *lines);
 
 /* The list's columns of characters: its names, then bars, then values. */
 enum { HUD_NAME_COLUMNS = 19, HUD_BAR_COLUMNS = 14, HUD_VALUE_COLUMNS = 13 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/flow/stats.h"
 #include "app/window/cells.h"
 #include "unet/base/text.h"
 
@@ -94,27 +95,7 @@ static void put_way(struct writer *writer, const struct hud_content *content) {
     end_line(writer);
 }
 
-static void put_figures(struct writer *writer, const struct hud_content *content) {
-  bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
-  put(writer, TONE_DIM, "fps ");
-  put_fps(writer, content->fps);
-  put(writer, TONE_DIM, "  frame ");
-  put(writer, late ? TONE_ALERT : TONE_PLAIN, "%5.1f", content->frame_ms);
-  put(writer, TONE_DIM, " ms");
-  if (content->budget_ms > 0)
-    put(writer, TONE_DIM, " of %g", content->budget_ms);
-  put(writer, TONE_DIM, "  dropped ");
-  put(writer, TONE_PLAIN, "%-5ld", content->dropped);
-  end_line(writer);
-  put_way(writer, content);
-  for (int i = 0; i < content->prompt_count; i++) {
-    if (content->prompt_count > 1)
-      put(writer, TONE_PLAIN, "%3.0f%% ", 100 * (double)content->prompts[i].share);
-    put_foreign(writer, TONE_TITLE, content->prompts[i].words);
-    end_line(writer);
-  }
-  if (content->model)
-    put_model(writer, content);
+static void put_budget_and_outputs(struct writer *writer, const struct hud_content *content) {
   if (content->governed) {
     put(writer, TONE_TITLE, "%s", content->governed);
     end_line(writer);
@@ -123,6 +104,30 @@ static void put_figures(struct writer *writer, const struct hud_content *content
     put_foreign(writer, TONE_ALERT, content->outputs);
     end_line(writer);
   }
+}
+
+static void put_figures(struct writer *writer, const struct hud_content *content) {
+  bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
+  put(writer, TONE_DIM, "fps ");
+  put_fps(writer, content->fps);
+  put(writer, TONE_DIM, "  frame ");
+  put(writer, late ? TONE_ALERT : TONE_PLAIN, "%5.1f", content->frame_ms);
+  put(writer, TONE_DIM, " ms");
+  if (content->budget_ms > 0)
+    put(writer, TONE_DIM, " of %.*f", stats_decimals(content->budget_ms), content->budget_ms);
+  put(writer, TONE_DIM, "  dropped ");
+  put(writer, TONE_PLAIN, "%-5ld", content->dropped);
+  end_line(writer);
+  put_way(writer, content);
+  put_budget_and_outputs(writer, content);
+  for (int i = 0; i < content->prompt_count; i++) {
+    if (content->prompt_count > 1)
+      put(writer, TONE_PLAIN, "%3.0f%% ", 100 * (double)content->prompts[i].share);
+    put_foreign(writer, TONE_TITLE, content->prompts[i].words);
+    end_line(writer);
+  }
+  if (content->model)
+    put_model(writer, content);
   if (content->values)
     put_values(writer, content->values);
   put(writer, TONE_DIM, "? help");
@@ -137,12 +142,63 @@ static bool shows_words(const struct hud_content *content) {
 void hud_figures_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
-  if (shows_words(content) && content->running)
-    put_figures(&writer, content);
   if (shows_words(content) && content->state) {
-    put_foreign(&writer, content->alert ? TONE_ALERT : TONE_TITLE, content->state);
+    put_foreign(&writer, TONE_TITLE, content->state);
     end_line(&writer);
   }
+  if (shows_words(content) && content->running)
+    put_figures(&writer, content);
+}
+
+/* How much is said of each alert, the fullest first. */
+enum alert_style { ALERT_FULL, ALERT_SHORT, ALERT_BARE, ALERT_STYLES };
+
+/* "source lost 0:12: nothing came for 2 s" */
+static void print_alert(char *out, size_t size, const struct alert *alert, enum alert_style style, int64_t now_ns) {
+  long seconds = (long)((now_ns - alert->since_ns) / 1000000000);
+  if (style == ALERT_BARE)
+    snprintf(out, size, "%s", alert->words);
+  else
+    snprintf(out, size, "%s %ld:%02ld%s%s", alert->words, seconds / 60, seconds % 60,
+             style == ALERT_FULL && *alert->reason ? ": " : "", style == ALERT_FULL ? alert->reason : "");
+}
+
+static int put_alerts(char *text, const struct hud_content *content, enum alert_style style, int columns) {
+  struct writer writer = {text, 0};
+  int used = 0, lines = 0;
+  for (int i = 0; i < ALERTS; i++) {
+    char words[ALERT_WORDS_MAX + ALERT_REASON_MAX + 24];
+    const struct alert *alert = &content->alerts->entry[i];
+    if (!alert->holds)
+      continue;
+    print_alert(words, sizeof words, alert, style, content->now_ns);
+    int own = cells_count(words, strlen(words)), gap = used ? 3 : 0;
+    if (used && (style == ALERT_FULL || used + gap + own > columns)) {
+      end_line(&writer);
+      used = gap = 0;
+    }
+    lines += !used;
+    put(&writer, TONE_PLAIN, "%*s", gap, "");
+    put_foreign(&writer, TONE_PLAIN, words);
+    used += gap + own;
+  }
+  if (lines)
+    end_line(&writer);
+  return lines;
+}
+
+int hud_alerts_text(char *text, const struct hud_content *content, int columns, int lines) {
+  int taken = 0;
+  text[0] = 0;
+  if (!content->alerts || !shows_words(content))
+    return 0;
+  for (enum alert_style style = ALERT_FULL; style < ALERT_STYLES; style++) {
+    text[0] = 0;
+    taken = put_alerts(text, content, style, columns);
+    if (taken <= lines)
+      break;
+  }
+  return taken;
 }
 
 void hud_notice_text(char *text, const struct hud_content *content) {

@@ -17,6 +17,9 @@ void hud_notice_text(char *text, const struct hud_content *content);
 /* Breaks lines that are longer than so many columns, at spaces where they have some. */
 void hud_text_fold(char *text, int columns);
 void hud_help_text(char *text, const struct hud_content *content);
+/* A line for each alert with its reason, where there are no more than so many lines; else several in a line, without
+ * reasons, then without their times, of at most so many columns. Returns how many lines they take. */
+int hud_alerts_text(char *text, const struct hud_content *content, int columns, int lines);
 /* Leaves of a text that page, from 0, which has room for so many lines in one or more columns so many characters wide
  * altogether, and under it which one it is. Returns how many pages there are; of more than one each is as long. */
 int hud_text_page(char *text, int page, int width, int lines);

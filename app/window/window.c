@@ -278,6 +278,11 @@ static bool follow_display(struct window *window, const SDL_Event *sdl, struct w
   return change != DISPLAY_SAME;
 }
 
+const char *window_lost_display(const struct window *window) {
+  bool placed = window->fullscreen || window->borderless;
+  return placed && window->place.gone ? window->place.name : NULL;
+}
+
 bool window_takes_events(const struct window *window) {
   const char *driver = SDL_GetCurrentVideoDriver();
   return window->lost || !driver || (strcmp(driver, "offscreen") && strcmp(driver, "dummy"));

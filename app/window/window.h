@@ -95,6 +95,9 @@ void window_use(struct window *window, enum window_which which);
  * nothing. */
 int window_check(const struct window *window, struct error *err);
 
+/* The name of the display that the output belongs on and that is gone; NULL: it is there. */
+const char *window_lost_display(const struct window *window);
+
 /* Whether any can ever come: a system that shows nothing has none. */
 bool window_takes_events(const struct window *window);
 /* Whether there is something to be polled or checked. */

@@ -69,6 +69,7 @@ function connect() {
     document.body.classList.add("lost");
     byId("figures").textContent = "not connected";
     byId("state").textContent = "";
+    showAlerts([]);
     const unanswered = [...waiting.values()];
     waiting.clear();
     for (const answered of unanswered) answered({ error: "not connected" });
@@ -270,12 +271,27 @@ function buildCommands(list, byName) {
   }
 }
 
+/* What is wrong or covers the picture, since when, and why. */
+function alertLine(alert) {
+  const since = new Date(alert.since * 1000).toLocaleTimeString();
+  return make("li", {}, `${alert.words} since ${since}${alert.reason ? ": " : ""}${alert.reason}`);
+}
+
+let alertsShown = "";
+
+function showAlerts(alerts) {
+  const now = JSON.stringify(alerts.map((alert) => [alert.words, alert.since, alert.reason]));
+  if (now !== alertsShown) byId("alerts").replaceChildren(...alerts.map(alertLine));
+  alertsShown = now;
+}
+
 function showFigures(figures) {
+  showAlerts(figures.alerts);
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
   const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0dropped`];
   if (figures["budget-ms"] > 0) counts.push(`${figures.missed}\u00a0missed`);
   byId("figures").textContent = figures.ready ? counts.join(" \u00b7 ") : "loading the model";
-  const words = [figures.state, figures.notice, `${figures.model} ${figures.width}x${figures.height}`];
+  const words = [figures.alerts.length ? "" : figures.state, figures.notice, `${figures.model} ${figures.width}x${figures.height}`];
   byId("state").textContent = words.filter((text, i) => text && !(i === 0 && text === "loading the model")).join(" \u00b7 ");
 }
 

@@ -1,0 +1,109 @@
+/* Which alerts hold. Each is looked at anew in every turn, so that it lasts exactly as long as what it says. */
+#include <stdio.h>
+
+#include "app/live/live_impl.h"
+
+/* A run of late pictures is an alert; one that is late now and then is not. */
+enum { LATE_LOOK = 16, LATE_LEAST = 2 };
+static const int64_t late_ns = 10000000000;
+
+static void follow(struct live *live, enum alert_kind kind, bool holds, int64_t now_ns, const char *words,
+                   const char *reason) {
+  if (holds)
+    alerts_raise(&live->alerts, kind, now_ns, words, reason);
+  else
+    alerts_end(&live->alerts, kind);
+}
+
+static void follow_source(struct live *live, int64_t now_ns) {
+  struct reader_status reader = {0};
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  follow(live, ALERT_SOURCE, reader.lost, now_ns, reader.opened ? "source lost" : "waiting for the source",
+         reader.reason);
+}
+
+static void follow_engine(struct live *live, int64_t now_ns) {
+  char reason[ALERT_REASON_MAX];
+  const char *then = *live->fate ? live->fate : live->stalled ? "" : "it is opened again";
+  if (live->stalled)
+    snprintf(reason, sizeof reason, "it has not answered for %.0f s%s%s", live->engine.busy_ms / 1000,
+             *then ? "; " : "", then);
+  else
+    snprintf(reason, sizeof reason, "%.100s; %.119s", live->engine.why_away, then);
+  follow(live, ALERT_ENGINE, live->engine.away || live->stalled, now_ns,
+         live->stalled ? "the engine hangs" : "the engine failed", reason);
+}
+
+static void follow_display(struct live *live, int64_t now_ns) {
+  const char *name = window_lost_display(live->window);
+  follow(live, ALERT_DISPLAY, name != NULL, now_ns, "display gone", name);
+}
+
+/* Sound may be away in three ways: an input is gone, the source has none, or what recordings hear is gone. */
+static void follow_sounds(struct live *live, int64_t now_ns) {
+  char reason[ALERT_REASON_MAX] = "";
+  bool away = live->listener && listener_is_away(live->listener, reason);
+  follow(live, ALERT_SOUND, away || *live->silent_told, now_ns, away ? "sound gone" : "the source has no sound",
+         away ? reason : live->silent_told);
+  away = live->microphone && listener_is_away(live->microphone, reason);
+  follow(live, ALERT_MICROPHONE, away, now_ns, "no sound for recordings", reason);
+}
+
+static void follow_files(struct live *live, int64_t now_ns) {
+  const struct outputs_figures *figures = &live->output_figures;
+  char reason[ALERT_REASON_MAX];
+  follow(live, ALERT_RECORDING, *figures->broken, now_ns, "recording ended", figures->broken);
+  snprintf(reason, sizeof reason, "%d of %d", figures->failing, figures->streams);
+  follow(live, ALERT_SENDING, figures->failing > 0, now_ns, figures->failing > 1 ? "receivers gone" : "receiver gone",
+         reason);
+}
+
+static void follow_control(struct live *live, int64_t now_ns) {
+  char reason[ALERT_REASON_MAX];
+  bool wrong = control_source_state(live->control, reason, sizeof reason);
+  follow(live, ALERT_CONTROL, wrong, now_ns, "control source", reason);
+}
+
+static void follow_covers(struct live *live, int64_t now_ns) {
+  const struct parameters *values = &live->state.settings.values;
+  follow(live, ALERT_BLACKOUT, values->blackout, now_ns, "blackout", NULL);
+  follow(live, ALERT_FREEZE, values->freeze, now_ns, "frozen", NULL);
+  follow(live, ALERT_BYPASS, values->bypass, now_ns, "bypass", NULL);
+  follow(live, ALERT_PAUSE, live->state.ready && values->pause, now_ns, "paused", NULL);
+}
+
+/* Half of the last pictures begin it, fewer than a quarter end it. */
+static bool are_late(const struct live *live, int64_t now_ns, int *missed, int *of) {
+  *missed = *of = 0;
+  for (; *of < LATE_LOOK; ++*of) {
+    const struct recent_time *time = recent_times_before(&live->figures.recent, *of);
+    if (!time || now_ns - time->at_ns > late_ns)
+      break;
+    *missed += time->missed;
+  }
+  bool before = live->alerts.entry[ALERT_LATE].holds;
+  return *of >= LATE_LEAST && (before ? 4 : 2) * *missed >= *of;
+}
+
+static void follow_late(struct live *live, int64_t now_ns) {
+  int missed, of;
+  char reason[ALERT_REASON_MAX];
+  bool late = are_late(live, now_ns, &missed, &of);
+  snprintf(reason, sizeof reason, "%d of the last %d pictures missed the budget", missed, of);
+  follow(live, ALERT_LATE, late, now_ns, "late", reason);
+  if (late)
+    alerts_last(&live->alerts, ALERT_LATE,
+                (double)(recent_times_before(&live->figures.recent, 0)->at_ns + late_ns - now_ns) * 1e-9);
+}
+
+void live_follow_alerts(struct live *live, int64_t now_ns) {
+  follow_source(live, now_ns);
+  follow_engine(live, now_ns);
+  follow_display(live, now_ns);
+  follow_covers(live, now_ns);
+  follow_files(live, now_ns);
+  follow_sounds(live, now_ns);
+  follow_control(live, now_ns);
+  follow_late(live, now_ns);
+}
