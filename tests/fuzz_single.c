@@ -91,7 +91,8 @@ static void check_checkpoint(const char *path) {
   const struct checkpoint_sources sources = {.model = path};
   FUZZ_CHECK(checkpoint_open(&checkpoint, &sources, NULL, &err)); /* it brings no tokenizer */
   fuzz_check_error(&err);
-  if (single_open_unet(&unet, path, &err))
+  struct prediction_signs signs;
+  if (single_open_unet(&unet, path, &signs, &err))
     fuzz_check_error(&err);
   for (size_t i = 0; unet && i < safetensors_count(unet); i++)
     fuzz_check_tensor(unet, safetensors_at(unet, i));

@@ -203,12 +203,58 @@ static void test_prediction(void **state) {
       {with(&sd2, SPEC("architecture", "stable-diffusion-v2-512"), NULL, 1), PREDICT_EPSILON, "architecture"},
       {with(&sd2, SPEC("architecture", "other"), NULL, 1), PREDICT_V, "spread"},
       {with(&sdxl, NULL, "v_pred", 0), PREDICT_V, "v_pred"},
-      {with(&sdxl, NULL, "ztsnr", 0), PREDICT_EPSILON, "family"},
+      {with(&sdxl, NULL, "ztsnr", 0), PREDICT_V, "ztsnr"},
+      {with(&sd1, NULL, "v_pred", 0), PREDICT_V, "v_pred"},
+      {with(&sd1, SPEC("prediction_type", "v"), NULL, 0), PREDICT_V, "prediction_type"},
+      {with(&sd1, SPEC("prediction_type", "v_prediction"), NULL, 0), PREDICT_V, "prediction_type"},
+      {with(&sd1, SPEC("architecture", "stable-diffusion-v1"), NULL, 0), PREDICT_EPSILON, "guess"},
+      {with(&sdxl, SPEC("prediction_type", "epsilon"), "v_pred", 0), PREDICT_V, "v_pred"},
+      {with(&sd1, SPEC("prediction_type", "epsilon"), "ztsnr", 0), PREDICT_V, "ztsnr"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct family family = recognise(&cases[i].look);
     if (family.prediction != cases[i].prediction || !strstr(family.prediction_by, cases[i].by))
       fail_msg("case %zu: %s by %s", i, prediction_name(family.prediction), family.prediction_by);
+    bool stale = cases[i].look.extra && cases[i].look.metadata;
+    assert_int_equal(family.signs.other.witness, stale ? WITNESS_METADATA : WITNESS_NONE);
+    assert_int_equal(family.zero_snr, cases[i].look.extra && !strcmp(cases[i].look.extra, "ztsnr"));
+  }
+}
+
+/* What web UIs' configs say, however they are written. */
+static void test_yaml(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    bool says;
+    enum prediction prediction;
+    bool zero_snr;
+  } cases[] = {
+      {"model:\n  params:\n    parameterization: \"v\"\n", true, PREDICT_V, false},
+      {"parameterization: v", true, PREDICT_V, false},
+      {"parameterization : 'v' # of SD 2\r\nother: 1\r\n", true, PREDICT_V, false},
+      {"{\"model\": {\"params\": {\"parameterization\": \"v\"}}}", true, PREDICT_V, false},
+      {"model: {params: {linear_start: 0.00085, parameterization: eps, x: 1}}", true, PREDICT_EPSILON, false},
+      {"    parameterization: x0", true, PREDICT_SAMPLE, false},
+      {"prediction_type: v_prediction\nrescale_betas_zero_snr: true\n", true, PREDICT_V, true},
+      {"parameterization: v\nzsnr: False\n", true, PREDICT_V, false},
+      {"zero_terminal_snr: True", true, PREDICT_V, true},
+      {"parameterization: eps\nztsnr: true", true, PREDICT_EPSILON, false},
+      {"  target: ldm.models.diffusion.ddpm.LatentDiffusion\n  params: {}\n", true, PREDICT_EPSILON, false},
+      {"target: sgm.modules.diffusionmodules.denoiser_scaling.VScaling", true, PREDICT_V, false},
+      {"target: sgm.modules.diffusionmodules.denoiser_scaling.EpsScaling", true, PREDICT_EPSILON, false},
+      {"# parameterization: v", false, PREDICT_EPSILON, false},
+      {"my_parameterization: v", false, PREDICT_EPSILON, false},
+      {"parameterization: very", false, PREDICT_EPSILON, false},
+      {"parameterization", false, PREDICT_EPSILON, false},
+      {"parameterization:", false, PREDICT_EPSILON, false},
+      {"", false, PREDICT_EPSILON, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    enum prediction prediction;
+    bool zero_snr, says = prediction_parse(cases[i].text, &prediction, &zero_snr);
+    if (says != cases[i].says || prediction != cases[i].prediction || zero_snr != cases[i].zero_snr)
+      fail_msg("%s: %d, %s, %d", cases[i].text, says, prediction_name(prediction), zero_snr);
   }
 }
 
@@ -294,10 +340,8 @@ static void test_configs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_prediction),
-      cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_names), cmocka_unit_test(test_refused), cmocka_unit_test(test_prediction),
+      cmocka_unit_test(test_yaml),  cmocka_unit_test(test_configs),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -354,25 +354,40 @@ static void remember_line(void *opaque, enum log_level level, const char *text) 
   told->level = level;
 }
 
-/* One line says what SD 2 is taken for, and by what; a guess is said to whoever did not ask. At 768x768 it predicts
- * velocity. */
+/* One line says what a file is taken for, and by what; a guess is said to whoever did not ask. SD 2 predicts velocity
+ * at 768x768. A config beside the file tells. */
 static void test_told_by(void **state) {
   (void)state;
   static const struct {
+    const char *published, *yaml;
     enum engine_prediction asked;
     const char *says;
     int size;
     enum log_level level;
   } cases[] = {
-      {ENGINE_PREDICTION_AUTO, "SD 2 by its tensors; epsilon prediction, told by the spread", 512, LOG_WARNING},
-      {ENGINE_PREDICTION_V, "SD 2 by its tensors; v prediction, told by --prediction", 768, LOG_INFO},
+      {"sd21", NULL, ENGINE_PREDICTION_AUTO, "SD 2 by its tensors; epsilon prediction, told by the spread", 512,
+       LOG_WARNING},
+      {"sd21", NULL, ENGINE_PREDICTION_V, "SD 2 by its tensors; v prediction, told by --prediction", 768, LOG_INFO},
+      {"sd21", "parameterization: v", ENGINE_PREDICTION_AUTO, "v prediction, told by published.yaml beside it", 768,
+       LOG_INFO},
+      {"sd15", NULL, ENGINE_PREDICTION_AUTO,
+       "SD 1 by its tensors; epsilon prediction, told by nothing but its family, so it is a guess: --prediction", 512,
+       LOG_WARNING},
+      {"sd15", "parameterization: v", ENGINE_PREDICTION_AUTO, "v prediction, told by published.yaml beside it", 512,
+       LOG_INFO},
+      {"sdxl", NULL, ENGINE_PREDICTION_AUTO, "SDXL by its tensors; epsilon prediction, told by nothing", 1024,
+       LOG_WARNING},
   };
   char *file = fixture_path(scratch, "published.safetensors");
-  write_published("sd21", "published.safetensors");
+  char *yaml = fixture_path(scratch, "published.yaml");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct told told = {0};
     struct error err;
     struct checkpoint *checkpoint;
+    write_published(cases[i].published, "published.safetensors");
+    remove(yaml);
+    if (cases[i].yaml)
+      fixture_text(scratch, "published.yaml", cases[i].yaml);
     const struct log log = {remember_line, &told};
     const struct engine_params params = {.model = file,
                                          .vocabulary = SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz",
@@ -385,7 +400,96 @@ static void test_told_by(void **state) {
     assert_int_equal(checkpoint->predictors[0].config.sample_width * checkpoint->autoencoder.scale, cases[i].size);
     checkpoint_close(&checkpoint);
   }
+  remove(yaml);
+  free(yaml);
   free(file);
+}
+
+/* What the file of the weights, or the config beside it, says counts before a scheduler's config that is not its own,
+ * and the line names both. */
+static void test_signs(void **state) {
+  (void)state;
+  static const struct {
+    struct single_file_change change;
+    const char *yaml;
+    enum engine_prediction asked;
+    enum engine_switch zero_snr;
+    const char *prediction, *says; /* says NULL: no line */
+    bool ends_in_noise;
+  } cases[] = {
+      {{0}, NULL, 0, 0, "epsilon", NULL, false},
+      {{0}, NULL, ENGINE_PREDICTION_V, ENGINE_ON, "v", NULL, true},
+      {{0}, NULL, ENGINE_PREDICTION_V, 0, "v", NULL, false},
+      {{.extra = "v_pred"},
+       NULL,
+       0,
+       0,
+       "v",
+       "predicts v by its tensor v_pred, where the scheduler's config says epsi",
+       0},
+      {{.extra = "v_pred"}, NULL, ENGINE_PREDICTION_EPSILON, 0, "epsilon", NULL, false},
+      {{.extra = "ztsnr"}, NULL, 0, 0, "v", "by its tensor ztsnr", true},
+      {{.extra = "ztsnr"}, NULL, 0, ENGINE_OFF, "v", "by its tensor ztsnr", false},
+      {{.extra = "ztsnr"}, NULL, ENGINE_PREDICTION_V, 0, "v", NULL, true},
+      {{0}, "model:\n  parameterization: v\n", 0, 0, "v", "predicts v by model.yaml beside it", false},
+      {{0}, "parameterization: v\nzero_snr: true", 0, 0, "v", "predicts v by model.yaml beside it", true},
+      {{0}, "parameterization: eps\n", 0, 0, "epsilon", NULL, false},
+      {{.metadata = "\"modelspec.prediction_type\": \"v\""}, NULL, 0, 0, "epsilon", "epsilon is followed", false},
+      {{.extra = "v_pred", .metadata = "\"modelspec.prediction_type\": \"epsilon\""}, NULL, 0, 0, "v", NULL, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct models m;
+    struct told told = {0};
+    const struct log log = {remember_line, &told};
+    struct checkpoint *checkpoint;
+    models_open(&m, "sd15", &cases[i].change);
+    char *yaml = fixture_path(scratch, "model.yaml");
+    remove(yaml);
+    if (cases[i].yaml)
+      fixture_text(scratch, "model.yaml", cases[i].yaml);
+    struct engine_params params = file_params(&m);
+    params.prediction = cases[i].asked;
+    params.zero_snr = cases[i].zero_snr;
+    params.device.log = &log;
+    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
+    if (strcmp(prediction_name(checkpoint->scheduler.prediction), cases[i].prediction) ||
+        checkpoint->scheduler.zero_snr != cases[i].ends_in_noise)
+      fail_msg("case %zu: %s, %d: %s", i, prediction_name(checkpoint->scheduler.prediction),
+               checkpoint->scheduler.zero_snr, told.line);
+    if (cases[i].says ? !strstr(told.line, cases[i].says) : *told.line && !cases[i].change.extra)
+      fail_msg("case %zu says: %s", i, told.line);
+    checkpoint_close(&checkpoint);
+    remove(yaml);
+    free(yaml);
+    models_close(&m);
+  }
+}
+
+/* The same of a U-Net in the place of a model's own, in each layout; and what cannot be. */
+static void test_signs_of_unet(void **state) {
+  (void)state;
+  static const struct single_file_change layouts[] = {
+      {.only = "model.diffusion_model.", .extra = "v_pred"},
+      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "", .extra = "ztsnr"},
+  };
+  struct models m;
+  models_open(&m, "sd15", NULL);
+  struct engine_params params = default_params(&m.rig.golden, args[2]);
+  char *unet = fixture_path(scratch, "unet.safetensors");
+  for (int i = 0; i < 2; i++) {
+    struct checkpoint *checkpoint;
+    single_file_write(&m.rig.golden, scratch, "unet.safetensors", &layouts[i]);
+    params.unet = unet;
+    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
+    assert_int_equal(checkpoint->scheduler.prediction, PREDICT_V);
+    assert_int_equal(checkpoint->scheduler.zero_snr, i);
+    checkpoint_close(&checkpoint);
+  }
+  params.unet = NULL;
+  params.zero_snr = ENGINE_ON;
+  open_fails(&m, &params, "--zero-snr on: the model predicts epsilon");
+  free(unet);
+  models_close(&m);
 }
 
 /* Without CLIP's merges a file that has no tokenizer is refused with the way out. */
@@ -418,6 +522,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_prediction_at_zero_snr),
       cmocka_unit_test(test_published),
       cmocka_unit_test(test_told_by),
+      cmocka_unit_test(test_signs),
+      cmocka_unit_test(test_signs_of_unet),
       cmocka_unit_test(test_no_vocabulary),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

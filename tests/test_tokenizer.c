@@ -357,6 +357,47 @@ static void test_bad_files(void **state) {
   }
 }
 
+/* A word that was learned as several tokens is all of them; case counts where the kind of tokenizer says so. */
+static void test_learned(void **state) {
+  (void)state;
+  static const char added[] = "{\"<Toy>\": 49408, \"<Toy>_1\": 49409, \"<Toy>_2\": 49410, \"toy\": 49411}";
+  static const struct {
+    const char *text;
+    int count, fast[4], basic[4]; /* without start and end */
+  } cases[] = {
+      {"<Toy>", 3, {49408, 49409, 49410}, {49408, 49409, 49410}},
+      {"<Toy>_1", 1, {49409}, {49409}},
+      {"a <Toy>!", 5, {320, 49408, 49409, 49410}, {320, 49408, 49409, 49410}},
+      {"toy", 1, {49411}, {49411}},
+      {"<toy>", 3, {49408, 49409, 49410}, {283, 49411, 285}},
+  };
+  fixture_text(folder, "added_tokens.json", added);
+  struct tokenizer *tokenizer = open_folder(folder);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int fix = FIX_BASIC; fix <= FIX_FAST; fix++) {
+      struct token_list list = {0};
+      struct error err;
+      assert_int_equal(
+          tokenizer_words(tokenizer, (enum text_fix)fix, cases[i].text, strlen(cases[i].text), &list, &err), 0);
+      const int *ids = fix == FIX_FAST ? cases[i].fast : cases[i].basic;
+      if (list.count != cases[i].count ||
+          memcmp(list.ids, ids, (size_t)(list.count < 4 ? list.count : 4) * sizeof *ids))
+        fail_msg("%s: %d tokens, %d ...", cases[i].text, list.count, list.ids[0]);
+      free(list.ids);
+    }
+  int id;
+  assert_int_equal(tokenizer_vocabulary(tokenizer), 49412);
+  assert_string_equal(tokenizer_beyond(tokenizer, 49409, &id), "<Toy>_1");
+  assert_int_equal(id, 49409);
+  assert_null(tokenizer_beyond(tokenizer, 49412, &id));
+  assert_true(tokenizer_has_added(tokenizer, "<Toy>", 5));
+  assert_false(tokenizer_has_added(tokenizer, "<Toy", 4));
+  tokenizer_close(&tokenizer);
+  char *path = fixture_path(folder, "added_tokens.json");
+  remove(path);
+  free(path);
+}
+
 /* merges.txt without its last lines: other tokens would come out, so it is refused. */
 static void test_cut_merges(void **state) {
   (void)state;
@@ -405,7 +446,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_goldens),       cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
       cmocka_unit_test(test_long_word),     cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_cut_merges),
-      cmocka_unit_test(test_unknown_bytes), cmocka_unit_test(test_clip),        cmocka_unit_test(test_clip_refused),
+      cmocka_unit_test(test_unknown_bytes), cmocka_unit_test(test_learned),     cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_clip_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

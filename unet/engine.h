@@ -39,6 +39,9 @@ enum engine_prediction {
   ENGINE_PREDICTION_SAMPLE
 };
 
+/* What may be left to the model's files. */
+enum engine_switch { ENGINE_AUTO, ENGINE_ON, ENGINE_OFF };
+
 /* How prompts are read: (words:1.2) weigh more and long ones have chunks (text/syntax.h, text/prompt.h), or as
  * diffusers reads them: as they are, as far as the model's tokens reach. */
 enum engine_prompt_syntax { PROMPT_SYNTAX_WEIGHTS, PROMPT_SYNTAX_PLAIN };
@@ -62,6 +65,8 @@ struct engine_params {
   const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */
   const char *vocabulary; /* CLIP's merges (gzip), for such a family; NULL: there are none */
   enum engine_prediction prediction;
+  enum engine_switch zero_snr; /* the noise schedule ends in noise alone */
+  int clip_skip; /* the layer of the text encoders that counts, from 1, the last; 0: what is usual for the model */
   enum engine_prompt_syntax prompt_syntax;
   enum engine_text_fix text_fix;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and

@@ -229,6 +229,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine = (struct engine_params){
       .vocabulary = has_vocabulary ? params->vocabulary : NULL,
       .prediction = (enum engine_prediction)values->prediction,
+      .zero_snr = (enum engine_switch)values->zero_snr,
+      .clip_skip = (int)values->clip_skip,
       .text_fix = (enum engine_text_fix)values->text_fix,
       .prompt_syntax = (enum engine_prompt_syntax)values->prompt_syntax,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,

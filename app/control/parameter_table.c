@@ -28,7 +28,15 @@ const struct parameter_row parameter_table[PARAMETERS] = {
                                   "file has"},
     [PARAMETER_PREDICTION] = {"prediction", TYPE_CHOICE, NEED_ENGINE, FIELD(prediction),
                               .choices = "auto|epsilon|v|sample", .from = "auto, what the checkpoint says",
-                              .help = "what the network predicts; files of SD 2 do not always tell"},
+                              .help = "what the network predicts; one file does not always tell"},
+    [PARAMETER_ZERO_SNR] = {"zero-snr", TYPE_CHOICE, NEED_ENGINE, FIELD(zero_snr), .choices = "auto|on|off",
+                            .from = "auto, what the checkpoint says",
+                            .help = "zero terminal SNR: the noise schedule ends in noise alone, as models of v "
+                                    "prediction may have been trained, which one file does not always tell"},
+    [PARAMETER_CLIP_SKIP] = {"clip-skip", TYPE_WHOLE, NEED_ENGINE, FIELD(clip_skip), .max = 64,
+                             .from = "0, what is usual: 1, with SDXL 2", .low = 0, .high = 4,
+                             .help = "the layer of the text encoders that counts, as web UIs say it: 1 the last, 2 the "
+                                     "one before it; for the negative prompt, too"},
     [PARAMETER_LORA] = {"lora[]", TYPE_TEXT, NEED_ENGINE, FIELDS(lora, 1, ADAPTERS_MAX), .from = "",
                         .help = "LoRA, LoCon, LoHa, LoKr or DoRA file and its weight (1); up to 8 are added up"},
     [PARAMETER_LORA_WEIGHT] = {"lora[].weight", TYPE_REAL, NEED_FRAME, FIELDS(lora_weight, 1, ADAPTERS_MAX),

@@ -32,6 +32,8 @@ enum parameter {
   PARAMETER_UNET,
   PARAMETER_CONFIG,
   PARAMETER_PREDICTION,
+  PARAMETER_ZERO_SNR,
+  PARAMETER_CLIP_SKIP,
   PARAMETER_LORA,
   PARAMETER_LORA_WEIGHT,
   PARAMETER_LORA_LENIENT,
@@ -175,13 +177,13 @@ struct parameters {
   double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
   double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
   double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
-  int64_t shown_prompt, saved_preset, steps, seed, show_control, source;
+  int64_t shown_prompt, saved_preset, steps, clip_skip, seed, show_control, source;
   int guidance_mode;            /* enum guidance_mode */
   int control[CONTROLS_MAX];    /* enum map_kind and 1; 0: none */
   int show;                     /* enum show */
   int style_layers[STYLES_MAX]; /* enum style_layers */
   int mirror;                   /* enum mirror_wish */
-  int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
+  int fit, sampler, spacing, strength_grid, prediction, zero_snr, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen,
       with_operator, hud, help;

@@ -127,7 +127,7 @@ static int open_weights(const struct checkpoint *c, struct component *component,
 
 /* unet: a file in the place of its own weights, or NULL. */
 static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
-                         struct error *err) {
+                         struct prediction_signs *signs, struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
   struct config_file file;
   if (name_component(&predictor->weights, name, text_path(folder, name), err))
@@ -136,7 +136,7 @@ static int add_predictor(struct checkpoint *c, const char *folder, const char *n
   result = result ? result : unet_config_parse(&predictor->config, file.text, file.path, err);
   close_part_config(&predictor->weights, &file);
   if (result || unet)
-    return result ? result : single_open_unet(&predictor->weights.files, unet, err);
+    return result ? result : single_open_unet(&predictor->weights.files, unet, signs, err);
   return open_weights(c, &predictor->weights, "diffusion_pytorch_model", err);
 }
 
@@ -176,6 +176,7 @@ static int load_text_encoders(struct checkpoint *c, const char *folder, const st
   if (add_text_encoder(c, folder, "text_encoder_2", "tokenizer_2", err))
     return -1;
   c->text_encoders[0].penultimate = c->text_encoders[1].penultimate = c->text_encoders[1].pooled = true;
+  c->text_encoders[0].unread = c->text_encoders[1].unread = 1;
   c->zero_negative = index->zero_negative;
   return 0;
 }
@@ -215,6 +216,59 @@ static int load_scheduler(struct checkpoint *c, const char *folder, const struct
   result = result ? result : scheduler_config_parse(&c->scheduler, file.text, file.path, log, err);
   close_config(&file);
   return result;
+}
+
+/* --- what the network predicts --- */
+
+/* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
+ * weights' file says counts before it, but for metadata, which may be older than --config. */
+static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
+                         const struct prediction_signs *signs, const struct log *log) {
+  const char *path = sources->unet ? sources->unet : sources->model;
+  enum prediction file = c->scheduler.prediction, own = signs->first.prediction;
+  bool follows = signs->first.witness < WITNESS_METADATA || (signs->first.witness == WITNESS_METADATA && sources->unet);
+  if (signs->first.witness == WITNESS_NONE)
+    return;
+  prediction_tell(signs, path, log);
+  if (follows)
+    c->scheduler.zero_snr |= signs->zero_snr;
+  if (own == file)
+    return;
+  if (follows)
+    c->scheduler.prediction = own;
+  log_line(log, LOG_WARNING,
+           "%s: predicts %s by %s, where the scheduler's config says %s; %s is followed, --prediction says otherwise",
+           path, prediction_name(own), signs->first.by, prediction_name(file), prediction_name(follows ? own : file));
+}
+
+static int refuse_zero_snr(const struct checkpoint_sources *sources, const char *folder, struct error *err) {
+  if (sources->zero_snr == SWITCH_ON)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: --zero-snr on: the model predicts epsilon, from which nothing follows where the schedule ends "
+        "in noise alone; a model that predicts v wants --prediction v beside it",
+        folder);
+  return error_set(err, STATUS_MODEL,
+                   "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
+                   "nothing follows then",
+                   folder);
+}
+
+/* What was asked for, else what the files say. */
+static int settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
+                             struct prediction_signs *signs, const struct log *log, struct error *err) {
+  bool borrowed = c->single && sources->config && !sources->unet;
+  if (borrowed && single_prediction(c->single, signs, err))
+    return -1;
+  bool asked = sources_prediction(sources, &c->scheduler.prediction);
+  if (!asked && (borrowed || sources->unet))
+    follow_signs(c, sources, signs, log);
+  else if (asked && c->scheduler.prediction != PREDICT_EPSILON)
+    c->scheduler.zero_snr |= signs->zero_snr;
+  if (sources->zero_snr != SWITCH_AUTO)
+    c->scheduler.zero_snr = sources->zero_snr == SWITCH_ON;
+  return c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON ? refuse_zero_snr(sources, folder, err)
+                                                                             : 0;
 }
 
 static int load_styles(struct checkpoint *c, const char *folder, struct error *err) {
@@ -290,8 +344,41 @@ static int check_vocabulary(const struct text_encoder *encoder, struct error *er
                      component_origin(&encoder->weights), encoder->config.positions, longest);
   if (tokens <= encoder->config.vocab_size)
     return 0;
+  int id;
+  const char *beyond = tokenizer_beyond(encoder->tokenizer, encoder->config.vocab_size, &id);
+  if (beyond)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: vocab_size: %d does not fit the tokenizer, whose added token %s has the id %d: the row that it "
+        "was given in training is not in this text encoder",
+        component_origin(&encoder->weights), encoder->config.vocab_size, text_quote(beyond).text, id);
   return error_set(err, STATUS_MODEL, "%s: vocab_size: %d does not fit the tokenizer, which has %d tokens",
                    component_origin(&encoder->weights), encoder->config.vocab_size, tokens);
+}
+
+static int skip_layers(struct checkpoint *c, int clip_skip, struct error *err) {
+  for (int i = 0; clip_skip > 0 && i < c->text_encoder_count; i++) {
+    struct text_encoder *encoder = &c->text_encoders[i];
+    if (clip_skip > encoder->config.layers + 1)
+      return error_set(err, STATUS_MODEL, "--clip-skip %d: %s has %d layers, and %d takes what goes into the first",
+                       clip_skip, encoder->weights.folder, encoder->config.layers, encoder->config.layers + 1);
+    encoder->unread = clip_skip - 1;
+  }
+  return 0;
+}
+
+/* Rows that no token has were learned for words that the tokenizer's files do not name. */
+static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log) {
+  for (int i = 0; i < c->text_encoder_count; i++) {
+    const struct text_encoder *encoder = &c->text_encoders[i];
+    int rows = encoder->config.vocab_size - tokenizer_vocabulary(encoder->tokenizer);
+    if (rows > 0)
+      log_line(
+          log, LOG_WARNING,
+          "%s: vocab_size: %d, which is %d more than its tokenizer has ids: words that were learned for these rows "
+          "are spelled out, unless added_tokens.json beside vocab.json names them",
+          component_origin(&encoder->weights), encoder->config.vocab_size, rows);
+  }
 }
 
 /* InstructPix2Pix models see the latent that AutoencoderKL itself makes, whose factor a tiny autoencoder in its place
@@ -379,7 +466,8 @@ static int check_there(const char *path, struct error *err) {
 static int load(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                 struct error *err) {
   const char *folder = sources->model;
-  struct index index;
+  struct index index = {0};
+  struct prediction_signs signs = {.first.witness = WITNESS_NONE, .other.witness = WITNESS_NONE};
   c->name = sources->name ? strdup(sources->name) : folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
@@ -390,16 +478,14 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
   if (c->single && sources->config)
     folder = sources->config;
   if (read_index(c, &index, folder, err) || (c->single && single_check_parts(c->single, index.text_encoder_2, err)) ||
-      add_predictor(c, folder, "unet", sources->unet, err) || load_autoencoder(c, folder, sources->vae, err) ||
+      add_predictor(c, folder, "unet", sources->unet, &signs, err) || load_autoencoder(c, folder, sources->vae, err) ||
       load_text_encoders(c, folder, &index, err) || load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
-  sources_prediction(sources, &c->scheduler.prediction);
-  if (c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON)
-    return error_set(err, STATUS_MODEL,
-                     "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
-                     "nothing follows then",
-                     folder);
-  return check_fit(c, err);
+  if (settle_prediction(c, sources, folder, &signs, log, err) || check_fit(c, err) ||
+      skip_layers(c, sources->clip_skip, err))
+    return -1;
+  tell_unnamed_rows(c, log);
+  return 0;
 }
 
 int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,

@@ -260,40 +260,24 @@ static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   return result;
 }
 
-/* What the metadata say, if anything. */
-static bool prediction_by_metadata(struct family *family, const struct safetensors *files) {
-  const char *type = safetensors_metadata(files, "modelspec.prediction_type");
-  const char *architecture = safetensors_metadata(files, "modelspec.architecture");
-  if (type && (!strcmp(type, "v") || !strcmp(type, "epsilon"))) {
-    family->prediction = *type == 'v' ? PREDICT_V : PREDICT_EPSILON;
-    family->prediction_by = "its metadata's modelspec.prediction_type";
-    return true;
-  }
-  bool v = architecture && !strcmp(architecture, "stable-diffusion-v2-768-v");
-  if (!v && !(architecture && !strcmp(architecture, "stable-diffusion-v2-512")))
-    return false;
-  family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
-  family->prediction_by = "its metadata's modelspec.architecture";
-  return true;
-}
-
+/* Follows the signs; where there are none, SD 2 is told by its values, and others by what most of their kind predict.
+ */
 static int find_prediction(struct family *family, const struct signs *signs, struct error *err) {
   bool v = false;
-  family->zero_snr = safetensors_find(signs->files, "ztsnr");
-  family->prediction = PREDICT_EPSILON;
-  family->prediction_by = "its family";
-  if (prediction_by_metadata(family, signs->files))
+  if (prediction_read(&family->signs, signs->files, err))
+    return -1;
+  family->zero_snr = family->signs.zero_snr;
+  family->prediction = family->signs.first.prediction;
+  memcpy(family->prediction_by, family->signs.first.by, sizeof family->prediction_by);
+  if (family->signs.first.witness != WITNESS_NONE)
     return 0;
-  if (safetensors_find(signs->files, "v_pred")) {
-    family->prediction = PREDICT_V;
-    family->prediction_by = "its tensor v_pred";
-  } else if (family->row->stages == STAGES_SD2 && signs->in == 4) {
-    if (v_by_spread(signs, &v, err))
-      return -1;
-    family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
-    family->guessed = true;
-    family->prediction_by = "the spread of output_blocks.11's norm1.bias";
-  }
+  bool spread = family->row->stages == STAGES_SD2 && signs->in == 4;
+  if (spread && v_by_spread(signs, &v, err))
+    return -1;
+  family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
+  family->guessed = true;
+  snprintf(family->prediction_by, sizeof family->prediction_by, "%s",
+           spread ? "the spread of output_blocks.11's norm1.bias" : "nothing but its family, so it is a guess");
   return 0;
 }
 

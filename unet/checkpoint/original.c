@@ -54,7 +54,8 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
     const struct safetensor *t = safetensors_at(files, i);
     const char *name = after(t->name, prefix);
     char key[KEY_MAX];
-    if (name && add(view, t, named(opaque, name, key) ? key : NULL, err))
+    bool beside = !*prefix && original_is_harmless(t->name); /* what belongs to no network of a file of several */
+    if (name && !beside && add(view, t, named(opaque, name, key) ? key : NULL, err))
       return -1;
   }
   return 0;

@@ -104,7 +104,8 @@ struct text_encoder {
   struct component weights;
   struct clip_config config;
   struct tokenizer *tokenizer;
-  bool penultimate; /* the U-Net attends to what the last layer but one gives, without the final norm: SDXL */
+  bool penultimate; /* the U-Net attends to what a layer gives without the final norm, usually the last but one: SDXL */
+  int unread;       /* layers at the end whose output it does not attend to; what is pooled goes through all of them */
   bool pooled;      /* CLIPTextModelWithProjection, whose projection of the end token the U-Net is told as well */
 };
 

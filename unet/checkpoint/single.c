@@ -54,9 +54,10 @@ static int recognise(struct single *single, const struct checkpoint_sources *sou
     return -1;
   single->recognised = true;
   if (sources_prediction(sources, &family->prediction)) {
-    family->prediction_by = "--prediction";
+    snprintf(family->prediction_by, sizeof family->prediction_by, "--prediction");
     family->guessed = false;
-  }
+  } else
+    prediction_tell(&family->signs, single->path, log);
   log_line(log, family->guessed ? LOG_WARNING : LOG_INFO, "%s: %s by its tensors; %s prediction, told by %s%s",
            single->path, family_name(family), prediction_name(family->prediction), family->prediction_by,
            family->guessed ? ": --prediction says otherwise where that is wrong" : "");
@@ -99,6 +100,10 @@ void single_close(struct single **single) {
   free(s->vocabulary);
   free(s->path);
   free(s);
+}
+
+int single_prediction(const struct single *single, struct prediction_signs *signs, struct error *err) {
+  return prediction_read(signs, single->files, err);
 }
 
 const char *single_family(const struct single *single) {
@@ -187,6 +192,8 @@ static int add_plain(struct safetensors *view, const struct safetensors *files, 
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
     const char *name = begins(t->name, prefix) ? t->name + strlen(prefix) : NULL;
+    if (original_is_harmless(t->name))
+      continue;
     if (view_add(view, &(struct view_tensor){.name = name, .from = t}, err))
       return -1;
   }
@@ -212,13 +219,14 @@ static int view_unet(struct safetensors **view, struct safetensors *files, struc
   return weights_kind_refuse(weights_kind(files), safetensors_path(files), WEIGHTS_UNET, err);
 }
 
-int single_open_unet(struct safetensors **result, const char *path, struct error *err) {
+int single_open_unet(struct safetensors **result, const char *path, struct prediction_signs *signs, struct error *err) {
   struct safetensors *files = NULL, *view = NULL;
   if (safetensors_open_file(&files, path, err))
     return -1;
   enum weights_kind kind = weights_kind(files);
   int status = kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
                                                              : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
+  status = status ? status : prediction_read(signs, files, err);
   safetensors_close(&files);
   if (status)
     safetensors_close(&view);

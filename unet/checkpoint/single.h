@@ -8,6 +8,7 @@
 
 #include "unet/base/log.h"
 #include "unet/checkpoint/parts.h"
+#include "unet/checkpoint/prediction.h"
 #include "unet/checkpoint/sources.h"
 
 struct single;
@@ -29,7 +30,11 @@ int single_tokenizer(const struct single *single, const char *path, struct token
 /* "SD 1"; NULL: not recognised, as the configs are others'. */
 const char *single_family(const struct single *single);
 
-/* Opens a U-Net's file in any key layout: as diffusers has it, or the original one, each with or without prefix. */
-int single_open_unet(struct safetensors **files, const char *path, struct error *err);
+/* What the file and what lies beside it say of the prediction. */
+int single_prediction(const struct single *single, struct prediction_signs *signs, struct error *err);
+
+/* Opens a U-Net's file in any key layout: as diffusers has it, or the original one, each with or without prefix. signs:
+ * what it says of its prediction. */
+int single_open_unet(struct safetensors **files, const char *path, struct prediction_signs *signs, struct error *err);
 
 #endif

@@ -6,6 +6,9 @@
 
 #include "unet/sample/sampler.h"
 
+/* A choice that may be left to the files. */
+enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
+
 enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PREDICTION_SAMPLE };
 
 /* What a model is made of. All but model may be NULL. */
@@ -19,6 +22,8 @@ struct checkpoint_sources {
   const char *vocabulary; /* CLIP's merges (gzip), for the tokenizer of a family */
   /* What the network predicts, where the scheduler's config or the family are not to say it. */
   enum prediction_choice prediction;
+  enum switch_choice zero_snr; /* the schedule ends in noise alone */
+  int clip_skip; /* the text encoders' layer that counts, from 1, the last; 0: what is usual for the model */
 };
 
 /* Stores the one that was chosen, if one was. */

@@ -89,13 +89,17 @@ int engine_open_checkpoint(struct checkpoint **checkpoint, const struct engine_p
                                                        [ENGINE_PREDICTION_EPSILON] = PREDICTION_EPSILON,
                                                        [ENGINE_PREDICTION_V] = PREDICTION_V,
                                                        [ENGINE_PREDICTION_SAMPLE] = PREDICTION_SAMPLE};
+  static const enum switch_choice zero_snrs[] = {
+      [ENGINE_AUTO] = SWITCH_AUTO, [ENGINE_ON] = SWITCH_ON, [ENGINE_OFF] = SWITCH_OFF};
   const struct checkpoint_sources sources = {.model = params->model,
                                              .name = params->name,
                                              .vae = params->vae,
                                              .unet = params->unet,
                                              .config = params->config,
                                              .vocabulary = params->vocabulary,
-                                             .prediction = predictions[params->prediction]};
+                                             .prediction = predictions[params->prediction],
+                                             .zero_snr = zero_snrs[params->zero_snr],
+                                             .clip_skip = params->clip_skip};
   return checkpoint_open(checkpoint, &sources, params->device.log, err);
 }
 

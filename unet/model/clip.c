@@ -43,7 +43,7 @@ struct tensor clip_layer(const struct clip_config *config, const struct net *net
 }
 
 int clip_layers(const struct text_encoder *encoder) {
-  return encoder->config.layers - (encoder->penultimate && !encoder->pooled);
+  return encoder->config.layers - (encoder->pooled ? 0 : encoder->unread);
 }
 
 bool clip_has_final_norm(const struct text_encoder *encoder) {
@@ -81,17 +81,17 @@ struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *pl
   struct tensor x = plan->failed ? (struct tensor){0} : plan_embed(plan, "embeddings", embed);
   struct clip_text text = {0};
   for (int i = 0; i < clip_layers(encoder); i++) {
-    if (i == config->layers - 1)
+    if (i == config->layers - encoder->unread)
       text.hidden = x;
     x = clip_layer(config, &net, i, x, true);
   }
   struct prologue norm = {0};
   if (clip_has_final_norm(encoder))
     norm = net_layer_norm(&net, "final_layer_norm", c, config->layer_norm_eps);
-  if (clip_layers(encoder) < config->layers)
-    text.hidden = x;
-  else if (!encoder->penultimate)
+  if (!encoder->penultimate)
     text.hidden = plan_norm(plan, "final_layer_norm", (struct op_norm){.x = x, .prologue = norm});
+  else if (!encoder->pooled || !encoder->unread)
+    text.hidden = x;
   net_end(&net);
   if (encoder->pooled)
     text.pooled = pool(encoder, plan, x, norm);

@@ -3,6 +3,7 @@
 
 #include <pcre2.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -182,15 +183,20 @@ static bool is_looked_for(const struct encoding *e, bool normalised, const struc
   return normalised == (e->fix == FIX_FAST && added->normalised);
 }
 
+static const char *added_text(const struct added_token *added, bool normalised) {
+  return normalised && added->folded ? added->folded : added->text;
+}
+
 /* The added token that begins at text's first byte, the longest of several; NULL: none. */
 static const struct added_token *match_added(const struct encoding *e, bool normalised, struct text text) {
   const struct added_token *best = NULL;
   size_t best_length = 0;
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];
-    size_t length = strlen(added->text);
+    const char *wanted = added_text(added, normalised);
+    size_t length = strlen(wanted);
     if (is_looked_for(e, normalised, added) && length > best_length && length <= text.length &&
-        !memcmp(added->text, text.bytes, length)) {
+        !memcmp(wanted, text.bytes, length)) {
       best = added;
       best_length = length;
     }
@@ -209,6 +215,26 @@ static const struct added_token *find_added(const struct encoding *e, bool norma
 }
 
 static int encode_stage(const struct encoding *e, bool normalised, struct text text);
+
+static const struct added_token *find_text(const struct tokenizer *t, const char *text) {
+  for (int i = 0; i < t->files.added_count; i++)
+    if (!strcmp(t->files.added[i].text, text))
+      return &t->files.added[i];
+  return NULL;
+}
+
+/* The token, and the rest of a word that was learned as several: "<toy>", "<toy>_1", "<toy>_2". */
+static int emit_added(const struct encoding *e, const struct added_token *added) {
+  char name[256];
+  const struct added_token *next = added;
+  for (int i = 1; next; i++) {
+    if (emit(e->list, next->id))
+      return -1;
+    int length = snprintf(name, sizeof name, "%s_%d", added->text, i);
+    next = length < (int)sizeof name ? find_text(e->t, name) : NULL;
+  }
+  return 0;
+}
 
 /* Text between two added tokens of a stage. */
 static int encode_stretch(const struct encoding *e, bool normalised, struct text text) {
@@ -232,9 +258,9 @@ static int encode_stage(const struct encoding *e, bool normalised, struct text t
       return -1;
     if (!added)
       break;
-    if (emit(e->list, added->id))
+    if (emit_added(e, added))
       return -1;
-    start = at + strlen(added->text);
+    start = at + strlen(added_text(added, normalised));
   }
   return 0;
 }
@@ -271,7 +297,7 @@ int tokenizer_encode(struct tokenizer *t, enum text_fix fix, const char *text, i
   return result;
 }
 
-/* Added tokens of the normalised kind are looked for in normalised text, so theirs must be normalised too. */
+/* Added tokens of the normalised kind are looked for in normalised text, so theirs must be there as well. */
 static int normalise_added(struct tokenizer *t, struct error *err) {
   for (int i = 0; i < t->files.added_count; i++) {
     struct added_token *added = &t->files.added[i];
@@ -280,8 +306,7 @@ static int normalise_added(struct tokenizer *t, struct error *err) {
       continue;
     if (normalise(FIX_FAST, (struct text){added->text, strlen(added->text)}, &folded))
       return error_set(err, STATUS_MODEL, "the tokenizer's added token %d cannot be normalised", added->id);
-    free(added->text);
-    added->text = folded.bytes;
+    added->folded = folded.bytes;
   }
   return 0;
 }
@@ -323,6 +348,17 @@ void tokenizer_close(struct tokenizer **tokenizer) {
   pcre2_code_free(t->words);
   tokenizer_files_free(&t->files);
   free(t);
+}
+
+const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id) {
+  const struct added_token *first = NULL;
+  for (int i = 0; i < tokenizer->files.added_count; i++) {
+    const struct added_token *added = &tokenizer->files.added[i];
+    if (added->id >= ids && (!first || added->id < first->id))
+      first = added;
+  }
+  *id = first ? first->id : 0;
+  return first ? first->text : NULL;
 }
 
 int tokenizer_vocabulary(const struct tokenizer *tokenizer) {

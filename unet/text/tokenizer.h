@@ -13,8 +13,8 @@
 
 struct tokenizer;
 
-/* Reads vocab.json, merges.txt and, where there are such files, tokenizer_config.json and special_tokens_map.json of
- * the folder. Errors are STATUS_MODEL. */
+/* Reads vocab.json, merges.txt and, where there are such files, tokenizer_config.json, special_tokens_map.json,
+ * added_tokens.json and tokenizer.json of the folder. Errors are STATUS_MODEL. */
 int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
 /* CLIP's own, from its published merges (gzip). With open_clip the texts are filled up as OpenCLIP does, with "!". */
 int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
@@ -35,6 +35,8 @@ void tokenizer_frame(const struct tokenizer *tokenizer, const int *words, int co
 int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char *text, int *ids, int length,
                      struct error *err);
 
+/* The added token with the lowest id that is not below `ids`; NULL: there is none. *id is its own. */
+const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id);
 /* Highest id + 1, and the ids that frame a text. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
 int tokenizer_longest(const struct tokenizer *tokenizer); /* tokens of a text, as the files say; 0: they do not */

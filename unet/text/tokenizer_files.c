@@ -14,7 +14,7 @@
 
 #define VOCABULARY_LIMIT ((size_t)16 << 20)
 #define CONFIG_LIMIT ((size_t)1 << 20)
-enum { ID_MAX = 1 << 22, ADDED_MAX = 256 };
+enum { ID_MAX = 1 << 22, ADDED_MAX = 4096 };
 
 struct token {
   const char *text; /* NULL: nothing is here */
@@ -230,7 +230,8 @@ static const char *token_text(const cJSON *item) {
   return cJSON_GetStringValue(cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "content") : item);
 }
 
-/* Adds a token to those found in the text, or changes the kind of one already there. */
+/* Adds a token to those found in the text, or changes the kind of one already there. item says its kind; NULL: nothing
+ * is said. */
 static int add_token(struct tokenizer_files *files, const cJSON *item, const char *text, int id, const char *path,
                      struct error *err) {
   static const char *const unsupported[] = {"lstrip", "rstrip", "single_word"};
@@ -252,7 +253,7 @@ static int add_token(struct tokenizer_files *files, const cJSON *item, const cha
   char *copy = list ? strdup(text) : NULL;
   if (!copy)
     return error_set(err, STATUS_FAILED, "%s: out of memory", path);
-  files->added[files->added_count++] = (struct added_token){copy, id, normalised};
+  files->added[files->added_count++] = (struct added_token){.text = copy, .id = id, .normalised = normalised};
   if (id >= files->vocabulary)
     files->vocabulary = id + 1;
   return 0;
@@ -305,13 +306,63 @@ static int add_listed(struct tokenizer_files *files, const cJSON *config, const 
   return 0;
 }
 
+/* --- learned tokens --- */
+
+/* True if the files list the text among the tokens that keep their letters as they are. */
+static bool is_special(const cJSON *list, const char *text) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, list) if (token_text(item) && !strcmp(token_text(item), text)) return true;
+  return false;
+}
+
+static bool is_added(const struct tokenizer_files *files, const char *text) {
+  for (int i = 0; i < files->added_count; i++)
+    if (!strcmp(files->added[i].text, text))
+      return true;
+  return false;
+}
+
+/* Tokens that training added, by their text: what another file says of the same text stays. Like the reference's, they
+ * are looked for in normalised text, unless they are among the special ones. */
+static int add_learned(struct tokenizer_files *files, const cJSON *json, const cJSON *map, const char *path,
+                       struct error *err) {
+  const cJSON *item, *special = cJSON_GetObjectItemCaseSensitive(map, "additional_special_tokens");
+  cJSON_ArrayForEach(item, json) {
+    int id;
+    if (!read_id(item, &id))
+      return error_set(err, STATUS_MODEL, "%s: token %s has no id from 0 to %d", path, text_quote(item->string).text,
+                       ID_MAX - 1);
+    if (is_added(files, item->string))
+      continue;
+    if (add_token(files, NULL, item->string, id, path, err))
+      return -1;
+    files->added[files->added_count - 1].normalised = !is_special(special, item->string);
+  }
+  return 0;
+}
+
+/* The list of tokenizer.json, where the folder has one beside the vocabulary. */
+static int add_from_whole(struct tokenizer_files *files, const cJSON *json, const char *path, struct error *err) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "added_tokens")) {
+    const char *text = token_text(item);
+    int id;
+    if (!text || !read_id(cJSON_GetObjectItemCaseSensitive(item, "id"), &id))
+      return error_set(err, STATUS_MODEL, "%s: added_tokens: is not a list of tokens with ids", path);
+    if (!is_added(files, text) && add_token(files, item, text, id, path, err))
+      return -1;
+  }
+  return 0;
+}
+
 /* An optional file: *json stays NULL where there is none. */
-static int read_optional(const char *folder, const char *name, char **path, cJSON **json, struct error *err) {
+static int read_optional(const char *folder, const char *name, size_t limit, char **path, cJSON **json,
+                         struct error *err) {
   *path = text_path(folder, name);
   if (*path && !platform_exists(*path))
     return 0;
   free(*path);
-  *json = read_json(folder, name, CONFIG_LIMIT, path, err);
+  *json = read_json(folder, name, limit, path, err);
   return *json ? 0 : -1;
 }
 
@@ -331,15 +382,34 @@ static void read_longest(struct tokenizer_files *files, const cJSON *config) {
     files->longest = (int)item->valuedouble;
 }
 
+static int read_learned(struct tokenizer_files *files, const char *folder, const cJSON *map, struct error *err) {
+  char *path = NULL, *whole_path = NULL;
+  cJSON *json = NULL, *whole = NULL;
+  int result = read_optional(folder, "added_tokens.json", CONFIG_LIMIT, &path, &json, err);
+  if (!result)
+    result = add_learned(files, json, map, path, err);
+  if (!result)
+    result = read_optional(folder, "tokenizer.json", VOCABULARY_LIMIT, &whole_path, &whole, err);
+  if (!result)
+    result = add_from_whole(files, whole, whole_path, err);
+  cJSON_Delete(json);
+  cJSON_Delete(whole);
+  free(path);
+  free(whole_path);
+  return result;
+}
+
 static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
                       struct error *err) {
   char *config_path = NULL, *map_path = NULL;
   cJSON *config = NULL, *map = NULL;
-  int result = read_optional(folder, "tokenizer_config.json", &config_path, &config, err);
+  int result = read_optional(folder, "tokenizer_config.json", CONFIG_LIMIT, &config_path, &config, err);
   if (!result)
-    result = read_optional(folder, "special_tokens_map.json", &map_path, &map, err);
+    result = read_optional(folder, "special_tokens_map.json", CONFIG_LIMIT, &map_path, &map, err);
   if (!result)
     result = add_roles(files, vocabulary, config, config_path, map, err);
+  if (!result)
+    result = read_learned(files, folder, map, err);
   read_longest(files, config);
   cJSON_Delete(config);
   cJSON_Delete(map);
@@ -470,7 +540,7 @@ int tokenizer_files_clip(struct tokenizer_files *files, const char *merges, cons
 
 void tokenizer_files_free(struct tokenizer_files *files) {
   for (int i = 0; i < files->added_count; i++)
-    free(files->added[i].text);
+    free(files->added[i].text), free(files->added[i].folded);
   free(files->added);
   free(files->bpe.merges);
   *files = (struct tokenizer_files){0};

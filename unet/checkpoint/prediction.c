@@ -1,0 +1,208 @@
+#include "unet/checkpoint/prediction.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+#include "unet/base/text_file.h"
+
+#define YAML_LIMIT ((size_t)1 << 20)
+
+/* --- words --- */
+
+static const struct word {
+  const char *text;
+  enum prediction prediction;
+} words[] = {
+    {"v", PREDICT_V},        {"v_prediction", PREDICT_V}, {"v-prediction", PREDICT_V},  {"vpred", PREDICT_V},
+    {"velocity", PREDICT_V}, {"eps", PREDICT_EPSILON},    {"epsilon", PREDICT_EPSILON}, {"noise", PREDICT_EPSILON},
+    {"x0", PREDICT_SAMPLE},  {"sample", PREDICT_SAMPLE},
+};
+
+static bool read_word(const char *text, size_t length, enum prediction *prediction) {
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen(words[i].text) == length && !strncasecmp(text, words[i].text, length)) {
+      *prediction = words[i].prediction;
+      return true;
+    }
+  return false;
+}
+
+static void add_sign(struct prediction_signs *signs, const struct prediction_sign *sign) {
+  if (signs->first.witness == WITNESS_NONE)
+    signs->first = *sign;
+  else if (signs->other.witness == WITNESS_NONE && signs->first.prediction != sign->prediction)
+    signs->other = *sign;
+}
+
+/* --- the config beside it --- */
+
+static bool is_name(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+/* What a key has on a line, without quotes, and its length; NULL: the line has no such key. */
+static const char *find_value(const char *line, const char *end, const char *key, size_t *length) {
+  size_t size = strlen(key);
+  for (const char *at = line; at + size < end; at++) {
+    if (strncmp(at, key, size) || (at > line && is_name(at[-1])) || is_name(at[size]))
+      continue;
+    const char *value = at + size;
+    value += strspn(value, "\"' \t");
+    if (value >= end || *value != ':')
+      continue;
+    value += 1 + strspn(value + 1, "\"' \t");
+    for (*length = 0; value + *length < end && is_name(value[*length]);)
+      ++*length;
+    return value;
+  }
+  return NULL;
+}
+
+static bool is_true(const char *value, size_t length) {
+  return (length == 4 && !strncasecmp(value, "true", 4)) || (length == 3 && !strncasecmp(value, "yes", 3)) ||
+         (length == 1 && *value == '1');
+}
+
+/* What is found in a config, line by line. */
+struct yaml {
+  bool says, latent; /* it says what is predicted; it is the config of a latent diffusion model at all */
+  enum prediction prediction;
+  bool zero_snr;
+};
+
+static bool has_text(const char *line, const char *end, const char *text) {
+  size_t size = strlen(text);
+  for (const char *at = line; at + size <= end; at++)
+    if (!strncmp(at, text, size))
+      return true;
+  return false;
+}
+
+static void set(struct yaml *yaml, enum prediction prediction) {
+  yaml->says = true;
+  yaml->prediction = prediction;
+}
+
+static void read_line(struct yaml *yaml, const char *line, const char *end) {
+  static const char *const keys[] = {"parameterization", "prediction_type"};
+  static const char *const zeros[] = {"rescale_betas_zero_snr", "zero_terminal_snr", "zero_snr", "ztsnr", "zsnr"};
+  size_t length;
+  const char *value;
+  enum prediction prediction;
+  for (int i = 0; i < 2; i++)
+    if ((value = find_value(line, end, keys[i], &length)) && read_word(value, length, &prediction))
+      set(yaml, prediction);
+  for (int i = 0; i < 5; i++)
+    if ((value = find_value(line, end, zeros[i], &length)))
+      yaml->zero_snr = is_true(value, length);
+  if (has_text(line, end, "denoiser_scaling.VScaling"))
+    set(yaml, PREDICT_V);
+  if (has_text(line, end, "denoiser_scaling.EpsScaling"))
+    set(yaml, PREDICT_EPSILON);
+  yaml->latent |= has_text(line, end, "LatentDiffusion");
+}
+
+bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_snr) {
+  struct yaml yaml = {.prediction = PREDICT_EPSILON};
+  for (const char *line = text; *line;) {
+    size_t length = strcspn(line, "\r\n");
+    const char *comment = memchr(line, '#', length);
+    read_line(&yaml, line, comment ? comment : line + length);
+    line += length + strspn(line + length, "\r\n");
+  }
+  /* Without the key, such a model predicts the noise; from a schedule that ends in noise alone it cannot. */
+  if (!yaml.says && yaml.zero_snr)
+    set(&yaml, PREDICT_V);
+  *prediction = yaml.prediction;
+  *zero_snr = yaml.zero_snr && yaml.prediction != PREDICT_EPSILON;
+  return yaml.says || yaml.latent;
+}
+
+/* The config beside a file, allocated; NULL: there is none. */
+static char *find_yaml(const char *path) {
+  static const char *const endings[] = {".yaml", ".yml"};
+  static const char own[] = ".safetensors";
+  size_t length = strlen(path) - (text_ends(path, own) ? strlen(own) : 0);
+  for (int i = 0; i < 2; i++) {
+    char *yaml;
+    if (asprintf(&yaml, "%.*s%s", (int)length, path, endings[i]) < 0)
+      return NULL;
+    if (platform_can_read_file(yaml))
+      return yaml;
+    free(yaml);
+  }
+  return NULL;
+}
+
+static int read_beside(struct prediction_signs *signs, const char *path, struct error *err) {
+  char *yaml = find_yaml(path), *text = NULL;
+  struct prediction_sign sign = {.witness = WITNESS_CONFIG};
+  bool zero_snr;
+  int result = yaml ? text_read(yaml, YAML_LIMIT, &text, NULL, err) : 0;
+  if (text && prediction_parse(text, &sign.prediction, &zero_snr)) {
+    snprintf(sign.by, sizeof sign.by, "%s beside it", text_quote(text_last_part(yaml)).text);
+    add_sign(signs, &sign);
+    signs->zero_snr |= zero_snr;
+  }
+  free(text);
+  free(yaml);
+  return result;
+}
+
+/* --- the file itself --- */
+
+static void read_tensors(struct prediction_signs *signs, const struct safetensors *files) {
+  static const char *const names[] = {"v_pred", "ztsnr"};
+  for (int i = 0; i < 2; i++)
+    if (safetensors_find(files, names[i])) {
+      struct prediction_sign sign = {WITNESS_TENSOR, PREDICT_V, ""};
+      snprintf(sign.by, sizeof sign.by, "its tensor %s", names[i]);
+      add_sign(signs, &sign);
+      signs->zero_snr |= i == 1;
+    }
+}
+
+static void read_field(struct prediction_signs *signs, const struct safetensors *files, const char *field,
+                       const struct word *values) {
+  const char *value = safetensors_metadata(files, field);
+  struct prediction_sign sign = {.witness = WITNESS_METADATA};
+  bool found = value && !values && read_word(value, strlen(value), &sign.prediction);
+  for (; value && values && values->text; values++)
+    if (!strcmp(value, values->text)) {
+      sign.prediction = values->prediction;
+      found = true;
+    }
+  if (!found)
+    return;
+  snprintf(sign.by, sizeof sign.by, "its metadata's %s", field);
+  add_sign(signs, &sign);
+}
+
+static void read_metadata(struct prediction_signs *signs, const struct safetensors *files) {
+  static const struct word architectures[] = {
+      {"stable-diffusion-v2-768-v", PREDICT_V}, {"stable-diffusion-v2-512", PREDICT_EPSILON}, {0}};
+  read_field(signs, files, "modelspec.prediction_type", NULL);
+  read_field(signs, files, "modelspec.architecture", architectures);
+}
+
+int prediction_read(struct prediction_signs *signs, const struct safetensors *files, struct error *err) {
+  *signs = (struct prediction_signs){.first.witness = WITNESS_NONE, .other.witness = WITNESS_NONE};
+  read_tensors(signs, files);
+  if (read_beside(signs, safetensors_path(files), err))
+    return -1;
+  read_metadata(signs, files);
+  return 0;
+}
+
+void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log) {
+  const char *other = prediction_name(signs->other.prediction);
+  if (signs->other.witness != WITNESS_NONE)
+    log_line(log, LOG_WARNING,
+             "%s: signs disagree on what it predicts: %s by %s, %s by %s; the first is followed, --prediction %s "
+             "follows the other",
+             path, prediction_name(signs->first.prediction), signs->first.by, other, signs->other.by, other);
+}
