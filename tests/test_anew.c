@@ -31,7 +31,7 @@ static void *idle(void *opaque) {
 
 static int play(int round) {
   pthread_t thread;
-  platform_catch_signals(&stop, "", FAILED);
+  platform_catch_signals(&stop);
   for (int i = 0; i < THREADS; i++)
     pthread_create(&thread, NULL, idle, NULL);
   while (atomic_load(&idling) < THREADS)
@@ -80,7 +80,7 @@ static void stays_where_it_is_to_end(void **state) {
   (void)state;
   atomic_bool asked = true;
   sigset_t held;
-  platform_catch_signals(&stop, "", FAILED);
+  platform_catch_signals(&stop);
   platform_begin_anew(&asked, ROUND, "1", NULL, 0);
   assert_int_equal(errno, EINTR);
   assert_null(getenv(ROUND));
@@ -91,10 +91,39 @@ static void stays_where_it_is_to_end(void **state) {
   assert_true(atomic_load(&stop));
 }
 
+static void *give_up(void *unused) {
+  (void)unused;
+  abort();
+}
+
+/* The program's status after an abort on a thread that no library has called, or in a function that cmocka has. */
+static int status_of_abort(const char *library, bool on_thread) {
+  const struct platform_abort how = {library, "", "", ASKED, FAILED};
+  int status;
+  pid_t pid = fork();
+  if (!pid) {
+    pthread_t thread;
+    platform_catch_abort(&how);
+    if (on_thread && !pthread_create(&thread, NULL, give_up, NULL))
+      pthread_join(thread, NULL);
+    give_up(NULL);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void the_library_that_gave_up_is_known(void **state) {
+  (void)state;
+  assert_int_equal(status_of_abort("libcmocka", false), ASKED);
+  assert_int_equal(status_of_abort("libcmocka", true), FAILED);
+  assert_int_equal(status_of_abort("libnosuch", false), FAILED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_request_is_lost),
       cmocka_unit_test(stays_where_it_is_to_end),
+      cmocka_unit_test(the_library_that_gave_up_is_known),
   };
   const char *round = getenv(ROUND);
   return round ? play(atoi(round)) : cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static bool is_whole(void) {
 /* The abort handler has spoken, and no library has called abort: then the program did, or the C library, which found
  * memory corrupted and aborts past the shim. */
 static bool aborted_itself(const struct outcome *outcome, const char *happened) {
-  return strstr(outcome->said, "a library gave up") && !strstr(happened, "abort in lib");
+  return strstr(outcome->said, " gave up, ") && !strstr(happened, "abort in lib");
 }
 
 /* What is wrong with how it ended, NULL: nothing. */
@@ -81,6 +81,8 @@ static const char *judge(const struct command *command, const struct faults *fau
     return NULL; /* nothing can be done about it from outside */
   if (outcome->status > 6 || aborted_itself(outcome, happened))
     return "it crashed";
+  if (!strcmp(faults->library, "libdnnl") && strstr(outcome->said, "a library gave up"))
+    return "oneDNN gave up, and that is not known";
   bool of_files =
       !strcmp(faults->kind, "alloc") && strcmp(faults->library, "libav"); /* FFmpeg takes its own for that */
   if (of_files && (strstr(outcome->said, "damaged") || strstr(outcome->said, "fetch")))

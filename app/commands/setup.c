@@ -15,9 +15,15 @@
 atomic_bool setup_stop;
 
 void setup_signals(void) {
-  /* oneDNN's C++ gives up so without memory. */
-  platform_catch_signals(
-      &setup_stop, "reverie: a library gave up, most likely for lack of memory; try a smaller --size\n", STATUS_DEVICE);
+  /* oneDNN's C++ gives up where it has no memory. Why another library does it alone can say. */
+  static const struct platform_abort how = {
+      .library = "libdnnl",
+      .line = "reverie: oneDNN gave up, most likely for lack of memory; try a smaller --size\n",
+      .other_line = "reverie: a library gave up, and what it printed before may say why; please report it\n",
+      .status = STATUS_DEVICE,
+      .other_status = STATUS_FAILED};
+  platform_catch_signals(&setup_stop);
+  platform_catch_abort(&how);
 }
 
 static void print_line(void *opaque, enum log_level level, const char *text) {

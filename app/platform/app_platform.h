@@ -104,8 +104,17 @@ void platform_let_sleep(struct awake **awake);
 /* --- the process --- */
 
 /* The first Ctrl-C, or request to end, sets *stop; the second one ends the program at once. Writing to a closed pipe or
- * past a size limit fails. When a library gives up (abort) the line is printed, and status is the program's. */
-void platform_catch_signals(atomic_bool *stop, const char *line, int status);
+ * past a size limit fails. */
+void platform_catch_signals(atomic_bool *stop);
+
+/* What is printed, and the program's status, when a library gives up (abort): a known one, whose file's name begins so
+ * and which had called what gave up, and any other. */
+struct platform_abort {
+  const char *library, *line, *other_line;
+  int status, other_status;
+};
+/* The texts must last. Of libraries those are known that are loaded by now. */
+void platform_catch_abort(const struct platform_abort *how);
 
 /* The program's own file. Returns whether it is known and fits. */
 bool platform_program_path(char *path, size_t size);

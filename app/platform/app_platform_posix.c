@@ -225,8 +225,6 @@ bool platform_is_terminal(int descriptor) {
 /* Signal handlers are given nothing: what they need is here. */
 static struct {
   atomic_bool *stop;
-  const char *line;
-  int status;
   atomic_bool held; /* by this thread, which becomes the program anew */
   pthread_t holder;
 } caught;
@@ -238,22 +236,14 @@ static void on_signal(int number) {
     pthread_kill(caught.holder, number);
 }
 
-static void on_abort(int number) {
-  (void)number;
-  (void)!write(STDERR_FILENO, caught.line, strlen(caught.line));
-  _exit(caught.status);
-}
-
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-void platform_catch_signals(atomic_bool *stop, const char *line, int status) {
+void platform_catch_signals(atomic_bool *stop) {
   /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGURG); /* of hold_signals, which is to be heard after it */
   caught.stop = stop;
-  caught.line = line;
-  caught.status = status;
   sigset_t held; /* by platform_begin_anew, in the program before this one */
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
@@ -265,7 +255,6 @@ void platform_catch_signals(atomic_bool *stop, const char *line, int status) {
   pthread_sigmask(SIG_UNBLOCK, &held, NULL);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  signal(SIGABRT, on_abort);
 }
 
 bool platform_program_path(char *path, size_t size) {
