@@ -61,7 +61,7 @@ int open_rig(void **state) {
 
 int close_rig(void **state) {
   struct rig *rig = *state;
-  osc_stop(&rig->osc);
+  assert_true(osc_stop(&rig->osc, 60000));
   hub_close(&rig->hub);
   free(rig);
   return 0;

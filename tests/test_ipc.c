@@ -59,7 +59,7 @@ static int open_ipc(void **unused) {
 }
 
 static int close_ipc(void **unused) {
-  ipc_close(&ipc);
+  assert_true(ipc_close(&ipc, 60000));
   atomic_store(&window_stop, true);
   pthread_join(window, NULL);
   hub_close(&hub);
@@ -71,7 +71,7 @@ static int close_ipc(void **unused) {
 /* Serves anew, with less patience. */
 static void reopen(int patience_ms) {
   struct error err;
-  ipc_close(&ipc);
+  assert_true(ipc_close(&ipc, 60000));
   assert_int_equal(ipc_open(&ipc, path, hub, patience_ms, &err), 0);
 }
 
@@ -317,7 +317,7 @@ static void what_lies_at_its_name(void **unused) {
   char name[200];
   expect_refused(path, "another program listens there");
   still_serves();
-  ipc_close(&ipc);
+  assert_true(ipc_close(&ipc, 60000));
   assert_int_not_equal(access(path, F_OK), 0);
   int dead = socket(AF_UNIX, SOCK_STREAM, 0); /* of a program that was killed */
   assert_int_equal(bind(dead, (const struct sockaddr *)&at, sizeof at), 0);
@@ -342,7 +342,7 @@ static void leaves_what_is_not_its_own(void **unused) {
   struct error err;
   unlink(path);
   fixture_text(scratch, "socket", "another's");
-  ipc_close(&ipc);
+  assert_true(ipc_close(&ipc, 60000));
   assert_int_equal(access(path, F_OK), 0);
   unlink(path);
   assert_int_equal(ipc_open(&ipc, path, hub, PATIENCE_MS, &err), 0);

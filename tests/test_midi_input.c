@@ -56,7 +56,7 @@ static int open_rig(void **state) {
 
 static int close_rig(void **state) {
   struct rig *rig = *state;
-  midi_stop(&rig->midi);
+  assert_true(midi_stop(&rig->midi, 60000));
   hub_close(&rig->hub);
   if (rig->writer >= 0)
     close(rig->writer);
@@ -168,7 +168,7 @@ static void a_knob_is_learnt_by_the_key(void **state) {
   PLAY(rig, "\xb0\x15\x7f");
   await_strength(rig, 1);
   /* It is still known the next time. */
-  midi_stop(&rig->midi);
+  assert_true(midi_stop(&rig->midi, 60000));
   start(rig, rig->pipe);
   PLAY(rig, "\xb0\x15\x7f\x15\x00");
   await_strength(rig, 0);
@@ -271,7 +271,7 @@ static void a_pipe_has_one_reader(void **state) {
   rig->midi = first;
   PLAY(rig, "\xb0\x15\x40\x15\x7f\x15\x00\x15\x7f");
   await_strength(rig, 1);
-  midi_stop(&rig->midi);
+  assert_true(midi_stop(&rig->midi, 60000));
   start(rig, rig->pipe); /* which is free again */
   PLAY(rig, "\xb0\x15\x7f\x15\x00");
   await_strength(rig, 0);

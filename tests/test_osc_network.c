@@ -180,7 +180,7 @@ static void nonsense_is_answered_and_logged_once(void **state) {
   peer_says(&peer, "/reverie/steps/get", NULL);
   assert_non_null(peer_hears(rig, &peer, "/reverie/steps i:1", WAIT_MS));
   assert_non_null(find_heard(&rig->heard, "/reverie/error s:/reverie/strenght s:strenght: there is no parameter"));
-  osc_stop(&rig->osc);
+  assert_true(osc_stop(&rig->osc, 60000));
   /* One a second. */
   assert_in_range(rig->log_count, 1, 2 + (platform_now_ns() - begun_ns) / 1000000000);
   assert_non_null(strstr(rig->logged[0], "strenght: there is no parameter"));

@@ -1,6 +1,7 @@
 /* The web page's server as browsers meet it, and, where a browser is installed, the page in it. */
 #include "tests/cmocka_all.h"
 
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +203,58 @@ static void everywhere_is_every_address(void **unused) {
   close(client);
 }
 
+/* --- a picture that never comes --- */
+
+static sem_t asked, may_come;
+
+static int make_late(void *unused, struct picture *picture, struct error *err) {
+  (void)unused, (void)err;
+  picture->template = (struct frame){
+      .format = PIXEL_RGBA, .width = SIDE, .height = SIDE, .plane = {pixels}, .pitch = {SIDE * 4}, .picture = picture};
+  picture->memory = MEMORY_HOST;
+  return 0;
+}
+
+static void destroy_late(struct picture *picture) {
+  (void)picture;
+}
+
+/* As a GPU does that hangs. */
+static int wait_late(struct picture *picture, enum memory kind, struct error *err) {
+  (void)picture, (void)kind, (void)err;
+  sem_post(&asked);
+  while (sem_wait(&may_come))
+    ;
+  return 0;
+}
+
+/* The page's thread waits for a picture that a GPU does not give: closing the page comes back all the same. */
+static void closing_waits_for_nobody(void **unused) {
+  (void)unused;
+  static const struct picture_owner owner = {
+      .bytes = sizeof(struct picture), .make = make_late, .destroy = destroy_late, .wait = wait_late};
+  struct picture_pool *pool;
+  struct frame late;
+  struct error err;
+  sem_init(&asked, 0, 0);
+  sem_init(&may_come, 0, 0);
+  assert_int_equal(picture_pool_open(&pool, &owner, NULL, 1, 1, &err), 0);
+  assert_int_equal(picture_pool_take(pool, &late, &err), 1);
+  hub_show(hub, &late);
+  int client = enter();
+  static const char request[] = "GET /picture.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  say(client, request, sizeof request - 1);
+  while (sem_wait(&asked))
+    ;
+  assert_false(web_close(&web, 10));
+  assert_non_null(web);
+  sem_post(&may_come);
+  assert_true(web_close(&web, 60000));
+  close(client);
+  frame_release(&late);
+  picture_pool_close(&pool);
+}
+
 /* --- a browser --- */
 
 static void in_a_browser(void **unused) {
@@ -251,6 +304,7 @@ int main(int argc, char **argv) {
       EVERYWHERE(sockets_need_the_token),
       HERE(clients_are_counted),
       HERE(a_port_in_use),
+      HERE(closing_waits_for_nobody),
       HERE(one_address_alone),
       EVERYWHERE(everywhere_is_every_address),
       EVERYWHERE(in_a_browser),

@@ -205,7 +205,7 @@ static void ip_version_6(void **unused) {
   say(client, "GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n", 31);
   assert_true(hear(client, answer, 12) && !strcmp(answer, "HTTP/1.1 200"));
   close(client);
-  web_close(&other);
+  assert_true(web_close(&other, 60000));
 }
 
 int main(void) {

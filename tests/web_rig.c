@@ -64,7 +64,7 @@ int open_everywhere(void **unused) {
 
 int close_web(void **unused) {
   (void)unused;
-  web_close(&web);
+  assert_true(web_close(&web, 60000));
   atomic_store(&window_stop, true);
   pthread_join(window, NULL);
   hub_close(&hub);

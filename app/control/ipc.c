@@ -276,14 +276,15 @@ fail:
   return -1;
 }
 
-void ipc_close(struct ipc **pointer) {
+bool ipc_close(struct ipc **pointer, int wait_ms) {
   struct ipc *ipc = *pointer;
   if (!ipc)
-    return;
+    return true;
   hub_unwatch(ipc->hub, &ipc->watch);
   atomic_store(&ipc->stop, true);
   platform_ring(ipc->alarm[1]);
-  pthread_join(ipc->thread, NULL);
+  if (!platform_join(ipc->thread, wait_ms))
+    return false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++)
     if (ipc->clients[i])
       drop(&ipc->clients[i]);
@@ -291,4 +292,5 @@ void ipc_close(struct ipc **pointer) {
   platform_end_alarm(ipc->alarm);
   free(ipc);
   *pointer = NULL;
+  return true;
 }

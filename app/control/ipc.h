@@ -14,6 +14,8 @@ struct ipc;
 
 /* Path and hub outlive it. */
 int ipc_open(struct ipc **ipc, const char *path, struct hub *hub, int patience_ms, struct error *err);
-void ipc_close(struct ipc **ipc); /* removes the socket; stores NULL; takes NULL */
+/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
+ * hub is still in use, and this may be called once more. Removes the socket; stores NULL; takes NULL. */
+bool ipc_close(struct ipc **ipc, int wait_ms);
 
 #endif

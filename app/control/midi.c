@@ -9,7 +9,7 @@
 #include "app/control/midi_keep.h"
 #include "app/flow/errand.h"
 #include "app/options/paths.h"
-#include "unet/base/platform.h"
+#include "app/platform/app_platform.h"
 
 enum { TICK_MS = 20, BYTES = 256 };
 
@@ -220,12 +220,14 @@ int midi_start(struct midi **out, const struct midi_params *params, struct error
   return 0;
 }
 
-void midi_stop(struct midi **pointer) {
+bool midi_stop(struct midi **pointer, int wait_ms) {
   struct midi *midi = *pointer;
   if (!midi)
-    return;
+    return true;
   atomic_store(&midi->stop, true);
-  errand_join(&midi->errand);
+  if (!platform_join(midi->errand.thread, wait_ms))
+    return false;
   free_all(midi);
   *pointer = NULL;
+  return true;
 }

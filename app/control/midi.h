@@ -18,6 +18,8 @@ struct midi_params {
 };
 
 int midi_start(struct midi **midi, const struct midi_params *params, struct error *err);
-void midi_stop(struct midi **midi); /* stores NULL; takes NULL */
+/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
+ * hub is still in use, and this may be called once more. Stores NULL; takes NULL. */
+bool midi_stop(struct midi **midi, int wait_ms);
 
 #endif

@@ -414,13 +414,15 @@ int osc_start(struct osc **out, const struct osc_params *params, struct error *e
   return 0;
 }
 
-void osc_stop(struct osc **pointer) {
+bool osc_stop(struct osc **pointer, int wait_ms) {
   struct osc *osc = *pointer;
   if (!osc)
-    return;
+    return true;
   atomic_store(&osc->stop, true);
   platform_ring(osc->alarm[1]);
-  pthread_join(osc->thread, NULL);
+  if (!platform_join(osc->thread, wait_ms))
+    return false;
   free_all(osc);
   *pointer = NULL;
+  return true;
 }

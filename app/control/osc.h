@@ -17,6 +17,8 @@ struct osc_params {
 
 /* Does nothing where neither is given. */
 int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);
-void osc_stop(struct osc **osc); /* stores NULL; takes NULL */
+/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
+ * hub is still in use, and this may be called once more. Stores NULL; takes NULL. */
+bool osc_stop(struct osc **osc, int wait_ms);
 
 #endif

@@ -9,6 +9,8 @@ int osc_start(struct osc **osc, const struct osc_params *params, struct error *e
                    "it again");
 }
 
-void osc_stop(struct osc **osc) {
+bool osc_stop(struct osc **osc, int wait_ms) {
+  (void)wait_ms;
   *osc = NULL;
+  return true;
 }

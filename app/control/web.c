@@ -268,14 +268,16 @@ fail:
   return -1;
 }
 
-void web_close(struct web **pointer) {
+bool web_close(struct web **pointer, int wait_ms) {
   struct web *web = *pointer;
   if (!web)
-    return;
+    return true;
   atomic_store(&web->stop, true);
   platform_ring(web->alarm[1]);
-  pthread_join(web->thread, NULL);
+  if (!platform_join(web->thread, wait_ms))
+    return false;
   end(pointer);
+  return true;
 }
 
 const char *web_url(const struct web *web) {

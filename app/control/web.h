@@ -19,7 +19,9 @@ struct web_key {
 /* where: as web_read_address takes it. key: of a page that was there before, in whose place it comes; NULL: none was.
  * The hub outlives it. */
 int web_open(struct web **web, const char *where, const struct web_key *key, struct hub *hub, struct error *err);
-void web_close(struct web **web); /* stores NULL; takes NULL */
+/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
+ * hub is still in use, and this may be called once more. Stores NULL; takes NULL. */
+bool web_close(struct web **web, int wait_ms);
 
 /* What a browser is given, the token included. */
 const char *web_url(const struct web *web);

@@ -1,6 +1,9 @@
 /* Those who set values from outside. */
 #include "app/live/live_impl.h"
 
+/* The page waits for the picture that a browser asks for, which a GPU that hangs never gives. */
+enum { CLIENT_WAIT_MS = 3000 };
+
 static int open_web(struct live *live, struct error *err) {
   const char *where = live->options->web;
   if (!where)
@@ -25,8 +28,11 @@ int live_open_clients(struct live *live, struct error *err) {
 }
 
 void live_close_clients(struct live *live) {
-  midi_stop(&live->midi);
-  osc_stop(&live->osc);
-  web_close(&live->web);
-  ipc_close(&live->ipc);
+  bool ended = midi_stop(&live->midi, CLIENT_WAIT_MS);
+  ended &= osc_stop(&live->osc, CLIENT_WAIT_MS);
+  ended &= web_close(&live->web, CLIENT_WAIT_MS);
+  ended &= ipc_close(&live->ipc, CLIENT_WAIT_MS);
+  live->clients_stay = !ended;
+  if (!ended)
+    log_line(&live->log, LOG_WARNING, "a client's thread does not come back: the program ends without it");
 }

@@ -176,7 +176,8 @@ static void close_threads_but_engine(struct live *live) {
 static void close_rest(struct live *live) {
   live_close_sound(live);
   live_close_clients(live);
-  hub_close(&live->hub);
+  if (!live->clients_stay)
+    hub_close(&live->hub);
   styling_finish(&live->styling);
   masking_close(&live->masking);
   control_source_close(&live->control);

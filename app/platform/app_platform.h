@@ -5,6 +5,7 @@
 #ifndef APP_PLATFORM_APP_PLATFORM_H
 #define APP_PLATFORM_APP_PLATFORM_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,6 +91,9 @@ enum urgency platform_urgency(void);
 /* A thread of URGENCY_REAL_TIME that has had a processor for 0.3 s without a pause could hold up the machine: all of
  * them are usual then. Returns how many became so. */
 int platform_calmed(void);
+
+/* Waits so long at most for a thread to end. Returns false where it does not; then it may be waited for once more. */
+bool platform_join(pthread_t thread, int wait_ms);
 
 /* Threads that keep the processors this process may use from sleeping, and make way for all others. */
 struct awake;

@@ -220,6 +220,17 @@ bool platform_is_terminal(int descriptor) {
   return isatty(descriptor);
 }
 
+/* --- threads --- */
+
+bool platform_join(pthread_t thread, int wait_ms) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += wait_ms % 1000 * 1000000L;
+  until.tv_sec += wait_ms / 1000 + until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
 /* --- the process --- */
 
 /* Signal handlers are given nothing: what they need is here. */
