@@ -10,11 +10,12 @@
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/window/curtain.h"
+#include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* FFmpeg quotes names and tags of files as it finds them. */
+/* FFmpeg quotes names and tags of files as it finds them, and addresses with their passwords. */
 static void print_ffmpeg(void *object, int level, const char *format, va_list args) {
-  char line[1024];
+  char line[4096];
   int prefix = 1;
   if ((level & 0xff) > av_log_get_level())
     return;
@@ -22,7 +23,7 @@ static void print_ffmpeg(void *object, int level, const char *format, va_list ar
   size_t length = strlen(line);
   while (length && line[length - 1] == '\n')
     line[--length] = 0;
-  fprintf(stderr, "%s\n", text_clean(line));
+  fprintf(stderr, "%s\n", text_clean(address_conceal(line, sizeof line)));
 }
 
 /* FFmpeg's own lines help to find a cause; what users need to know is said by the code that met it. */

@@ -187,9 +187,9 @@ static void test_token(void **state) {
 static void test_refusals(void **state) {
   (void)state;
   program_expect(4, "the hub has no such repository", "fetch acme/missing");
-  program_expect(4, "terms have to be accepted first, at 127.0.0.1", "fetch acme/gated-401");
+  program_expect(4, "terms have to be accepted first, at http://127.0.0.1", "fetch acme/gated-401");
   program_expect(4, "terms have to be accepted first", "fetch acme/gated-403");
-  program_expect(4, "first, at 127.0.0.1",
+  program_expect(4, "first, at http://127.0.0.1",
                  "export HF_ENDPOINT=$(echo \"$HF_ENDPOINT\" | sed \"s,//,//me:secret$(printf '\\100'),\"); "
                  "@ fetch acme/gated-401");
   program_expect(4, "HTTP status 404", "fetch acme/gone");

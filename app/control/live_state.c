@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "unet/base/address.h"
+
 void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
+  char line[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(state->notice, sizeof state->notice, format, args);
+  vsnprintf(line, sizeof line, format, args);
   va_end(args);
+  snprintf(state->notice, sizeof state->notice, "%s", address_conceal(line, sizeof line));
   int64_t reading_ms = (int64_t)strlen(state->notice) * NOTICE_BYTE_MS;
   state->notice_until_ns = now_ns + (reading_ms > NOTICE_MS ? reading_ms : NOTICE_MS) * 1000000;
 }

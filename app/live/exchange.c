@@ -6,20 +6,26 @@
 #include "app/control/picture_words.h"
 #include "app/control/presets.h"
 #include "app/live/live_impl.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
 /* Figures change with every frame, and nobody reads so fast. */
 static const int64_t publish_ns = 100000000;
 
-/* What it is, or what it is waited for by. */
-static const char *source_words(const struct live *live) {
-  const char *known = *live->info.description ? live->info.description : live->spec;
-  return live->spec ? known : "text to image";
+/* Writes what the source is, or the name that it is waited for by. */
+static void source_words(const struct live *live, char *words, size_t size) {
+  const char *known = live->info.description;
+  if (!live->spec)
+    snprintf(words, size, "text to image");
+  else
+    snprintf(words, size, "%.*s", (int)size - 1, *known ? known : address_shown(live->spec).text);
 }
 
 static void tell_engine(const struct live *live) {
-  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s", source_words(live), live->engine.info.model,
+  char source[sizeof live->info.description];
+  source_words(live, source, sizeof source);
+  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s", source, live->engine.info.model,
            live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
            live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
   if (live->engine.info.large_autoencoder)
@@ -197,7 +203,7 @@ static void publish(struct live *live, int64_t now_ns) {
     told->sending = live->output_figures.streams;
     told->lost = live->output_figures.failing;
     snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
-    snprintf(told->source, sizeof told->source, "%s", source_words(live));
+    source_words(live, told->source, sizeof told->source);
     told->alerts = live->alerts;
     live_describe_start(live, told->state, sizeof told->state);
     alerts_describe(&live->alerts, told->state, sizeof told->state);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
+#include "unet/base/address.h"
 #include "unet/base/text.h"
 
 enum hud_layout live_layout(const struct live *live) {
@@ -31,7 +32,7 @@ void live_describe_start(const struct live *live, char *words, size_t size) {
     reader_get_status(live->reader, &reader);
   *words = 0;
   if (live->reader && !reader.opened && !reader.lost)
-    snprintf(words, size, "opening %s", live->spec);
+    snprintf(words, size, "opening %s", address_shown(live->spec).text);
   else if (!live->state.ready)
     snprintf(words, size, "loading the model");
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
-#include "unet/base/text.h"
+#include "unet/base/address.h"
 
 /* Those of the program before this one, with what has been dropped on its window. */
 static int list_again(struct live *live, struct error *err) {
@@ -99,7 +99,8 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   changer_turn(live->changer, now_ns, &news);
   int now = changer_now(live->changer), count = changer_count(live->changer);
   if (news.changed)
-    live_notice(state, now_ns, "source %d of %d: %s", now + 1, count, text_last_part(changer_name(live->changer, now)));
+    live_notice(state, now_ns, "source %d of %d: %s", now + 1, count,
+                address_name(changer_name(live->changer, now)).text);
   if (*news.refused) {
     live_notice(state, now_ns, "%s", news.refused);
     live_was_told(live, LOG_WARNING);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "unet/base/text.h"
+#include "unet/base/address.h"
 
 enum { REDIRECTS_MAX = 10, CONNECT_SECONDS = 30, SILENT_SECONDS = 30, BUFFER = 512 << 10 };
 
@@ -79,7 +79,8 @@ static bool is_encrypted(const char *place) {
 }
 
 static int refuse_place(const char *url, struct error *err) {
-  return error_set(err, STATUS_MODEL, "%s: the hub leads there, and only https:// is followed", text_quote(url).text);
+  return error_set(err, STATUS_MODEL, "%s: the hub leads there, and only https:// is followed",
+                   address_shown(url).text);
 }
 
 /* The fields of a request to url, the token among them where it belongs; NULL: failed. */
@@ -92,8 +93,9 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
     return NULL;
   }
   if (bad_origin) {
-    error_set(err, STATUS_USAGE, "HF_ENDPOINT %s: an address that begins with https:// is needed",
-              text_quote(http->origin->url).text);
+    bool named = address_is(http->origin->url); /* what has no scheme may be a password alone */
+    error_set(err, STATUS_USAGE, "HF_ENDPOINT%s%s: an address that begins with https:// is needed", named ? " " : "",
+              named ? address_shown(http->origin->url).text : "");
     return NULL;
   }
   if (bad || (!is_encrypted(place) && is_encrypted(origin))) {
@@ -228,6 +230,13 @@ static bool may_pass(CURLcode code) {
   }
 }
 
+/* libcurl quotes a proxy that it cannot use as it stands in the environment, with its password. */
+static const char *why(CURLcode code, const char *reason) {
+  if (code == CURLE_COULDNT_RESOLVE_PROXY)
+    return "the proxy that http_proxy, https_proxy or all_proxy names is not found";
+  return *reason ? reason : curl_easy_strerror(code);
+}
+
 static enum http_result perform(struct transfer *transfer, const char *url) {
   char reason[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(transfer->curl, CURLOPT_ERRORBUFFER, reason);
@@ -244,8 +253,8 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
   if (!code)
     return HTTP_DONE;
   char place[HTTP_FIELD_MAX];
-  error_set(transfer->err, STATUS_MODEL, "%s: %s", read_place(url, place) ? text_quote(url).text : place,
-            *reason ? reason : curl_easy_strerror(code));
+  error_set(transfer->err, STATUS_MODEL, "%s: %s", read_place(url, place) ? address_shown(url).text : place,
+            why(code, reason));
   return may_pass(code) ? HTTP_CUT : HTTP_FAILED;
 }
 
@@ -281,6 +290,6 @@ enum http_result http_get(struct http *http, const struct http_request *request,
     }
     memmove(url, next, strlen(next) + 1);
   }
-  error_set(err, STATUS_MODEL, "%s: leads from place to place and never to the file", text_quote(request->url).text);
+  error_set(err, STATUS_MODEL, "%s: leads from place to place and never to the file", address_shown(request->url).text);
   return HTTP_FAILED;
 }

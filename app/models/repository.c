@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/address.h"
 #include "unet/base/json.h"
 #include "unet/base/text.h"
 
@@ -179,13 +180,6 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
   return 0;
 }
 
-/* For people: without the scheme, and without a user and password that somebody put there. */
-static const char *shown_host(const char *url) {
-  const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
-  const char *login = memchr(host, '@', strcspn(host, "/"));
-  return login ? login + 1 : host;
-}
-
 /* Refusals of a whole repository; others are not told apart by users. */
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err) {
@@ -196,7 +190,7 @@ int repository_refuse(const struct http_origin *origin, const struct repository 
         err, STATUS_MODEL,
         "%s: its terms have to be accepted first, at %s/%s; then set HF_TOKEN to a token of that account, or "
         "run `hf auth login`",
-        name, shown_host(origin->url), name);
+        name, address_shown(origin->url).text, name);
   if (!strcmp(code, "RevisionNotFound"))
     return error_set(err, STATUS_MODEL, "%s: has no revision %s", name, repository->revision);
   if (answer->status == 401 && token && strcmp(code, "RepoNotFound") != 0)

@@ -5,6 +5,7 @@
 #include "app/options/option_values.h"
 #include "app/options/spelling.h"
 #include "app/platform/app_platform.h"
+#include "unet/base/address.h"
 
 /* What similar programs call it. */
 static const struct {
@@ -64,7 +65,9 @@ static const char *quote(const char *name, char *word, size_t size) {
   return word;
 }
 
-static int unknown_command(const char *name, struct error *err) {
+static int unknown_command(const char *typed, struct error *err) {
+  const struct shown shown = address_shown(typed);
+  const char *name = shown.text;
   char word[120];
   if (looks_like_source(name)) {
     const char *source = quote(name, word, sizeof word);
@@ -118,9 +121,11 @@ static bool names_one(const struct option *option) {
 /* Notes that it is given. */
 static int note_given(struct parser *parser, const struct option *option, const char *text, struct error *err) {
   const char **given = &parser->given[option - option_table];
+  bool hidden = !strcmp(option->name, "input-options"); /* a password may be among them */
   if (*given && names_one(option) && strcmp(*given, text))
-    return usage_error(err, "--%s %.200s: it can be given once, and is %.200s already", option->name, text,
-                       **given ? *given : "there");
+    return hidden ? usage_error(err, "--%s: it can be given once", option->name)
+                  : usage_error(err, "--%s %.200s: it can be given once, and is %.200s already", option->name,
+                                address_shown(text).text, **given ? address_shown(*given).text : "there");
   *given = text;
   return 0;
 }
@@ -261,8 +266,8 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   bool none = command->command == COMMAND_BENCH && !parser->options->live;
   int most = none ? 0 : command->arguments_max;
   if (parser->positionals > most)
-    return usage_error(err, "%s: too many arguments from '%.60s' on%s", command->name, parser->positional[most],
-                       none ? ": a clip is for bench --live" : "");
+    return usage_error(err, "%s: too many arguments from '%.60s' on%s", command->name,
+                       address_shown(parser->positional[most]).text, none ? ": a clip is for bench --live" : "");
   for (int i = 0; i < parser->positionals; i++)
     if (!*parser->positional[i])
       return usage_error(err, "%s: an empty argument names nothing", command->name);

@@ -9,6 +9,7 @@
 #include "app/platform/app_platform.h"
 #include "app/source/follower.h"
 #include "app/source/reader.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 
 /* A camera that gives nothing for so long is worth a notice. */
@@ -151,11 +152,11 @@ static const struct frame *follow(struct control_source *control, const struct f
   const char *spec = control->params.spec;
   enum follower_state state = follower_at(control->follower, moment_of(control, frame), &newest, &err);
   if (state == FOLLOWER_ENDED)
-    snprintf(why, sizeof why, "%s has ended", spec);
+    snprintf(why, sizeof why, "%.500s has ended", address_shown(spec).text);
   else if (state == FOLLOWER_FAILED)
     snprintf(why, sizeof why, "%s", err.message);
   else if (state == FOLLOWER_BEHIND)
-    snprintf(why, sizeof why, "%s does not keep up", spec);
+    snprintf(why, sizeof why, "%.500s does not keep up", address_shown(spec).text);
   tell(control, why, newest);
   return newest;
 }
@@ -171,7 +172,7 @@ static const struct frame *take_newest(struct control_source *control) {
   struct reader_status status;
   reader_get_status(control->reader, &status);
   if (!status.lost && platform_now_ns() - control->heard_ns > silence_ns)
-    snprintf(why, sizeof why, "%s is silent", control->params.spec);
+    snprintf(why, sizeof why, "%.500s is silent", address_shown(control->params.spec).text);
   tell(control, why, control->newest);
   return control->newest;
 }

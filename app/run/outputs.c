@@ -9,6 +9,7 @@
 #include "app/options/paths.h"
 #include "app/platform/app_platform.h"
 #include "app/sink/target.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
@@ -90,7 +91,7 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
   if (slot == OUTPUTS_MAX)
     return error_set(err, STATUS_USAGE, "%s: there are %d outputs already", spec, OUTPUTS_MAX);
   if (strlen(spec) >= PATHS_MAX)
-    return error_set(err, STATUS_USAGE, "%.40s...: the name is too long", spec);
+    return error_set(err, STATUS_USAGE, "%.40s...: the name is too long", address_shown(spec).text);
   if (start(&outputs->output[slot], spec, &outputs->params, err))
     return -1;
   outputs->output[slot]->number = ++outputs->numbers;
@@ -218,7 +219,7 @@ void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figure
 }
 
 static void print_line(const struct output *output, FILE *out) {
-  text_put(out, target_name(output->spec));
+  text_put(out, address_shown(target_name(output->spec)).text);
   fprintf(out, ": %ld picture%s", output->written, output->written == 1 ? "" : "s");
   if (output->kind == OUTPUT_RECORDING)
     fprintf(out, ", %ld dropped", output->dropped);

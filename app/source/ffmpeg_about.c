@@ -3,7 +3,7 @@
 #include <libavutil/display.h>
 #include <math.h>
 
-#include "unet/base/text.h"
+#include "unet/base/address.h"
 
 /* Pixels said to be so many times as wide as high, or as high as wide, are a mistake of the file. */
 static const double sample_aspect_most = 16;
@@ -56,7 +56,7 @@ static double length_in_seconds(const struct ffmpeg_source *from) {
 static void settle_info(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
   bool swap = convert_swaps_sides(&from->convert);
-  const char *name = text_last_part(from->spec);
+  const struct shown name = address_name(from->spec);
   info->width = swap ? decoder_context(from->decoder)->height : decoder_context(from->decoder)->width;
   info->height = swap ? decoder_context(from->decoder)->width : decoder_context(from->decoder)->height;
   info->shape = info->height > 0 ? info->width * about_aspect(from, NULL) / info->height : 0;
@@ -72,7 +72,7 @@ static void settle_info(struct ffmpeg_source *from) {
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
                                                         : lrint(info->duration * info->fps);
-  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name,
+  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name.text,
            decoder_context(from->decoder)->codec->name, info->width, info->height, info->fps);
 }
 

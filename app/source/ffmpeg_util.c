@@ -110,7 +110,8 @@ static void find_first_picture(AVDictionary **wishes, const AVInputFormat *forma
 static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, const struct source_options *options,
                           struct error *err) {
   if (options->input_options && av_dict_parse_string(wishes, options->input_options, "=", ":", 0) < 0)
-    return error_set(err, STATUS_USAGE, "--input-options %s: KEY=VALUE:KEY=VALUE is needed", options->input_options);
+    return error_set(err, STATUS_USAGE,
+                     "--input-options: KEY=VALUE:KEY=VALUE is needed, with \\ before a ':' in a value");
   char value[64];
   if (options->width > 0) {
     snprintf(value, sizeof value, "%dx%d", options->width, options->height);

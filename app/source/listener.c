@@ -14,6 +14,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/mono.h"
 #include "app/source/sound_tap.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 
 enum { CHUNK_HZ = 100, NAP_NS = 5000000, PROBE_US = 500000 };
@@ -143,7 +144,8 @@ static int open_input(struct listener *listener, struct error *err) {
   if (find_sound(listener, err))
     return -1;
   const AVStream *sound = listener->input->streams[listener->stream];
-  const struct sound_origin origin = {listener->input, params->input, sound->codecpar, sound->time_base, 1e-9};
+  const struct shown name = address_name(params->input);
+  const struct sound_origin origin = {listener->input, name.text, sound->codecpar, sound->time_base, 1e-9};
   struct sound_tap *tap = tap_of(listener);
   if (tap)
     sound_tap_begin(tap, &origin, true);

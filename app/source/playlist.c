@@ -8,13 +8,14 @@
 
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err) {
   if (list->count == PLAYLIST_MAX)
-    return error_set(err, STATUS_USAGE, "%.200s: there are %d sources already, the most there can be", name,
-                     PLAYLIST_MAX);
+    return error_set(err, STATUS_USAGE, "%.200s: there are %d sources already, the most there can be",
+                     address_shown(name).text, PLAYLIST_MAX);
   struct playlist_entry *entries = realloc(list->entries, (size_t)(list->count + 1) * sizeof *entries);
   char *copy = strdup(name);
   if (entries)

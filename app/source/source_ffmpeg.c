@@ -6,8 +6,8 @@
 #include "app/source/device_wishes.h"
 #include "app/source/left_out.h"
 #include "app/source/surfaces.h"
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
-#include "unet/base/text.h"
 
 /* Where the decoder never catches up with a stream, a picture is given out after so long all the same. */
 static const int64_t starved_ns = 100000000;
@@ -38,8 +38,9 @@ static void ffmpeg_close(struct source *source) {
 /* takes_over: the tap may have another source's sound, of which the frames are no longer wanted. */
 static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
   const AVStream *sound = from->sound;
+  const struct shown name = address_name(from->spec);
   const struct sound_origin origin = {.owner = from,
-                                      .name = text_last_part(from->spec),
+                                      .name = name.text,
                                       .codec = sound ? sound->codecpar : NULL,
                                       .time_base = sound ? sound->time_base : from->stream->time_base,
                                       .tick = av_q2d(from->stream->time_base)};

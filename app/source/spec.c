@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/address.h"
 #include "unet/base/platform.h"
 
 static const char digits[] = "0123456789";
@@ -51,7 +52,7 @@ int spec_resolve(const char *spec, char *out, struct error *err) {
   if (!rest || !*rest)
     return error_set(err, STATUS_INPUT, "%s: there is no X display here: DISPLAY is not set", spec);
   if (strlen(rest) + sizeof grab > SPEC_MAX)
-    return error_set(err, STATUS_INPUT, "%.60s...: a source's name has at most %d characters", spec,
+    return error_set(err, STATUS_INPUT, "%.60s...: a source's name has at most %d characters", address_shown(spec).text,
                      SPEC_MAX - (int)sizeof grab);
   snprintf(out, SPEC_MAX, "%s%s", screen ? grab : "", rest);
   return 0;

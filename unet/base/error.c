@@ -4,18 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "unet/base/address.h"
 #include "unet/base/text.h"
+
+/* A line is cut after its addresses were looked at: half of one may be a password that nothing tells from a host. */
+enum { LINE_MAX_BYTES = 4096 };
+
+static void keep(struct error *err, char *line, size_t size) {
+  snprintf(err->message, sizeof err->message, "%s", address_conceal(line, size));
+  text_clean(err->message);
+}
 
 int error_set(struct error *err, enum status status, const char *format, ...) {
   if (!err)
     return -1;
+  char text[LINE_MAX_BYTES];
   va_list args;
   va_start(args, format);
   err->status = status;
   err->lost = false;
-  vsnprintf(err->message, sizeof err->message, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  text_clean(err->message);
+  keep(err, text, sizeof text);
   return -1;
 }
 
@@ -28,14 +38,13 @@ int error_mark_lost(struct error *err) {
 int error_prefix(struct error *err, const char *format, ...) {
   if (!err)
     return -1;
-  char old[sizeof err->message];
-  memcpy(old, err->message, sizeof old);
+  char text[LINE_MAX_BYTES];
   va_list args;
   va_start(args, format);
-  int used = vsnprintf(err->message, sizeof err->message, format, args);
+  int used = vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (used >= 0 && (size_t)used < sizeof err->message)
-    snprintf(err->message + used, sizeof err->message - (size_t)used, "%s", old);
-  text_clean(err->message);
+  if (used >= 0 && (size_t)used < sizeof text)
+    snprintf(text + used, sizeof text - (size_t)used, "%s", err->message);
+  keep(err, text, sizeof text);
   return -1;
 }

@@ -25,8 +25,8 @@ struct error {
   char message[512];
 };
 
-/* Stores status and the formatted line (cut at the buffer's size, and fit for a terminal whatever the names in it hold:
- * text_clean) and returns -1, so that a caller can write
+/* Stores status and the formatted line (cut at the buffer's size, and fit to be shown whatever the names in it hold:
+ * text_clean, address_conceal) and returns -1, so that a caller can write
  * `return error_set(err, ...)`. err may be NULL: then only -1 comes back. */
 PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const char *format, ...);
 

@@ -11,7 +11,11 @@ struct log {
   void *opaque;
 };
 
-/* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit for a terminal (text_clean). */
+/* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit to be shown (text_clean,
+ * address_conceal). */
 PRINTF_LIKE(3, 4) void log_line(const struct log *log, enum log_level level, const char *format, ...);
+
+/* The same for a line whose address is to be used by whoever reads it: it stays whole. */
+PRINTF_LIKE(3, 4) void log_verbatim(const struct log *log, enum log_level level, const char *format, ...);
 
 #endif
