@@ -132,6 +132,53 @@ static void composing_after_control(void **state) {
   expect_none();
 }
 
+/* A key is pressed, and then what it types comes, if it types something. */
+static int strike(SDL_Scancode place, SDL_Keycode plain, Uint16 modifiers, const char *typed) {
+  push((SDL_Event){.key = {.type = SDL_KEYDOWN, .keysym = {.scancode = place, .sym = plain, .mod = modifiers}}});
+  if (typed)
+    commit(typed);
+  int key = next().key;
+  expect_none();
+  return key;
+}
+
+/* What is no Latin layout counts by place, and so does a digit row without digits, as SDL tells of them on any system.
+ */
+static void other_layouts(void **state) {
+  (void)state;
+  assert_int_equal(strike(SDL_SCANCODE_Q, 0x439, KMOD_NONE, "\u0439"), 'q');
+  assert_int_equal(strike(SDL_SCANCODE_F, 0x430, KMOD_LSHIFT, "\u0410"), 'F');
+  assert_int_equal(strike(SDL_SCANCODE_F, 0x430, KMOD_LSHIFT | KMOD_CAPS, "\u0430"), 'f');
+  assert_int_equal(strike(SDL_SCANCODE_LEFTBRACKET, 0x445, KMOD_NONE, "\u0445"), '[');
+  assert_int_equal(strike(SDL_SCANCODE_RIGHTBRACKET, 0x44a, KMOD_RSHIFT, "\u042a"), '}');
+  assert_int_equal(strike(SDL_SCANCODE_COMMA, 0x431, KMOD_NONE, "\u0431"), ',');
+  assert_int_equal(strike(SDL_SCANCODE_Q, 0x439, KMOD_LCTRL, NULL), KEY_CONTROL + 'q');
+  assert_int_equal(strike(SDL_SCANCODE_W, 0x3c2, KMOD_NONE, "\u03c2"), 'w');
+  assert_int_equal(strike(SDL_SCANCODE_1, 0x6f1, KMOD_NONE, "\u06f1"), '1');
+  assert_int_equal(strike(SDL_SCANCODE_1, '&', KMOD_NONE, "&"), '1');
+  assert_int_equal(strike(SDL_SCANCODE_2, 0xe9, KMOD_NONE, "\u00e9"), '2');
+  assert_int_equal(strike(SDL_SCANCODE_6, '-', KMOD_NONE, "-"), '6');
+  assert_int_equal(strike(SDL_SCANCODE_6, '-', KMOD_LSHIFT, "6"), '-');
+  assert_int_equal(strike(SDL_SCANCODE_5, '(', KMOD_LSHIFT, "5"), '(');
+  assert_int_equal(strike(SDL_SCANCODE_5, '(', KMOD_RALT, "["), '[');
+  assert_int_equal(strike(SDL_SCANCODE_KP_MINUS, SDLK_KP_MINUS, KMOD_NONE, "-"), '-');
+  assert_int_equal(strike(SDL_SCANCODE_9, '9', KMOD_LSHIFT, "("), '(');
+  assert_int_equal(strike(SDL_SCANCODE_4, '4', KMOD_NONE, "4"), '4');
+  assert_int_equal(strike(SDL_SCANCODE_Z, 'y', KMOD_NONE, "y"), 'y');
+  assert_int_equal(strike(SDL_SCANCODE_SEMICOLON, 0xf6, KMOD_NONE, "\u00f6"), KEY_NONE);
+}
+
+/* Into a line goes what is typed. */
+static void text_of_other_layouts(void **state) {
+  (void)state;
+  window_take_text(window, true);
+  push((SDL_Event){.key = {.type = SDL_KEYDOWN, .keysym = {.scancode = SDL_SCANCODE_Q, .sym = 0x439}}});
+  commit("\u0439");
+  assert_string_equal(next().text, "\u0439");
+  expect_none();
+  window_take_text(window, false);
+}
+
 static void drop(Uint32 type, const char *text) {
   push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
 }
@@ -161,9 +208,13 @@ static void dropping(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(composing), cmocka_unit_test(composing_a_sentence),
-      cmocka_unit_test(typing),    cmocka_unit_test(composing_after_control),
+      cmocka_unit_test(composing),
+      cmocka_unit_test(composing_a_sentence),
+      cmocka_unit_test(typing),
+      cmocka_unit_test(composing_after_control),
       cmocka_unit_test(dropping),
+      cmocka_unit_test(other_layouts),
+      cmocka_unit_test(text_of_other_layouts),
   };
   struct error err = {0};
   struct window_event event;

@@ -345,6 +345,10 @@ static const struct command_entry *find(int key) {
   return NULL;
 }
 
+bool commands_have(int key) {
+  return find(key) != NULL;
+}
+
 int commands_check(const struct command_entry *entry, double value, struct error *err) {
   bool numbered = isnan(entry->value);
   if (entry->here)

@@ -6,8 +6,8 @@
 
 #include "app/control/live_state.h"
 
-/* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. KEY_CONTROL
- * is added to a digit or a small letter. */
+/* Keys are the characters they type, or count as where a layout lacks them (window/layout.h), or one of these.
+ * KEY_CONTROL is added to a digit or a small letter. */
 enum key {
   KEY_NONE = 0,
   KEY_ESCAPE = 256,
@@ -55,6 +55,8 @@ const struct command_entry *commands_table(int *count);
 /* NULL: there is none of that name, which need not end with a NUL. */
 const struct command_entry *commands_find(const char *name, size_t length);
 
+/* Whether a key runs a command. */
+bool commands_have(int key);
 /* Runs the command of a key, if there is one that may run now. repeat: the key is being held. */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
 

@@ -46,11 +46,12 @@ static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* Of digits the places count, whatever the layout types there; of letters what they type. */
-static int control_key(const SDL_Keysym *key) {
+/* Of digits the places count, whatever the layout types there; of letters what they type, if it is Latin. */
+static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
-  return key->sym >= SDLK_a && key->sym <= SDLK_z ? KEY_CONTROL + (int)key->sym : KEY_NONE;
+  char letter = layout_letter(key, layout);
+  return letter ? KEY_CONTROL + letter : KEY_NONE;
 }
 
 /* From window coordinates to pixels, which differ on dense screens. */
@@ -64,20 +65,29 @@ static float to_pixels(SDL_Window *sdl, int x) {
 static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, struct window_event *event) {
   window->key_repeats = sdl->repeat;
   window->key_controls = holds_control(&sdl->keysym);
+  window->key_placed = false;
   *event = (struct window_event){.type = WINDOW_KEY, .key = special_key(sdl->keysym.sym), .repeat = sdl->repeat != 0};
+  const struct layout_key layout = window->layout_told ? window->layout : layout_ask(&sdl->keysym);
   char typed = window->typed;
   window->typed = 0;
+  window->layout_told = false;
   if (event->key != KEY_NONE)
     return true;
+  char place = window->takes_text ? 0 : layout_place(&sdl->keysym, &layout);
   if (window->key_controls)
-    event->key = control_key(&sdl->keysym);
-  else if (!window->text_comes && typed)
-    event->key = event->text[0] = typed;
+    event->key = control_key(&sdl->keysym, &layout);
+  else if (place)
+    event->key = place;
+  else if (!window->text_comes)
+    event->key = typed;
+  window->key_placed = place && !window->key_controls;
+  if (!window->key_controls && !window->text_comes)
+    event->text[0] = typed;
   return event->key != KEY_NONE;
 }
 
 static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
-  if (window->key_controls || !window->text_comes) /* some systems have Ctrl and a digit type the digit */
+  if (window->key_controls || window->key_placed || !window->text_comes) /* some have Ctrl and a digit type the digit */
     return false;
   *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
   SDL_utf8strlcpy(event->text, text, sizeof event->text);
@@ -145,6 +155,7 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     return translate_key(window, &sdl->key, event);
   case SDL_SYSWMEVENT:
     x11_get_typed(sdl, &window->typed);
+    window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
   case SDL_USEREVENT: /* of window_take_text */
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;

@@ -6,6 +6,7 @@
 
 #include "app/window/context.h"
 #include "app/window/displays.h"
+#include "app/window/layout.h"
 #include "app/window/window.h"
 
 struct window {
@@ -14,9 +15,12 @@ struct window {
   enum window_which used;
   struct context context;
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
+  bool key_placed;                /* the key pressed last counts by its place: what it types is not read */
   bool takes_text;                /* a line is typed */
   int text_turns;                 /* so often that has changed */
   bool text_comes;                /* with the events that are read now: SDL says what keys type in events of its own */
+  struct layout_key layout;       /* X11 says, of the key whose event comes next */
+  bool layout_told;               /* it has */
   char typed;                     /* else what the key whose event comes next types, as X11 says; 0: nothing */
   bool pointer_hidden;
   bool borderless, fullscreen; /* asked for, of the output */

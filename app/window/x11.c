@@ -1,6 +1,7 @@
 #include "app/window/x11.h"
 
 #include <SDL_syswm.h>
+#include <X11/XKBlib.h>
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <X11/extensions/Xrandr.h>
@@ -123,6 +124,48 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
   const XEvent *own = get_event(event);
   return own && own->type >= LASTEvent && get_info(window, &info) &&
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
+}
+
+/* The character of a key symbol. Of the older symbols of other scripts, which have numbers of their own in one block
+ * for each script, a letter stands for all: nobody asks which one. */
+static SDL_Keycode get_character(KeySym symbol) {
+  static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
+                                         1u << 0x0e | 1u << 0x14 | 1u << 0x15; /* Katakana to Georgian */
+  const SDL_Keycode any_letter = 0x0430;
+  if (symbol >= 0x20 && symbol < 0x100)
+    return (SDL_Keycode)symbol;
+  if (symbol > 0x1000100 && symbol <= 0x110ffff)
+    return (SDL_Keycode)(symbol - 0x1000000);
+  return symbol < 0x2000 && foreign_blocks >> (symbol >> 8) & 1 ? any_letter : 0;
+}
+
+/* group: of the layouts between which the user switches, as the state of an event has it. */
+static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
+  KeySym symbol = NoSymbol;
+  XkbLookupKeySym(display, (KeyCode)key, group, NULL, &symbol);
+  return get_character(symbol);
+}
+
+/* Some keys of a foreign layout type characters of ASCII: the others tell. */
+static bool is_foreign_layout(Display *display, unsigned group) {
+  int first, last, foreign = 0, latin = 0;
+  XDisplayKeycodes(display, &first, &last);
+  for (int key = first; key <= last; key++) {
+    SDL_Keycode plain = get_plain(display, (unsigned)key, group);
+    foreign += layout_is_foreign(plain);
+    latin += plain >= 'a' && plain <= 'z';
+  }
+  return foreign > latin && foreign > 26 / 2;
+}
+
+bool x11_get_layout(const SDL_Event *event, struct layout_key *layout) {
+  const XEvent *own = get_event(event);
+  if (!own || own->type != KeyPress)
+    return false;
+  unsigned group = own->xkey.state & (3u << 13);
+  layout->plain = get_plain(own->xkey.display, own->xkey.keycode, group);
+  layout->foreign = is_foreign_layout(own->xkey.display, group);
+  return true;
 }
 
 void x11_get_typed(const SDL_Event *event, char *typed) {

@@ -5,6 +5,8 @@
 #include <SDL.h>
 #include <stdbool.h>
 
+#include "app/window/layout.h"
+
 /* From now on neither a server that goes nor a request that fails ends the program, as Xlib would have it; *lost is set
  * when the server is gone, and every event of X11 comes as an SDL_SYSWMEVENT. lost must last as long as SDL's video.
  * Returns the connection; NULL: there is none. */
@@ -20,6 +22,9 @@ bool x11_lacks_manager(SDL_Window *window);
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
+/* Stores what the layout in use, of several the one that the user has switched to, says of a pressed key. False, with
+ * *layout as it is: the event is no key's. SDL's own event of that key comes next. */
+bool x11_get_layout(const SDL_Event *event, struct layout_key *layout);
 /* Stores the character of ASCII that a pressed key types by itself, whatever an input method would make of it; 0: it
  * types none. Leaves *typed as it is where the event is no key's. SDL's own event of that key comes next. */
 void x11_get_typed(const SDL_Event *event, char *typed);

@@ -27,6 +27,12 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
   return false;
 }
 
+bool x11_get_layout(const SDL_Event *event, struct layout_key *layout) {
+  (void)event;
+  (void)layout;
+  return false;
+}
+
 void x11_get_typed(const SDL_Event *event, char *typed) {
   (void)event;
   (void)typed;
