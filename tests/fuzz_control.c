@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   int fd = fuzz_file(data, size);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (control_network_open(&network, path, "control_1", &err)) {
+  if (control_network_open(&network, path, "control_1", NULL, &err)) {
     fuzz_check_error(&err);
   } else {
     FILE *out = fopen("/dev/null", "w");

@@ -42,7 +42,7 @@ void open_controls(struct bench *b) {
     char path[512];
     int i = b->network_count, length = (int)strcspn(list, ",");
     snprintf(path, sizeof path, "%.*s", length, list);
-    must(b, control_network_open(&b->networks[i], path, names[i], &b->err));
+    must(b, control_network_open(&b->networks[i], path, names[i], NULL, &b->err));
     must(b, model_add_control(&b->model, i, control_map(), b->networks[i], &b->err));
     b->network_count++;
     list += length + (list[length] == ',');

@@ -39,7 +39,7 @@ static void write_file(const char *name, const char *lines) {
 
 static int open_at(struct control_network **network, const char *name, struct error *err) {
   char *path = fixture_path(scratch, name);
-  int result = control_network_open(network, path, "control_1", err);
+  int result = control_network_open(network, path, "control_1", NULL, err);
   free(path);
   return result;
 }
@@ -96,6 +96,50 @@ static void test_original_layout(void **state) {
     if (!checkpoint_has(&network->weights, names[i]))
       fail_msg("%s is missing", names[i]);
   control_network_close(&network);
+}
+
+struct told {
+  char line[512];
+};
+
+static void remember(void *opaque, enum log_level level, const char *text) {
+  struct told *told = opaque;
+  if (level == LOG_WARNING)
+    snprintf(told->line, sizeof told->line, "%s", text);
+}
+
+/* Whether what it adds is pooled is said by a config beside the file, else by its name, and a line says which. */
+static void test_pooling(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *config, *text;
+    bool pooled;
+    const char *says; /* NULL: no line */
+  } cases[] = {
+      {"control_v11e_sd15_shuffle.safetensors", NULL, NULL, true, "its name says shuffle"},
+      {"my-Shuffle.safetensors", NULL, NULL, true, "its name says shuffle"},
+      {"control_v11p_sd15_canny.safetensors", NULL, NULL, false, "is taken for a plain ControlNet"},
+      {"a.safetensors", "a.yaml", "params:\n  global_average_pooling: True\n", true, NULL},
+      {"b_shuffle.safetensors", "b_shuffle.yaml", "global_average_pooling: False # not here", false, NULL},
+      {"c_shuffle.safetensors", "c_shuffle.yaml", "model:\n  target: cldm.cldm.ControlLDM\n", true, "shuffle"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct told told = {0};
+    const struct log log = {remember, &told};
+    struct control_network *network;
+    struct error err;
+    char *path = fixture_path(scratch, cases[i].name);
+    write_file(cases[i].name, ORIGINAL("", "768"));
+    if (cases[i].config)
+      fixture_text(scratch, cases[i].config, cases[i].text);
+    if (control_network_open(&network, path, "control_1", &log, &err))
+      fail_msg("%s", err.message);
+    assert_int_equal(network->controlnet.pooled, cases[i].pooled);
+    if (cases[i].says ? !strstr(told.line, cases[i].says) : *told.line)
+      fail_msg("%s says: %s", cases[i].name, told.line);
+    control_network_close(&network);
+    free(path);
+  }
 }
 
 /* With the prefix, beside a whole model (control_sd15_*): that one's tensors are not the network's. */
@@ -210,7 +254,6 @@ static void test_configs(void **state) {
     const char *config, *says;
   } configs[] = {
       {"{\"_class_name\": \"ControlNetUnionModel\"}", "ControlNetUnionModel"},
-      {"{" NET ", \"global_pool_conditions\": true}", "global_pool_conditions"},
       {"{" NET ", \"controlnet_conditioning_channel_order\": \"bgr\"}", "bgr"},
       {"{" NET ", \"conditioning_channels\": 1}", "conditioning_channels"},
       {"{" NET ", \"mid_block_type\": null}", "mid_block_type"},
@@ -237,9 +280,9 @@ static void test_configs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_original_layout), cmocka_unit_test(test_whole_model_beside),
-      cmocka_unit_test(test_xl_depths),       cmocka_unit_test(test_t2i),
-      cmocka_unit_test(test_other_files),     cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_original_layout), cmocka_unit_test(test_pooling), cmocka_unit_test(test_whole_model_beside),
+      cmocka_unit_test(test_xl_depths),       cmocka_unit_test(test_t2i),     cmocka_unit_test(test_other_files),
+      cmocka_unit_test(test_configs),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -8,10 +8,13 @@
 
 #include "fixture.h"
 #include "rig.h"
+#include "scratch.h"
 #include "single_file.h"
 #include "unet/checkpoint/original.h"
 
 static char **args; /* 1: folder of goldens, 2: device */
+
+#define WEIGHTS "diffusion_pytorch_model.safetensors"
 
 /* --- engines with controls --- */
 
@@ -72,6 +75,29 @@ static void open_turbo(struct rig *rig, const char *const *names, struct engine_
 
 /* --- pictures --- */
 
+/* A copy of a network whose config says that what it adds is pooled. */
+static void add_pooled(struct networks *networks, const char *folder, const char *name) {
+  char from[600], to[600];
+  size_t length;
+  snprintf(from, sizeof from, "%s/%s/config.json", folder, name);
+  snprintf(to, sizeof to, "%s/config.json", name);
+  char *text = fixture_read(from, NULL);
+  cJSON *json = cJSON_Parse(text);
+  cJSON_DeleteItemFromObject(json, "global_pool_conditions");
+  cJSON_AddBoolToObject(json, "global_pool_conditions", true);
+  char *changed = cJSON_PrintUnformatted(json);
+  fixture_text(scratch, to, changed);
+  snprintf(from, sizeof from, "%s/%s/%s", folder, name, WEIGHTS);
+  snprintf(to, sizeof to, "%s/%s", name, WEIGHTS);
+  char *bytes = fixture_read(from, &length);
+  fixture_write(scratch, to, bytes, length);
+  add_network(networks, scratch, name);
+  cJSON_free(changed);
+  cJSON_Delete(json);
+  free(bytes);
+  free(text);
+}
+
 static void run_networks(const struct golden *golden, const cJSON *run, struct networks *networks,
                          struct controls *controls) {
   const cJSON *entry, *list = cJSON_GetObjectItemCaseSensitive(run, "controls");
@@ -81,7 +107,10 @@ static void run_networks(const struct golden *golden, const cJSON *run, struct n
     values->start = (float)json_number(entry, "start", 0);
     values->end = (float)json_number(entry, "end", 1);
     values->guess = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "guess"));
-    add_network(networks, golden->folder, json_string(entry, "network", ""));
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "pooled")))
+      add_pooled(networks, golden->folder, json_string(entry, "network", ""));
+    else
+      add_network(networks, golden->folder, json_string(entry, "network", ""));
   }
 }
 
@@ -340,7 +369,7 @@ static void test_texts(void **state) {
 /* --- files --- */
 
 /* Every tensor of a ControlNet has its name back. */
-static void check_names(const struct golden *golden, const char *scratch) {
+static void check_names(const struct golden *golden) {
   struct error err = {0};
   struct safetensors *files, *view, *folder;
   char *file = fixture_path(scratch, "net.safetensors"), *second = fixture_path(golden->folder, "second");
@@ -372,14 +401,13 @@ static void check_refused(struct rig *rig, const char *folder, const char *name,
  * refused, and nothing is left of it. */
 static void test_files(void **state) {
   (void)state;
-  char *scratch = fixture_make();
   struct rig rig;
   struct networks files = {.count = 0};
   const struct single_file_change adapter = {.without = "control_model."},
                                   more = {.without = "control_model.", .extra = "body.0.other.weight"};
   open_turbo(&rig, (const char *const[]){"adapter", NULL}, (struct engine_shape){.steps = 2, .controls = 1});
   uint8_t *folder = generate_default(&rig);
-  check_names(&rig.golden, scratch);
+  check_names(&rig.golden);
   single_file_write(&rig.golden, scratch, "adapter.safetensors", &adapter);
   single_file_write(&rig.golden, scratch, "more.safetensors", &more);
   check_refused(&rig, scratch, "net.safetensors", "other widths than those of SD 1");
@@ -392,7 +420,6 @@ static void test_files(void **state) {
   reshape(&rig, 4, false);
   assert_same(&rig, generate_default(&rig), folder);
   free_networks(&files);
-  fixture_remove(scratch);
   rig_close(&rig);
 }
 
@@ -498,5 +525,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_second_source),
       cmocka_unit_test(test_text_to_image_by_a_second_source),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -114,7 +114,7 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
 /* Of a file its kind has been said. */
 static int print_control(const char *path, bool tensors, struct error *err) {
   struct control_network *network;
-  if (control_network_open(&network, path, "control", err))
+  if (control_network_open(&network, path, "control", NULL, err))
     return -1;
   control_network_print(network, stdout);
   if (!platform_can_read_file(path))

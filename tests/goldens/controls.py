@@ -70,6 +70,8 @@ RUNS = [
     run("image-4", "turbo", "image", 4, [control("first")], strength=0.5),
     run("adapter-2-cfg", "turbo", "text", 2, [control("adapter", 0.8)], guidance=6.0),
     run("xl-2-cfg", "sdxl", "text", 2, [control("xl", 0.9)], guidance=4.0),
+    run("pooled-1", "turbo", "text", 1, [control("first")], pooled=True),
+    run("pooled-2-cfg", "turbo", "text", 2, [control("second", 1.5)], guidance=6.0, pooled=True),
     run("xladapter-2", "sdxl", "text", 2, [control("xladapter", 0.8)]),
 ]
 
@@ -104,9 +106,12 @@ def save_network(net, folder):
     checkpoints.save_weights(net, folder, "diffusion_pytorch_model", torch.float16, None, 1)
 
 
-def load_network(folder):
+def load_network(folder, pooled=False):
     adapter = json.loads((folder / "config.json").read_text())["_class_name"] == "T2IAdapter"
-    return (diffusers.T2IAdapter if adapter else diffusers.ControlNetModel).from_pretrained(folder).eval()
+    network = (diffusers.T2IAdapter if adapter else diffusers.ControlNetModel).from_pretrained(folder).eval()
+    if pooled:  # as the config of "shuffle" says
+        network.register_to_config(global_pool_conditions=True)
+    return network
 
 
 # ---------------------------------------------------------------- the original key layout
@@ -164,7 +169,7 @@ def arguments_of(run, image):
 def run_pipeline(root, out, run, image, noise):
     folder = root / run["model"]
     index = json.loads((folder / "model_index.json").read_text())
-    networks = [load_network(out / c["network"]) for c in run["controls"]]
+    networks = [load_network(out / c["network"], run.get("pooled")) for c in run["controls"]]
     run["kind"] = "adapter" if isinstance(networks[0], diffusers.T2IAdapter) else run["mode"]
     run["folder"] = out
     settings = {"safety_checker": None, "feature_extractor": None, "requires_safety_checker": False}

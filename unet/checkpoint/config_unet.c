@@ -248,14 +248,13 @@ static void read_hint(struct controlnet_config *net, struct config *config) {
 }
 
 int controlnet_config_parse(struct controlnet_config *net, const char *text, const char *path, struct error *err) {
-  static const char *const pooled[] = {"global_pool_conditions", NULL};
   struct unet_config *body = &net->body;
   struct config config;
   *net = (struct controlnet_config){0};
   config_start(&config, text, path);
   config_only_string(&config, "_class_name", "ControlNetModel");
   config_only_null(&config, other_networks);
-  config_only_null(&config, pooled);
+  net->pooled = config_bool(&config, "global_pool_conditions", false);
   config_ignore(&config, no_matter);
   read_channels(body, &config);
   read_layers(body, &config);

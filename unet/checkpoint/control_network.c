@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
@@ -9,6 +10,7 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
+#include "unet/checkpoint/yaml.h"
 
 enum { CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
 /* --- configs --- */
@@ -187,6 +189,49 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
 
+/* --- what no tensor says --- */
+
+/* What the config of web UIs beside a file says: "control_v11e_sd15_shuffle.yaml". False: there is none, or it says
+ * nothing of this. */
+static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
+  char *path = yaml_beside(network->path), *text = NULL;
+  *says = false;
+  int result = path ? text_read(path, CONFIG_LIMIT, &text, NULL, err) : 0;
+  if (text)
+    *says = yaml_bool(text, "global_average_pooling", pooled);
+  free(text);
+  free(path);
+  return result;
+}
+
+static bool has_word(const char *path, const char *word) {
+  const char *name = text_last_part(path);
+  size_t size = strlen(word);
+  for (; strlen(name) >= size; name++)
+    if (!strncasecmp(name, word, size))
+      return true;
+  return false;
+}
+
+/* Whether what it adds is pooled: no tensor shows it. Of the published ones "shuffle" alone is. */
+static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
+  bool says, pooled = false;
+  if (network->type != CONTROL_CONTROLNET)
+    return 0;
+  if (read_yaml(network, &says, &pooled, err))
+    return -1;
+  network->controlnet.pooled = says ? pooled : has_word(network->path, "shuffle");
+  if (!says)
+    log_line(log, LOG_WARNING,
+             network->controlnet.pooled
+                 ? "%s: has no config beside it; its name says shuffle, so what it adds is taken as its mean over the "
+                   "picture"
+                 : "%s: has no config beside it, and is taken for a plain ControlNet, which adds to each place what it "
+                   "finds there (a \"shuffle\" adds its mean over the picture, and is told by its name)",
+             network->path);
+  return 0;
+}
+
 /* --- files --- */
 
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
@@ -226,7 +271,7 @@ static int read_config_beside(struct control_network *network, struct error *err
   return result;
 }
 
-static int open_file(struct control_network *network, struct error *err) {
+static int open_file(struct control_network *network, const struct log *log, struct error *err) {
   struct safetensors **files = &network->weights.files;
   if (safetensors_open_file(files, network->path, err))
     return -1;
@@ -238,7 +283,8 @@ static int open_file(struct control_network *network, struct error *err) {
   result = result == 1 ? read_config_beside(network, err) : result ? result : 1;
   if (result <= 0)
     return result;
-  return network->type == CONTROL_T2I ? config_of_t2i(network, err) : config_of_controlnet(network, err);
+  result = network->type == CONTROL_T2I ? config_of_t2i(network, err) : config_of_controlnet(network, err);
+  return result ? result : find_pooling(network, log, err);
 }
 
 static int open_folder(struct control_network *network, struct error *err) {
@@ -257,7 +303,8 @@ bool control_network_is_folder(const char *path) {
   return !strcmp(class, "ControlNetModel") || !strcmp(class, "T2IAdapter");
 }
 
-int control_network_open(struct control_network **out, const char *path, const char *name, struct error *err) {
+int control_network_open(struct control_network **out, const char *path, const char *name, const struct log *log,
+                         struct error *err) {
   struct control_network *network = calloc(1, sizeof *network);
   *out = NULL;
   if (!network)
@@ -266,7 +313,7 @@ int control_network_open(struct control_network **out, const char *path, const c
   network->path = strdup(path);
   int result = network->path && network->weights.folder ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", path);
   if (!result)
-    result = platform_can_read_file(path) ? open_file(network, err) : open_folder(network, err);
+    result = platform_can_read_file(path) ? open_file(network, log, err) : open_folder(network, err);
   if (result) {
     control_network_close(&network);
     return -1;
@@ -372,5 +419,5 @@ void control_network_print(const struct control_network *network, FILE *out) {
   print_list(out, network->controlnet.body.channels, network->controlnet.body.levels);
   fprintf(out, ", transformer blocks ");
   print_depths(&network->controlnet.body, out);
-  fputc('\n', out);
+  fprintf(out, "%s\n", network->controlnet.pooled ? ", adds its mean over the picture (shuffle)" : "");
 }

@@ -22,8 +22,10 @@ struct control_network {
   };
 };
 
-/* name begins the names of its weights as resources: no two networks of a model share one. Errors are STATUS_MODEL. */
-int control_network_open(struct control_network **network, const char *path, const char *name, struct error *err);
+/* name begins the names of its weights as resources: no two networks of a model share one. What only a config could say
+ * is told where there is none. Errors are STATUS_MODEL. */
+int control_network_open(struct control_network **network, const char *path, const char *name, const struct log *log,
+                         struct error *err);
 void control_network_close(struct control_network **network); /* stores NULL; takes NULL */
 
 /* Whether a folder holds one, by the class that its config.json names. */

@@ -1,13 +1,12 @@
 #include "unet/checkpoint/prediction.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
+#include "unet/checkpoint/yaml.h"
 
 #define YAML_LIMIT ((size_t)1 << 20)
 
@@ -40,33 +39,6 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
 
 /* --- the config beside it --- */
 
-static bool is_name(char c) {
-  return isalnum((unsigned char)c) || c == '_' || c == '-';
-}
-
-/* What a key has on a line, without quotes, and its length; NULL: the line has no such key. */
-static const char *find_value(const char *line, const char *end, const char *key, size_t *length) {
-  size_t size = strlen(key);
-  for (const char *at = line; at + size < end; at++) {
-    if (strncmp(at, key, size) || (at > line && is_name(at[-1])) || is_name(at[size]))
-      continue;
-    const char *value = at + size;
-    value += strspn(value, "\"' \t");
-    if (value >= end || *value != ':')
-      continue;
-    value += 1 + strspn(value + 1, "\"' \t");
-    for (*length = 0; value + *length < end && is_name(value[*length]);)
-      ++*length;
-    return value;
-  }
-  return NULL;
-}
-
-static bool is_true(const char *value, size_t length) {
-  return (length == 4 && !strncasecmp(value, "true", 4)) || (length == 3 && !strncasecmp(value, "yes", 3)) ||
-         (length == 1 && *value == '1');
-}
-
 /* What is found in a config, line by line. */
 struct yaml {
   bool says, latent; /* it says what is predicted; it is the config of a latent diffusion model at all */
@@ -94,11 +66,11 @@ static void read_line(struct yaml *yaml, const char *line, const char *end) {
   const char *value;
   enum prediction prediction;
   for (int i = 0; i < 2; i++)
-    if ((value = find_value(line, end, keys[i], &length)) && read_word(value, length, &prediction))
+    if ((value = yaml_find(line, end, keys[i], &length)) && read_word(value, length, &prediction))
       set(yaml, prediction);
   for (int i = 0; i < 5; i++)
-    if ((value = find_value(line, end, zeros[i], &length)))
-      yaml->zero_snr = is_true(value, length);
+    if ((value = yaml_find(line, end, zeros[i], &length)))
+      yaml->zero_snr = yaml_is_true(value, length);
   if (has_text(line, end, "denoiser_scaling.VScaling"))
     set(yaml, PREDICT_V);
   if (has_text(line, end, "denoiser_scaling.EpsScaling"))
@@ -108,12 +80,8 @@ static void read_line(struct yaml *yaml, const char *line, const char *end) {
 
 bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_snr) {
   struct yaml yaml = {.prediction = PREDICT_EPSILON};
-  for (const char *line = text; *line;) {
-    size_t length = strcspn(line, "\r\n");
-    const char *comment = memchr(line, '#', length);
-    read_line(&yaml, line, comment ? comment : line + length);
-    line += length + strspn(line + length, "\r\n");
-  }
+  for (const char *line = text; *line; line = yaml_next_line(line))
+    read_line(&yaml, line, yaml_line_end(line));
   /* Without the key, such a model predicts the noise; from a schedule that ends in noise alone it cannot. */
   if (!yaml.says && yaml.zero_snr)
     set(&yaml, PREDICT_V);
@@ -122,24 +90,8 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says || yaml.latent;
 }
 
-/* The config beside a file, allocated; NULL: there is none. */
-static char *find_yaml(const char *path) {
-  static const char *const endings[] = {".yaml", ".yml"};
-  static const char own[] = ".safetensors";
-  size_t length = strlen(path) - (text_ends(path, own) ? strlen(own) : 0);
-  for (int i = 0; i < 2; i++) {
-    char *yaml;
-    if (asprintf(&yaml, "%.*s%s", (int)length, path, endings[i]) < 0)
-      return NULL;
-    if (platform_can_read_file(yaml))
-      return yaml;
-    free(yaml);
-  }
-  return NULL;
-}
-
 static int read_beside(struct prediction_signs *signs, const char *path, struct error *err) {
-  char *yaml = find_yaml(path), *text = NULL;
+  char *yaml = yaml_beside(path), *text = NULL;
   struct prediction_sign sign = {.witness = WITNESS_CONFIG};
   bool zero_snr;
   int result = yaml ? text_read(yaml, YAML_LIMIT, &text, NULL, err) : 0;

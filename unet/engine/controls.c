@@ -33,7 +33,7 @@ static int open_one(struct engine *engine, int number, const struct engine_contr
   if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;
   struct control_network **network = &engine->control_networks[number];
-  int status = control->model ? control_network_open(network, control->model, names[number], err) : 0;
+  int status = control->model ? control_network_open(network, control->model, names[number], engine->log, err) : 0;
   if (!status && *network)
     status = plans_check_control(*network, engine->checkpoint, err);
   status = status ? status : model_add_control(&engine->model, number, control->map, *network, err);
@@ -125,7 +125,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
     struct control_params *to = &run->control[k];
     if (!(prepared->shape.controls >> k & 1))
       continue;
-    to->guess = v->guess && control_is_controlnet(&engine->model.controls[k]);
+    to->guess = (v->guess || control_is_pooled(&engine->model.controls[k])) &&
+                control_is_controlnet(&engine->model.controls[k]);
     to->map = controls->show != SHOW_PICTURE && controls->show_control == k;
     for (int i = 0; i < steps; i++) {
       to->gain[i] = gain_of(prepared, v, run, i);

@@ -6,6 +6,10 @@ bool control_is_controlnet(const struct control *control) {
   return control->network && control->network->type == CONTROL_CONTROLNET;
 }
 
+bool control_is_pooled(const struct control *control) {
+  return control_is_controlnet(control) && control->network->controlnet.pooled;
+}
+
 int control_init(struct control *control, int index, enum map_kind map, const struct control_network *network,
                  int slots, int positions, struct resources *resources, struct error *err) {
   *control = (struct control){.there = true, .index = index, .map = map, .network = network};
@@ -148,6 +152,33 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
+/* The heads of the level that has so many channels: devices know attention of that width. */
+static int heads_of(const struct unet_config *body, int channels) {
+  for (int i = 0; i < body->levels; i++)
+    if (body->channels[i] == channels)
+      return body->heads[i];
+  return 1;
+}
+
+/* The largest size of squares that divide a picture, as far as OP_BLOCKS goes. */
+static int square_of(struct tensor x) {
+  int size = 64;
+  while (x.h % size || x.w % size)
+    size--;
+  return size;
+}
+
+/* The mean over the picture, at each of its places: attention whose scale is so small that it looks at all places
+ * alike, of squares whose means are taken first, so that few are left. */
+static struct tensor mean_of(const struct control *control, struct plan *plan, struct tensor x) {
+  struct tensor squares = plan_blocks(plan, "mean", (struct op_blocks){.x = x, .size = square_of(x), .mean = true});
+  int heads = heads_of(&control->network->controlnet.body, x.c);
+  if (plan->failed)
+    return x;
+  return plan_attention(plan, "pool",
+                        (struct op_attention){.q = x, .k = squares, .v = squares, .heads = heads, .scale = 1e-20f});
+}
+
 /* Zero convolutions of what its layers give, each added where the U-Net has the like. */
 static void inject(const struct control *control, const struct control_place *place, const struct skips *own,
                    struct tensor own_mid, const struct skips *skips, struct tensor mid) {
@@ -162,6 +193,10 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
+    if (control_is_pooled(control)) { /* guessing acts by its rows, and not by how deep a layer is */
+      op.x = mean_of(control, place->plan, op.x);
+      op.index = own->count;
+    }
     net_inject(&net, name, op);
   }
   net_end(&net);

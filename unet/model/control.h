@@ -28,6 +28,8 @@ int control_init(struct control *control, int index, enum map_kind map, const st
 void control_free(struct control *control); /* also of a zeroed one */
 
 bool control_is_controlnet(const struct control *control);
+/* True if what it adds is its mean over the picture, to the prompt's row alone. */
+bool control_is_pooled(const struct control *control);
 
 /* What it makes of a frame's picture: a ControlNet one tensor that is added to its first layer's output, a T2I-Adapter
  * one for each level. Each has as many pictures as latents are under way. */

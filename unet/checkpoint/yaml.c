@@ -1,0 +1,75 @@
+#include "unet/checkpoint/yaml.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+
+/* The config beside a file, allocated; NULL: there is none. */
+char *yaml_beside(const char *path) {
+  static const char *const endings[] = {".yaml", ".yml"};
+  static const char own[] = ".safetensors";
+  size_t length = strlen(path) - (text_ends(path, own) ? strlen(own) : 0);
+  for (int i = 0; i < 2; i++) {
+    char *yaml;
+    if (asprintf(&yaml, "%.*s%s", (int)length, path, endings[i]) < 0)
+      return NULL;
+    if (platform_can_read_file(yaml))
+      return yaml;
+    free(yaml);
+  }
+  return NULL;
+}
+
+static bool is_name(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+const char *yaml_find(const char *line, const char *end, const char *key, size_t *length) {
+  size_t size = strlen(key);
+  for (const char *at = line; at + size < end; at++) {
+    if (strncmp(at, key, size) || (at > line && is_name(at[-1])) || is_name(at[size]))
+      continue;
+    const char *value = at + size;
+    value += strspn(value, "\"' \t");
+    if (value >= end || *value != ':')
+      continue;
+    value += 1 + strspn(value + 1, "\"' \t");
+    for (*length = 0; value + *length < end && is_name(value[*length]);)
+      ++*length;
+    return value;
+  }
+  return NULL;
+}
+
+bool yaml_is_true(const char *value, size_t length) {
+  return (length == 4 && !strncasecmp(value, "true", 4)) || (length == 3 && !strncasecmp(value, "yes", 3)) ||
+         (length == 1 && *value == '1');
+}
+
+const char *yaml_line_end(const char *line) {
+  size_t length = strcspn(line, "\r\n");
+  const char *comment = memchr(line, '#', length);
+  return comment ? comment : line + length;
+}
+
+const char *yaml_next_line(const char *line) {
+  line += strcspn(line, "\r\n");
+  return line + strspn(line, "\r\n");
+}
+
+bool yaml_bool(const char *text, const char *key, bool *value) {
+  for (const char *line = text; *line; line = yaml_next_line(line)) {
+    size_t length;
+    const char *found = yaml_find(line, yaml_line_end(line), key, &length);
+    if (found) {
+      *value = yaml_is_true(found, length);
+      return true;
+    }
+  }
+  return false;
+}
