@@ -154,6 +154,88 @@ static void test_pictures_that_move(void **state) {
               "dd if=moving.apng bs=1 skip=$((at + 8)) count=4 2>/dev/null | od -An -tx1 | xargs; }");
 }
 
+/* How far two pictures of this size are from each other, a byte on average. */
+static double distance(const char *one, const char *filter, const char *other, int width, int height) {
+  size_t sizes[2], bytes = (size_t)(width * height * 3);
+  uint8_t *a =
+      shell_output(&sizes[0], "ffmpeg -v error -i %s -vf %s,format=rgb24 -frames:v 1 -f rawvideo -", one, filter);
+  uint8_t *b = shell_output(&sizes[1], "ffmpeg -v error -i %s -vf format=rgb24 -frames:v 1 -f rawvideo -", other);
+  double sum = 0;
+  assert_int_equal(sizes[0], bytes);
+  assert_int_equal(sizes[1], bytes);
+  for (size_t i = 0; i < bytes; i++)
+    sum += abs(a[i] - b[i]);
+  free(a);
+  free(b);
+  return sum / (double)bytes;
+}
+
+/* Another turn or mirror is 60 to 80 away, and coarser chroma up to 10. */
+static void expect_turned(const char *upright, const char *filter, const char *turned, int width, int height) {
+  double away = distance(upright, filter, turned, width, height);
+  if (away > 20)
+    fail_msg("%s is %.1f from %s by %s", turned, away, upright, filter);
+}
+
+#define ORIENTED "python3 -B \"$REVERIE_EXPECTED/../oriented.py\" "
+
+/* All that EXIF can say, in each kind of file that has it; the pictures of a sequence each say it for themselves. */
+static void test_orientation_of_pictures(void **state) {
+  (void)state;
+  static const char *const filters[] = {"null",        "hflip",       "hflip,vflip", "vflip",
+                                        "transpose=0", "transpose=1", "transpose=3", "transpose=2"};
+  static const char *const kinds[][2] = {
+      {"jpg", "mjpeg -q:v 1 -pix_fmt yuvj420p"}, {"png", "png"}, {"webp", "libwebp -lossless 1"}, {"tiff", "tiff"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const char *kind = kinds[i][0];
+    char upright[32], turned[32];
+    shell("rm -rf o t && mkdir o t && " FFMPEG
+          "-f lavfi -i testsrc2=s=64x64 -frames:v 1 -f image2 -c:v %s up.%s && " ORIENTED "up.%s t/%%d.%s",
+          kinds[i][1], kind, kind, kind);
+    program_expect(0, "8 frames", "render t/%%d.%s o/%%d.png" PLAIN, kind);
+    snprintf(upright, sizeof upright, "up.%s", kind);
+    for (int j = 0; j < 8; j++) {
+      snprintf(turned, sizeof turned, "o/%d.png", j + 1);
+      expect_turned(upright, filters[j], turned, 64, 64);
+    }
+  }
+  /* The output has the shape of the picture as it is seen. */
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x80 -frames:v 1 -f image2 wide.jpg && " ORIENTED "wide.jpg wide%%d.jpg");
+  program_expect(0, "1 frame, 320x512", "render wide6.jpg high.png --strength 0");
+  expect_turned("wide.jpg", "scale=512:320,transpose=1", "high.png", 320, 512);
+  program_expect(0, "1 frame, 320x512", "render - hash:- -y <wide7.jpg");
+  program_expect(0, "1 frame, 512x320", "render wide3.jpg hash:- -y");
+}
+
+/* H.264 and HEVC say it in a message before a picture; a matrix of MP4 may have been computed. */
+static void test_orientation_of_video(void **state) {
+  (void)state;
+  static const struct {
+    const char *kind, *says, *filter;
+  } cases[] = {{"h264", "1 0 0", "transpose=2"},
+               {"h264", "0 1 0", "hflip"},
+               {"h264", "3 0 1", "vflip,transpose=1"},
+               {"hevc", "1 0 0", "transpose=2"},
+               {"hevc", "1 1 0", "hflip,transpose=2"}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:d=0.1 -c:v libx264 -crf 1 -pix_fmt yuv420p up.h264");
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:d=0.1 -c:v libx265 -x265-params log-level=none:crf=1 -pix_fmt yuv420p up.hevc");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char upright[16];
+    shell(ORIENTED "up.%s says.%s %s", cases[i].kind, cases[i].kind, cases[i].says);
+    program_expect(0, "1 frame", "render says.%s says.png -y --frames 1" PLAIN, cases[i].kind);
+    snprintf(upright, sizeof upright, "up.%s", cases[i].kind);
+    expect_turned(upright, cases[i].filter, "says.png", 64, 64);
+  }
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x80:d=0.1 -c:v libx264 -crf 1 -pix_fmt yuv420p wide.mp4 && " FFMPEG
+               "-i wide.mp4 -c copy -bsf:v h264_metadata=display_orientation=insert:rotate=90 high.mp4 && " FFMPEG
+               "-i wide.mp4 -c copy -metadata:s:v rotate=90 turned.mp4 && " ORIENTED "turned.mp4 computed.mp4");
+  program_expect(0, "1 frame, 320x512", "render high.mp4 high.png -y --frames 1 --strength 0");
+  expect_turned("wide.mp4", "scale=512:320,transpose=2", "high.png", 320, 512);
+  program_expect(0, "1 frame, 320x512", "render computed.mp4 high.png -y --frames 1 --strength 0");
+  expect_turned("wide.mp4", "scale=512:320,transpose=2", "high.png", 320, 512);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gap),
@@ -161,6 +243,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_damaged),
       cmocka_unit_test(test_parts_of_a_sequence),
       cmocka_unit_test(test_pictures_that_move),
+      cmocka_unit_test(test_orientation_of_pictures),
+      cmocka_unit_test(test_orientation_of_video),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -1,11 +1,15 @@
 #include "app/source/convert.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
 #include "app/source/frame_memory.h"
+
+/* Parts of a display matrix are as good as 0 that are so many times smaller than the others. */
+enum { MATRIX_ROUNDING = 256 };
 
 static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   static const struct {
@@ -111,21 +115,27 @@ static int scale(struct convert *convert, const AVFrame *in, enum AVPixelFormat 
   return 0;
 }
 
+/* Which of a row's two numbers counts; where the other one is not as good as 0, -1. Some programs scale by a matrix,
+ * and round what they compute. */
+static int find_unit(const int32_t row[2]) {
+  int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
+  int larger = size[1] > size[0];
+  return size[!larger] * MATRIX_ROUNDING <= size[larger] && size[larger] > 0 ? larger : -1;
+}
+
+static int sign_of(int32_t value) {
+  return value < 0 ? -1 : 1;
+}
+
 bool convert_orient(struct convert *convert, const int32_t matrix[9]) {
-  int unit[4];
-  static const int at[4] = {0, 3, 1, 4};
-  for (int i = 0; i < 4; i++) {
-    int32_t value = matrix[at[i]];
-    if (value != 0 && value != 1 << 16 && value != -(1 << 16))
-      return false;
-    unit[i] = value / (1 << 16);
-  }
-  if ((unit[0] != 0) == (unit[1] != 0) || (unit[0] != 0) != (unit[3] != 0) || (unit[1] != 0) != (unit[2] != 0))
+  const int32_t x[2] = {matrix[0], matrix[3]}, y[2] = {matrix[1], matrix[4]};
+  int unit_x = find_unit(x), unit_y = find_unit(y);
+  if (unit_x < 0 || unit_y < 0 || unit_x == unit_y)
     return false;
-  convert->xx = unit[0];
-  convert->xy = unit[1];
-  convert->yx = unit[2];
-  convert->yy = unit[3];
+  convert->xx = unit_x ? 0 : sign_of(x[0]);
+  convert->xy = unit_x ? sign_of(x[1]) : 0;
+  convert->yx = unit_y ? 0 : sign_of(y[0]);
+  convert->yy = unit_y ? sign_of(y[1]) : 0;
   return true;
 }
 
@@ -137,32 +147,50 @@ bool convert_turns(const struct convert *convert) {
   return convert->xy || convert->xx < 0 || convert->yy < 0;
 }
 
-static void turn_plane(const struct convert *convert, const uint8_t *from, int from_pitch, int from_w, int from_h,
-                       uint8_t *to, int to_pitch) {
+/* Pixels of a plane that lie side by side in memory, each of so many bytes. */
+#define TURN_ROW(type)                                                                                                 \
+  for (int x = 0; x < w; x++)                                                                                          \
+  ((type *)(void *)row)[x] = *(const type *)(const void *)(source + x * step_x)
+
+/* unit: bytes of a pixel, 1, 2 or 4; from_w and from_h count those. */
+static void turn_plane(const struct convert *convert, int unit, const uint8_t *from, int from_pitch, int from_w,
+                       int from_h, uint8_t *to, int to_pitch) {
   bool swap = convert_swaps_sides(convert);
   int w = swap ? from_h : from_w, h = swap ? from_w : from_h;
-  ptrdiff_t step_x = swap ? (ptrdiff_t)convert->xy * from_pitch : convert->xx;
-  ptrdiff_t step_y = swap ? convert->yx : (ptrdiff_t)convert->yy * from_pitch;
+  ptrdiff_t step_x = swap ? (ptrdiff_t)convert->xy * from_pitch : convert->xx * unit;
+  ptrdiff_t step_y = swap ? convert->yx * unit : (ptrdiff_t)convert->yy * from_pitch;
   bool from_right = (swap ? convert->yx : convert->xx) < 0, from_bottom = (swap ? convert->xy : convert->yy) < 0;
-  const uint8_t *origin = from + (from_right ? from_w - 1 : 0) + (ptrdiff_t)(from_bottom ? from_h - 1 : 0) * from_pitch;
+  const uint8_t *origin =
+      from + (ptrdiff_t)(from_right ? from_w - 1 : 0) * unit + (ptrdiff_t)(from_bottom ? from_h - 1 : 0) * from_pitch;
   for (int y = 0; y < h; y++) {
     const uint8_t *source = origin + y * step_y;
     uint8_t *row = to + (ptrdiff_t)y * to_pitch;
-    for (int x = 0; x < w; x++)
-      row[x] = source[x * step_x];
+    if (unit == 1)
+      TURN_ROW(uint8_t);
+    else if (unit == 2)
+      TURN_ROW(uint16_t);
+    else
+      TURN_ROW(uint32_t);
   }
+}
+
+/* Two pixels of this format share bytes that cannot be taken apart. */
+static bool can_be_turned(enum pixel_format format) {
+  return format != PIXEL_YUYV;
 }
 
 /* Puts a turned picture in the place of the frame's own. */
 static int turn(struct convert *convert, struct frame *frame, struct error *err) {
   bool swap = convert_swaps_sides(convert);
   struct frame turned;
-  if (host_pictures_take(&convert->turned, PIXEL_YUV420P, swap ? frame->height : frame->width,
+  if (host_pictures_take(&convert->turned, frame->format, swap ? frame->height : frame->width,
                          swap ? frame->width : frame->height, &turned, err))
     return -1;
-  for (int i = 0; i < 3; i++)
-    turn_plane(convert, frame->plane[i], frame->pitch[i], frame_row_bytes(PIXEL_YUV420P, i, frame->width),
-               frame_rows(PIXEL_YUV420P, i, frame->height), frame_plane(&turned, i), turned.pitch[i]);
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    int unit = frame_row_bytes(frame->format, i, 1);
+    turn_plane(convert, unit, frame->plane[i], frame->pitch[i], frame_row_bytes(frame->format, i, frame->width) / unit,
+               frame_rows(frame->format, i, frame->height), frame_plane(&turned, i), turned.pitch[i]);
+  }
   turned.matrix = frame->matrix;
   turned.range = frame->range;
   frame_release(frame);
@@ -224,11 +252,10 @@ static int copy(struct convert *convert, struct frame *frame, struct error *err)
 /* --- */
 
 /* Whether the format is one that frames with alpha may have, or can become one. */
-static int check_alpha(const struct convert *convert, const AVPixFmtDescriptor *format, struct error *err) {
-  if (!(format->flags & AV_PIX_FMT_FLAG_ALPHA))
-    return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
-  return convert_turns(convert) ? error_set(err, STATUS_INPUT, "--mask alpha: the alpha of turned video cannot be read")
-                                : 0;
+static int check_alpha(const AVPixFmtDescriptor *format, struct error *err) {
+  if (format->flags & AV_PIX_FMT_FLAG_ALPHA)
+    return 0;
+  return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
 }
 
 /* The frame as it is stored, its planes borrowed. */
@@ -262,20 +289,17 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   const AVPixFmtDescriptor *description = av_pix_fmt_desc_get(in->format);
   if (!description || description->flags & AV_PIX_FMT_FLAG_HWACCEL)
     return error_set(err, STATUS_INPUT, "frames come in a pixel format that cannot be read here");
-  if (convert->alpha && check_alpha(convert, description, err))
+  if (convert->alpha && check_alpha(description, err))
     return -1;
   *frame = (struct frame){.matrix = find_matrix(in), .range = find_range(in, description)};
-  /* Turning is written for one layout; turned video is rare enough for the detour. */
   bool turned = convert_turns(convert);
   enum AVPixelFormat to = AV_PIX_FMT_YUV420P;
   enum pixel_format format = PIXEL_YUV420P;
-  bool direct = find_direct(in->format, &format) && (!turned || format == PIXEL_YUV420P) && planes_usable(in, format);
+  bool direct = find_direct(in->format, &format) && (!turned || can_be_turned(format)) && planes_usable(in, format);
   if (direct) {
     borrow(frame, in, format);
   } else {
-    format = turned ? PIXEL_YUV420P : substitute(description, convert->alpha, in->width, in->height, &to);
-    if (turned && description->flags & AV_PIX_FMT_FLAG_RGB)
-      frame->range = RANGE_LIMITED;
+    format = substitute(description, convert->alpha, in->width, in->height, &to);
     if (scale(convert, in, to, format, frame, err))
       return -1;
   }

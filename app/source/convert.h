@@ -25,7 +25,8 @@ struct convert {
   struct surfaces surfaces;
 };
 
-/* Takes over an FFmpeg display matrix. false: it is not a turn by quarters or a mirror, and is ignored. */
+/* Takes over an FFmpeg display matrix, but for its scale. False: it is not a turn by quarters or a mirror, and is
+ * ignored. */
 bool convert_orient(struct convert *convert, const int32_t matrix[9]);
 /* Whether it is given out otherwise than as it is stored. */
 bool convert_turns(const struct convert *convert);

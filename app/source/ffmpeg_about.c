@@ -2,6 +2,7 @@
 
 #include <libavutil/display.h>
 #include <math.h>
+#include <string.h>
 
 #include "unet/base/address.h"
 
@@ -16,12 +17,21 @@ static double frame_rate(const struct ffmpeg_source *from) {
   return fps <= 1000 ? fps : 0;
 }
 
-void about_orientation(struct ffmpeg_source *from) {
-  const uint8_t *matrix = av_stream_get_side_data(from->stream, AV_PKT_DATA_DISPLAYMATRIX, NULL);
-  if (matrix && !convert_orient(&from->convert, (const int32_t *)matrix))
-    log_line(from->options.log, LOG_WARNING,
-             "%s: it asks to be shown turned by %.0f degrees; only quarter turns are done, so it stays as stored",
-             from->spec, -av_display_rotation_get((const int32_t *)matrix));
+void about_orientation(struct ffmpeg_source *from, const AVFrame *frame) {
+  static const int32_t upright[9] = {1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30};
+  const AVFrameSideData *own = frame ? av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX) : NULL;
+  const void *matrix = own ? own->data : av_stream_get_side_data(from->stream, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+  if (!matrix)
+    matrix = upright;
+  if (!memcmp(matrix, from->matrix, sizeof from->matrix))
+    return;
+  memcpy(from->matrix, matrix, sizeof from->matrix);
+  if (convert_orient(&from->convert, from->matrix))
+    return;
+  convert_orient(&from->convert, upright);
+  log_line(from->options.log, LOG_WARNING,
+           "%s: it asks to be shown turned by %.0f degrees; only quarter turns are done, so it stays as stored",
+           from->spec, -av_display_rotation_get(from->matrix));
 }
 
 static void settle_clock(struct ffmpeg_source *from) {
@@ -53,13 +63,20 @@ static double length_in_seconds(const struct ffmpeg_source *from) {
   return length;
 }
 
-static void settle_info(struct ffmpeg_source *from) {
+void about_shape(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
+  const AVCodecContext *decoder = decoder_context(from->decoder);
   bool swap = convert_swaps_sides(&from->convert);
   const struct shown name = address_name(from->spec);
-  info->width = swap ? decoder_context(from->decoder)->height : decoder_context(from->decoder)->width;
-  info->height = swap ? decoder_context(from->decoder)->width : decoder_context(from->decoder)->height;
+  info->width = swap ? decoder->height : decoder->width;
+  info->height = swap ? decoder->width : decoder->height;
   info->shape = info->height > 0 ? info->width * about_aspect(from, NULL) / info->height : 0;
+  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name.text, decoder->codec->name,
+           info->width, info->height, info->fps);
+}
+
+static void settle_info(struct ffmpeg_source *from) {
+  struct source_info *info = &from->info;
   info->fps = frame_rate(from);
   info->time_base_num = from->stream->time_base.num;
   info->time_base_den = from->stream->time_base.den;
@@ -72,13 +89,12 @@ static void settle_info(struct ffmpeg_source *from) {
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
                                                         : lrint(info->duration * info->fps);
-  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name.text,
-           decoder_context(from->decoder)->codec->name, info->width, info->height, info->fps);
 }
 
 void about_settle(struct ffmpeg_source *from) {
   settle_clock(from);
   settle_info(from);
+  about_shape(from);
 }
 
 /* The frame's own time. Where it has one, FFmpeg's best guess is no better, and one wild stamp makes it distrust all

@@ -1,5 +1,6 @@
 #include "app/source/ffmpeg_source.h"
 
+#include "app/source/exif.h"
 #include "unet/base/platform.h"
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, LOOK_UP_MS = 100 };
@@ -138,7 +139,9 @@ static int send_packet(struct ffmpeg_source *from, struct error *err) {
   }
   if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
-  int code = decoder_send(from->decoder, from->packet);
+  int code = exif_attach(from->stream->codecpar->codec_id, from->packet);
+  if (code >= 0)
+    code = decoder_send(from->decoder, from->packet);
   av_packet_unref(from->packet);
   if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err))
     return -1;

@@ -51,6 +51,7 @@ struct ffmpeg_source {
   AVStream *stream; /* belongs to input */
   AVStream *sound;  /* likewise; NULL: there is none, or nobody wants it */
   struct convert convert;
+  int32_t matrix[9];         /* that convert has: FFmpeg's display matrix */
   struct source_info info; /* as it was at opening */
   struct coverage coverage;
   struct arrivals *arrivals; /* of a stream; NULL: packets are read where they are decoded */
@@ -98,10 +99,13 @@ int input_say_silent(const struct ffmpeg_source *from, struct error *err);
 
 /* --- ffmpeg_about.c --- */
 
-/* How the file wants to be turned, for convert. */
-void about_orientation(struct ffmpeg_source *from);
+/* How the frame wants to be turned, for convert, or where it does not say, how the file does. frame NULL: as far as known
+ * before the first. */
+void about_orientation(struct ffmpeg_source *from, const AVFrame *frame);
 /* Fills what else is known before the first frame: the clock, info. */
 void about_settle(struct ffmpeg_source *from);
+/* Fills what info says of its size and shape, as far as decoder and convert know by now. */
+void about_shape(struct ffmpeg_source *from);
 /* Width over height of a pixel as it is given out; frame NULL: as far as known before the first. */
 double about_aspect(const struct ffmpeg_source *from, AVFrame *frame);
 /* The frame's own time in the stream's time base; FRAME_TIME_NONE: it has none. */

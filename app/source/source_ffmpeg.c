@@ -53,7 +53,7 @@ static int find_decoder(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
   from->heard_ns = platform_now_ns();
   if (input_find_stream(from, &codec, err) == 0) {
-    about_orientation(from);
+    about_orientation(from, NULL);
     if (decode_open(from, codec, err) == 0)
       return 0;
     if (from->options.hardware_must) /* which stays as it is */
@@ -95,6 +95,37 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   return begin_reading(from, err);
 }
 
+/* The time of the frame after the one that is given out next. */
+static int64_t next_time(struct ffmpeg_source *from) {
+  if (!from->looked_ahead) {
+    from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
+    from->looked_ahead = true;
+  }
+  return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
+}
+
+/* Codecs whose pictures may say themselves how they are to be turned. */
+static bool may_turn(enum AVCodecID codec) {
+  static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG,
+                                       AV_CODEC_ID_PNG,  AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF};
+  for (size_t i = 0; i < sizeof may / sizeof *may; i++)
+    if (may[i] == codec)
+      return true;
+  return false;
+}
+
+/* The first picture is decoded for its shape, which is to be known before there is an engine. What paces itself is not
+ * waited for. */
+static void look_at_first(struct ffmpeg_source *from) {
+  if (from->realtime || input_is_stream(from) || !may_turn(from->stream->codecpar->codec_id))
+    return;
+  next_time(from);
+  if (from->ahead_got <= 0)
+    return;
+  about_orientation(from, from->ahead);
+  about_shape(from);
+}
+
 static int ffmpeg_open(struct source **source, const char *spec, const struct source_options *options,
                        struct error *err) {
   struct ffmpeg_source *from = calloc(1, sizeof *from);
@@ -111,6 +142,7 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
     return code;
   }
   begin_sound(from, false);
+  look_at_first(from);
   *source = &from->source;
   return 0;
 }
@@ -186,16 +218,8 @@ static int next_frame(struct ffmpeg_source *from, struct error *err) {
   return from->ahead_got;
 }
 
-/* Live, and where the input starts again, no frame waits for the next one. */
-static int64_t next_time(struct ffmpeg_source *from) {
-  if (!from->looked_ahead) {
-    from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
-    from->looked_ahead = true;
-  }
-  return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
-}
-
-/* A time for the frame that is greater than the last one's, in the stream's time base. */
+/* A time for the frame that is greater than the last one's, in the stream's time base. Live, and where the input starts
+ * again, no frame waits for the next one. */
 static int64_t settle_time(struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   bool wait = !from->options.live && !from->options.loop && frame_clock_doubts(&from->clock, time);
@@ -254,6 +278,7 @@ static void read_all_streams(struct ffmpeg_source *from) {
  * if it is the GPU that fails, the engine finds out. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
   int64_t captured_ns = decode_arrival(from, from->frame);
+  about_orientation(from, from->frame);
   double aspect = about_aspect(from, from->frame);
   bool surface = surfaces_is_one(from->frame);
   int64_t time = from->frame->pts;
