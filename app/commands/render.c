@@ -69,6 +69,8 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
       .container = options->output_format,
       .realtime = source.realtime,
       .sound = options->input,
+      .no_sound = options->no_sound,
+      .sound_track = options->sound_track,
       .sound_options = &render->source_options,
       .stop = &setup_stop,
       .log = &render->log,
@@ -204,7 +206,12 @@ int command_render(const struct options *options, struct error *err) {
   setup_log(&render.log, options);
   if (setup_source_options(&render.source_options, options, false, &render.log, err))
     return -1;
+  if (options->no_sound && options->sound_track)
+    return error_set(err, STATUS_USAGE,
+                     "--sound-track %d asks for sound, and --no-sound for none; leave one of them out",
+                     options->sound_track);
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
+  render.source_options.no_sound = options->no_sound;
   if (setup_check_inputs(options, err) || check_output(&render, err))
     return -1;
   if (options->values.ip_adapter.given && !options->style_count)

@@ -78,6 +78,8 @@ struct options {
   const char *output_format; /* FFmpeg muxer or extension; NULL: what suits OUT */
   const char *codec;
   double quality; /* constant rate factor; negative: the encoder's usual one */
+  bool no_sound;
+  int sound_track; /* the one that is copied, from 1; 0: all of them */
   bool overwrite;
 
   /* bench */

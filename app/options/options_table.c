@@ -150,6 +150,10 @@ const struct option option_table[] = {
     {"output-format", 0, OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(output_format),
      .help = "FFmpeg muxer or file extension, such as mkv, nut, mpegts or yuv4mpegpipe (default: by OUT's extension; "
              "matroska for -, flv for rtmp://, mpegts for other streams)"},
+    {"no-sound", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(no_sound),
+     .help = "write the pictures alone, without IN's sound"},
+    {"sound-track", 0, OPTION_INT, GROUP_OUTPUT, RENDER, "N", AT(sound_track), .min = 1, .max = 1000,
+     .help = "copy this track of IN's sound alone, counted from 1 (default: all of them)"},
     {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, LIVE | RENDER, "NAME", AT(codec),
      .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
     {"quality", 0, OPTION_REAL, GROUP_OUTPUT, LIVE | RENDER, "X", AT(quality), .min = 0, .max = 63,

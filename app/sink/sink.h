@@ -23,6 +23,8 @@ struct sink_options {
   const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
   bool realtime;                              /* the frames come at their own pace */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
+  bool no_sound;                              /* its metadata alone is */
+  int sound_track;                            /* the one track that is copied, from 1; 0: all of them */
   const struct source_options *sound_options; /* how it was opened */
   struct sound_tap *tap;                      /* sound that goes along with live pictures; NULL: none */
   bool tap_by_clock;                          /* its positions, and sink_place_sound's, are those of platform_now_ns */

@@ -8,18 +8,14 @@
 
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
-
-enum { DAMAGE_IN_A_ROW_MAX = 1000 };
+#include "app/sink/sound_reader.h"
 
 struct sound {
   AVFormatContext *input, *output;
+  struct sound_reader reader;
   AVPacket *packet;
-  int streams;  /* that were there at the start; more may turn up while reading */
   int *target;  /* output stream of each input stream, or -1 */
   bool waiting; /* packet holds one that begins later than what was asked for */
-  bool ended;
-  int failure; /* FFmpeg's code of what reading it failed with; 0: nothing did */
-  int damaged, damage_in_a_row;
   const struct log *log;
   int64_t origin; /* in AV_TIME_BASE units */
   double duration;
@@ -78,30 +74,64 @@ static int fits(const AVFormatContext *output, const AVStream *sound) {
   return code == AVERROR(ENOMEM) ? code : code >= 0;
 }
 
-static int choose_streams(struct sound *sound, const struct sink_options *options) {
-  int copied = 0;
-  for (int i = 0; i < sound->streams; i++) {
-    AVStream *from = sound->input->streams[i];
-    sound->target[i] = -1;
-    from->discard = AVDISCARD_ALL;
-    if (from->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
-      continue;
-    int fit = fits(sound->output, from);
-    if (fit < 0)
-      return -1;
-    if (!fit) {
-      log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
-               avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
-      continue;
-    }
-    AVStream *to = copy_stream(sound->output, from);
-    if (!to)
-      return -1;
-    sound->target[i] = to->index;
-    from->discard = AVDISCARD_DEFAULT;
-    copied++;
+/* True if a stream belongs to a programme of a transport stream that the pictures are not in. */
+static bool is_of_another_programme(AVFormatContext *input, const AVStream *video, int stream) {
+  const AVProgram *programme = av_find_program_from_stream(input, NULL, stream);
+  if (!programme || !video || !av_find_program_from_stream(input, NULL, video->index))
+    return false;
+  for (; programme; programme = av_find_program_from_stream(input, (AVProgram *)(uintptr_t)programme, stream))
+    for (unsigned i = 0; i < programme->nb_stream_indexes; i++)
+      if ((int)programme->stream_index[i] == video->index)
+        return false;
+  return true;
+}
+
+/* True if the track of this number, from 1, is to be in the output. */
+static bool is_wanted(const struct sound *sound, const struct sink_options *options, int stream, int number) {
+  if (options->sound_track)
+    return number == options->sound_track;
+  if (!is_of_another_programme(sound->input, sound->reader.video, stream))
+    return true;
+  log_line(options->log, LOG_WARNING,
+           "sound: track %d belongs to another programme and is left out; --sound-track %d takes it alone", number,
+           number);
+  return false;
+}
+
+/* Returns how many streams come of this one: 1, or 0 where it is left out; -1 without memory. */
+static int add_stream(struct sound *sound, const struct sink_options *options, int index) {
+  AVStream *from = sound->input->streams[index];
+  int fit = fits(sound->output, from);
+  if (fit < 0)
+    return -1;
+  if (!fit) {
+    log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
+             avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
+    return 0;
   }
-  return copied;
+  AVStream *to = copy_stream(sound->output, from);
+  if (!to)
+    return -1;
+  sound->target[index] = to->index;
+  from->discard = AVDISCARD_DEFAULT;
+  sound->reader.tracks[index].wanted = true;
+  return 1;
+}
+
+/* Returns how many streams the output gets, or -1. *tracks: how many the input has. */
+static int choose_streams(struct sound *sound, const struct sink_options *options, int *tracks) {
+  int added = 0;
+  for (int i = 0; i < sound->reader.streams; i++) {
+    sound->target[i] = -1;
+    if (sound->input->streams[i]->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
+      continue;
+    ++*tracks;
+    int count = is_wanted(sound, options, i, *tracks) ? add_stream(sound, options, i) : 0;
+    if (count < 0)
+      return -1;
+    added += count;
+  }
+  return added;
 }
 
 /* Tags that tell of the input's encoding, not of its content, are not handed on. */
@@ -116,31 +146,50 @@ static int no_memory(const struct sink_options *options, struct error *err) {
   return error_set(err, STATUS_FAILED, "%s: no memory to copy its sound", options->sound);
 }
 
-/* Fills sound: how many streams of it are copied, or -1. */
-static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
+static int open_input(struct sound *sound, const struct sink_options *options, struct error *err) {
   char reason[128];
   struct source_options plain = *options->sound_options;
   plain.width = plain.height = 0;
   plain.fps = 0;
-  sound->log = options->log;
-  sound->duration = plain.duration;
   if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, err))
     return -1;
   int code = avformat_find_stream_info(sound->input, NULL);
-  if (code < 0)
-    return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: %s", options->sound,
-                     ffmpeg_reason(code, reason));
+  return code < 0 ? error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: %s", options->sound,
+                              ffmpeg_reason(code, reason))
+                  : 0;
+}
+
+static int say_track_missing(const struct sink_options *options, int tracks, struct error *err) {
+  if (!tracks)
+    return error_set(err, STATUS_USAGE, "--sound-track %d: %s has no sound", options->sound_track, options->sound);
+  return error_set(err, STATUS_USAGE, "--sound-track %d: %s has %d track%s of sound", options->sound_track,
+                   options->sound, tracks, tracks == 1 ? "" : "s");
+}
+
+/* Fills sound. Returns how many streams of it there are, or -1. */
+static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
+  double start = options->sound_options->start;
+  int tracks = 0;
+  sound->log = options->log;
+  sound->duration = options->sound_options->duration;
+  if (open_input(sound, options, err))
+    return -1;
   copy_metadata(sound->output, sound->input);
+  if (options->no_sound)
+    return 0;
   sound->packet = av_packet_alloc();
-  sound->streams = (int)sound->input->nb_streams;
-  sound->target = calloc((size_t)sound->streams + 1, sizeof *sound->target);
-  int copied = sound->packet && sound->target ? choose_streams(sound, options) : -1;
-  if (copied < 0)
+  sound->target = calloc((size_t)sound->input->nb_streams + 1, sizeof *sound->target);
+  if (!sound->packet || !sound->target || sound_reader_begin(&sound->reader, sound->input))
     return no_memory(options, err);
-  sound->origin = ffmpeg_origin(sound->input, plain.start);
-  if (plain.start > 0 && copied > 0)
-    avformat_seek_file(sound->input, -1, INT64_MIN, sound->origin, sound->origin, 0);
-  return copied;
+  int added = choose_streams(sound, options, &tracks);
+  if (added < 0)
+    return no_memory(options, err);
+  if (options->sound_track > tracks)
+    return say_track_missing(options, tracks, err);
+  sound->origin = ffmpeg_origin(sound->input, start);
+  if (start > 0 && added > 0)
+    sound_reader_seek(&sound->reader, sound->origin, start);
+  return added;
 }
 
 int sound_open(struct sound **result, AVFormatContext *output, const struct sink_options *options, struct error *err) {
@@ -160,7 +209,7 @@ int sound_open(struct sound **result, AVFormatContext *output, const struct sink
     return 0;
   }
   sound_close(&sound);
-  if (copied < 0 && reason.status == STATUS_FAILED) {
+  if (copied < 0 && reason.status != STATUS_INPUT) {
     *err = reason;
     return -1;
   }
@@ -169,32 +218,9 @@ int sound_open(struct sound **result, AVFormatContext *output, const struct sink
   return 0;
 }
 
-/* The pictures go on without what cannot be read of it; sound_check tells of it at the end. */
-static void note_end(struct sound *sound, int code) {
-  sound->damaged += code == AVERROR_INVALIDDATA;
-  if (code == AVERROR_INVALIDDATA && !sound->failure && ++sound->damage_in_a_row < DAMAGE_IN_A_ROW_MAX)
-    return;
-  sound->ended = true;
-  if (code != AVERROR_EOF && !sound->failure)
-    sound->failure = code;
-}
-
 static bool next_packet(struct sound *sound) {
-  while (!sound->waiting && !sound->ended) {
-    int code = av_read_frame(sound->input, sound->packet);
-    int failure = ffmpeg_read_failure(sound->input, code);
-    if (failure)
-      sound->failure = failure;
-    if (code < 0) {
-      note_end(sound, code);
-      continue;
-    }
-    sound->damage_in_a_row = 0;
-    if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
-      sound->waiting = true;
-    else
-      av_packet_unref(sound->packet);
-  }
+  if (!sound->waiting)
+    sound->waiting = sound_reader_next(&sound->reader, sound->packet);
   return sound->waiting;
 }
 
@@ -202,13 +228,19 @@ int sound_check(const struct sound *sound, struct error *err) {
   char reason[128];
   if (!sound)
     return 0;
-  if (sound->damaged)
-    log_line(sound->log, LOG_WARNING, "sound: damaged in %d place%s, skipped", sound->damaged,
-             sound->damaged == 1 ? "" : "s");
-  if (!sound->failure)
-    return 0;
-  return error_set(err, STATUS_INPUT, "sound: cannot be read to its end, and what follows is missing: %s",
-                   ffmpeg_reason(sound->failure, reason));
+  const struct sound_reader *reader = &sound->reader;
+  if (reader->damaged)
+    log_line(sound->log, LOG_WARNING, "sound: damaged in %d place%s, skipped", reader->damaged,
+             reader->damaged == 1 ? "" : "s");
+  if (reader->failure)
+    return error_set(err, STATUS_INPUT, "sound: cannot be read to its end, and what follows is missing: %s",
+                     ffmpeg_reason(reader->failure, reason));
+  if (reader->unplaced)
+    return error_set(
+        err, STATUS_INPUT,
+        "sound: %ld packet%s left out, since the times in the input step back there and the pictures' do not",
+        reader->unplaced, reader->unplaced == 1 ? " is" : "s are");
+  return 0;
 }
 
 /* From the input's clock to the output's. */
@@ -268,12 +300,13 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
 }
 
 bool sound_has_more(const struct sound *sound) {
-  return sound && !sound->ended;
+  return sound && !sound->reader.ended;
 }
 
 void sound_close(struct sound **sound) {
   if (*sound) {
     av_packet_free(&(*sound)->packet);
+    sound_reader_free(&(*sound)->reader);
     avformat_close_input(&(*sound)->input);
     free((*sound)->target);
     free(*sound);

@@ -126,8 +126,11 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   }
   if (leapt && !is_intra_only(from))
     decoder_flush(from->decoder);
-  if (code >= 0 && from->packet->stream_index == from->stream->index)
+  if (code >= 0 && from->packet->stream_index == from->stream->index) {
+    joins_note(&from->joins, from->packet);
+    joins_shift(&from->joins, from->packet);
     stamp_arrival(from, at_ns);
+  }
   return code;
 }
 

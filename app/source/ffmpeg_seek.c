@@ -2,18 +2,9 @@
 
 #include <math.h>
 
-/* MPEG's transport and program streams have no index: a search by time finds some packet and not a key frame. So much
- * earlier there is one, most likely. */
-static const double key_frame_search_seconds = 12;
-
 /* Where pictures are not decoded in the order in which they are seen, a search finds a key frame that is decoded before
  * a time, and seen so much behind it at most. */
 static const double reordered_seconds = 1;
-
-static bool is_blind(const struct ffmpeg_source *from) {
-  int flags = from->input->iformat->flags;
-  return flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX);
-}
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
@@ -24,6 +15,7 @@ void seek_landed(struct ffmpeg_source *from, bool unsure) {
 }
 
 static int go_to_beginning(struct ffmpeg_source *from) {
+  joins_restart(&from->joins);
   return av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE);
 }
 
@@ -36,8 +28,8 @@ int seek_beginning(struct ffmpeg_source *from) {
 
 /* To a time in the input, in seconds from the start. unsure: as in struct ffmpeg_source. */
 static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
-  bool blind = is_blind(from), whole = from->options.start + seconds <= 0;
-  double before = whole ? 0 : blind ? key_frame_search_seconds : from->seeks_early ? reordered_seconds : 0;
+  bool whole = from->options.start + seconds <= 0;
+  double before = !whole && from->seeks_early ? reordered_seconds : 0;
   int64_t place = from->origin + llrint(seconds / av_q2d(from->stream->time_base));
   *unsure = false;
   if (from->pictures) {
@@ -46,11 +38,11 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   }
   if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
     return AVERROR(ESPIPE);
-  if (blind && from->options.start + seconds < key_frame_search_seconds && go_to_beginning(from) >= 0)
-    return 0;
+  joins_restart(&from->joins);
+  if (ffmpeg_seeks_blindly(from->input))
+    return ffmpeg_seek_blindly(from->input, from->stream, place, from->options.start + seconds, unsure);
   int64_t early = llrint(before / av_q2d(from->stream->time_base));
   int code = av_seek_frame(from->input, from->stream->index, place - early, AVSEEK_FLAG_BACKWARD);
-  *unsure = code >= 0 && blind && !whole;
   return code < 0 && whole ? go_to_beginning(from) : code;
 }
 
@@ -73,7 +65,7 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {
     place = llrint(from->options.resume / av_q2d(from->stream->time_base));
   bool late = from->unsure && time != FRAME_TIME_NONE && time - place >= from->clock.step;
   from->unsure = false;
-  if (!late || is_blind(from))
+  if (!late || ffmpeg_seeks_blindly(from->input))
     return late && seek_beginning(from) >= 0;
   from->seeks_early = true;
   return seek_resume(from) >= 0;

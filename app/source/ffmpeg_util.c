@@ -1,6 +1,7 @@
 #include "app/source/ffmpeg_util.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,9 @@
 #include "app/source/device_wishes.h"
 #include "app/source/ffmpeg_libraries.h"
 #include "app/source/protocols.h"
+
+/* So much earlier than a place in a stream without an index there is a key frame, most likely. */
+static const double key_frame_search_seconds = 12;
 
 const char *ffmpeg_reason(int code, char *buffer) {
   if (av_strerror(code, buffer, 128) < 0)
@@ -298,6 +302,21 @@ int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
   if ((start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
     clock = input->start_time;
   return clock + (int64_t)(start * AV_TIME_BASE);
+}
+
+bool ffmpeg_seeks_blindly(const AVFormatContext *input) {
+  int flags = input->iformat->flags;
+  return flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX);
+}
+
+int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t place, double seconds, bool *unsure) {
+  int64_t early = seconds > 0 ? llrint(key_frame_search_seconds / av_q2d(video->time_base)) : 0;
+  *unsure = false;
+  if (seconds < key_frame_search_seconds && av_seek_frame(input, -1, 0, AVSEEK_FLAG_BYTE) >= 0)
+    return 0;
+  int code = av_seek_frame(input, video->index, place - early, AVSEEK_FLAG_BACKWARD);
+  *unsure = code >= 0 && seconds > 0;
+  return code;
 }
 
 int ffmpeg_read_failure(AVFormatContext *input, int code) {

@@ -31,6 +31,13 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
  * program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 
+/* True for MPEG's transport and program streams and their kin: they have no index, and a search by time finds some
+ * packet and not a key frame. */
+bool ffmpeg_seeks_blindly(const AVFormatContext *input);
+/* Goes to a place (in the video's time base) that lies so many seconds behind the beginning, and early enough for a key
+ * frame to come before it. *unsure: whether there may be none. Returns FFmpeg's code. */
+int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t place, double seconds, bool *unsure);
+
 /* What reading the input failed with, after av_read_frame gave `code`; 0: nothing new, it ended or its contents are
  * damaged. Some demuxers take a failure for the end, others call the end a failure: what they read from knows. */
 int ffmpeg_read_failure(AVFormatContext *input, int code);

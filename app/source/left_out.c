@@ -60,7 +60,7 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
                    const struct source_options *options) {
   int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters, [TRANSPARENCY] = has_transparency(video)};
   AVBPrint list;
-  bool sound_is_copied = ffmpeg_can_reopen(spec, options);
+  bool sound_is_copied = options->no_sound || ffmpeg_can_reopen(spec, options);
   if (!options->tell_left_out)
     return;
   for (unsigned i = 0; i < input->nb_streams; i++)

@@ -21,9 +21,9 @@ struct sound_tap;
 enum pattern_pixels { PATTERN_YUV420P, PATTERN_NV12, PATTERN_P010 };
 
 struct source_options {
-  bool live;  /* newest frame matters, not every frame: slice threads only, small buffers */
-  bool loop;  /* start again at the end */
-  bool alpha; /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
+  bool live;                  /* newest frame matters, not every frame: slice threads only, small buffers */
+  bool loop;                  /* start again at the end */
+  bool alpha;                 /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
   const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
   const char *input_options;  /* "key=value:key=value" for it; NULL: none */
   int width, height;          /* wanted of a camera, screen or pattern; 0: its own choice */
@@ -44,6 +44,7 @@ struct source_options {
   bool beside;                     /* it goes along with another source: pictures that it lacks are no error */
   bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
   bool tell_left_out;              /* one line names what of the input the output will lack */
+  bool no_sound;                   /* sound that the output lacks is no loss */
   const struct log *log;
 };
 

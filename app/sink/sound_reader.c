@@ -1,0 +1,313 @@
+#include "app/sink/sound_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavcodec/avcodec.h>
+
+#include "app/source/ffmpeg_util.h"
+
+enum { DAMAGE_IN_A_ROW_MAX = 1000, ITEMS_MAX = 1024 };
+
+/* A step forward of so much is looked into: the video may have made it, too, or the next packet undo it. */
+static const int64_t gap_us = 500000;
+/* The video is followed so far, at most, to see whether it makes a step as well. */
+static const int64_t look_ahead_us = 2000000;
+
+static int64_t to_us(const AVStream *stream, int64_t time) {
+  return av_rescale_q(time, stream->time_base, AV_TIME_BASE_Q);
+}
+
+static int64_t stamp_of(const AVPacket *packet) {
+  return packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+}
+
+static AVStream *stream_of(const struct sound_reader *reader, const AVPacket *packet) {
+  return reader->input->streams[packet->stream_index];
+}
+
+static struct sound_track *track_of(const struct sound_reader *reader, const AVPacket *packet) {
+  return &reader->tracks[packet->stream_index];
+}
+
+int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input) {
+  int video = av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+  reader->input = input;
+  reader->streams = (int)input->nb_streams;
+  reader->is_list = !strcmp(input->iformat->name, "concat");
+  reader->packet = av_packet_alloc();
+  reader->behind = av_packet_alloc();
+  reader->tracks = calloc((size_t)reader->streams + 1, sizeof *reader->tracks);
+  if (!reader->packet || !reader->behind || !reader->tracks)
+    return -1;
+  for (int i = 0; i < reader->streams; i++) {
+    input->streams[i]->discard = AVDISCARD_ALL;
+    reader->tracks[i] = (struct sound_track){.last_us = AV_NOPTS_VALUE, .begin = AV_NOPTS_VALUE};
+    if (!(reader->tracks[i].priming = av_packet_alloc()))
+      return -1;
+  }
+  if (video < 0)
+    return 0;
+  reader->video = input->streams[video];
+  joins_begin(&reader->joins, input, reader->video);
+  if (reader->joins.watches)
+    reader->video->discard = AVDISCARD_DEFAULT;
+  return 0;
+}
+
+void sound_reader_seek(struct sound_reader *reader, int64_t origin, double start) {
+  AVFormatContext *input = reader->input;
+  bool blind = reader->video && ffmpeg_seeks_blindly(input), unsure;
+  int64_t place = blind ? av_rescale_q(origin, AV_TIME_BASE_Q, reader->video->time_base) : 0;
+  if (!blind || ffmpeg_seek_blindly(input, reader->video, place, start, &unsure) < 0)
+    avformat_seek_file(input, -1, INT64_MIN, origin, origin, 0);
+  joins_restart(&reader->joins);
+}
+
+/* --- reading --- */
+
+/* The pictures go on without what cannot be read of the sound. */
+static void note_end(struct sound_reader *reader, int code) {
+  reader->damaged += code == AVERROR_INVALIDDATA;
+  if (code == AVERROR_INVALIDDATA && !reader->failure && ++reader->damage_in_a_row < DAMAGE_IN_A_ROW_MAX)
+    return;
+  reader->ended = true;
+  if (code != AVERROR_EOF && !reader->failure)
+    reader->failure = code;
+}
+
+static void add_item(struct sound_reader *reader, AVPacket *packet) {
+  if (reader->count == reader->room) {
+    int room = reader->room ? 2 * reader->room : 16;
+    struct sound_item *items = realloc(reader->items, (size_t)room * sizeof *items);
+    if (!items) {
+      note_end(reader, AVERROR(ENOMEM));
+      return;
+    }
+    reader->items = items;
+    reader->room = room;
+  }
+  int64_t video = reader->video ? joins_part(&reader->joins, reader->joins.newest)->last : AV_NOPTS_VALUE;
+  struct sound_item *item = &reader->items[reader->count];
+  item->packet = av_packet_alloc();
+  item->part = reader->joins.newest;
+  item->video_us = video == AV_NOPTS_VALUE ? video : to_us(reader->video, video);
+  if (!item->packet) {
+    note_end(reader, AVERROR(ENOMEM));
+    return;
+  }
+  av_packet_move_ref(item->packet, packet);
+  reader->count++;
+}
+
+static void drop_first(struct sound_reader *reader) {
+  av_packet_free(&reader->items[0].packet);
+  reader->count--;
+  memmove(reader->items, reader->items + 1, (size_t)reader->count * sizeof *reader->items);
+}
+
+/* Takes a packet of any stream. What the demuxer marks as discarded is not to be heard, by an edit list mostly; the
+ * last one before the first sound is kept, since the decoder needs it. */
+static void take_packet(struct sound_reader *reader) {
+  AVPacket *packet = reader->packet;
+  bool known = packet->stream_index < reader->streams;
+  if (known && stream_of(reader, packet) == reader->video)
+    joins_note(&reader->joins, packet);
+  if (known && track_of(reader, packet)->wanted) {
+    struct sound_track *track = track_of(reader, packet);
+    if (!(packet->flags & AV_PKT_FLAG_DISCARD)) {
+      add_item(reader, packet);
+    } else if (track->last_us == AV_NOPTS_VALUE) {
+      av_packet_unref(track->priming);
+      av_packet_move_ref(track->priming, packet);
+    }
+  }
+  av_packet_unref(packet);
+}
+
+static void read_more(struct sound_reader *reader) {
+  int code = av_read_frame(reader->input, reader->packet);
+  int failure = ffmpeg_read_failure(reader->input, code);
+  if (failure)
+    reader->failure = failure;
+  if (code < 0) {
+    note_end(reader, code);
+    return;
+  }
+  reader->damage_in_a_row = 0;
+  take_packet(reader);
+}
+
+/* --- placing --- */
+
+static int64_t item_us(const struct sound_reader *reader, const struct sound_item *item) {
+  int64_t stamp = stamp_of(item->packet);
+  return stamp == AV_NOPTS_VALUE ? track_of(reader, item->packet)->next_us
+                                 : to_us(stream_of(reader, item->packet), stamp);
+}
+
+static bool steps_back(const struct sound_track *track, int64_t at_us) {
+  return track->last_us != AV_NOPTS_VALUE && at_us <= track->last_us;
+}
+
+static bool leaps(const struct sound_track *track, int64_t at_us) {
+  return track->last_us != AV_NOPTS_VALUE && at_us > track->next_us + gap_us;
+}
+
+/* Returns the next packet of the same stream that was read, or NULL. */
+static const struct sound_item *successor(const struct sound_reader *reader) {
+  for (int i = 1; i < reader->count; i++)
+    if (reader->items[i].packet->stream_index == reader->items[0].packet->stream_index)
+      return &reader->items[i];
+  return NULL;
+}
+
+static int64_t duration_us(const struct sound_reader *reader, const AVPacket *packet) {
+  return to_us(stream_of(reader, packet), packet->duration);
+}
+
+/* True if the first packet's time is wild: its successor goes on where this one was expected. */
+static bool is_wild(const struct sound_reader *reader) {
+  const struct sound_item *item = &reader->items[0], *next = successor(reader);
+  const struct sound_track *track = track_of(reader, item->packet);
+  int64_t duration = duration_us(reader, item->packet);
+  return next && next->part == item->part && llabs(item_us(reader, next) - track->next_us - duration) <= duration;
+}
+
+/* True if what the video does later may tell where the first packet belongs. */
+static bool has_to_wait(const struct sound_reader *reader) {
+  const struct sound_item *item = &reader->items[0];
+  const struct sound_track *track = track_of(reader, item->packet);
+  int64_t at_us = item_us(reader, item);
+  bool back = steps_back(track, at_us);
+  if ((!back && !leaps(track, at_us)) || item->part != track->part || reader->joins.newest != item->part)
+    return false;
+  if (reader->ended || reader->count >= ITEMS_MAX || is_wild(reader))
+    return false;
+  if (!reader->video || !reader->joins.watches || (!back && !reader->joins.leaps))
+    return !successor(reader);
+  int64_t video = joins_part(&reader->joins, item->part)->last;
+  return item->video_us == AV_NOPTS_VALUE || to_us(reader->video, video) - item->video_us < look_ahead_us;
+}
+
+/* Where the video stood, or would have, beside a packet that belongs to this part. */
+static int64_t reference_us(const struct sound_reader *reader, const struct sound_item *item, int number) {
+  const struct join_part *part = joins_part(&reader->joins, number);
+  if (number == item->part)
+    return item->video_us;
+  return to_us(reader->video, number < item->part ? part->last : part->first);
+}
+
+/* Of these parts, returns the one whose pictures the first packet lies next to as those before it did. */
+static int nearest_part(const struct sound_reader *reader, int first, int last) {
+  const struct sound_item *item = &reader->items[0];
+  int64_t beside_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
+  int found = last;
+  for (int number = first; number <= last; number++) {
+    int64_t distance = llabs(beside_us - reference_us(reader, item, number));
+    if (distance < least) {
+      least = distance;
+      found = number;
+    }
+  }
+  return found;
+}
+
+/* Returns the number of the part that the first packet belongs to, which is none older than that of those before it.
+ * Where its own time jumps and the video's does, both are in a new part. A list gives file after file. */
+static int find_part(const struct sound_reader *reader) {
+  const struct sound_item *item = &reader->items[0];
+  const struct sound_track *track = track_of(reader, item->packet);
+  int64_t at_us = item_us(reader, item);
+  bool odd = steps_back(track, at_us) || leaps(track, at_us);
+  int last = item->part + (odd && reader->joins.newest > item->part);
+  int oldest = reader->joins.newest - JOINS_KEPT + 1, first = track->part + (odd && last > track->part);
+  if (last <= track->part)
+    return track->part;
+  if (item->video_us == AV_NOPTS_VALUE || reader->is_list)
+    return last;
+  return nearest_part(reader, first > oldest ? first : oldest, last);
+}
+
+static void move(AVPacket *packet, int64_t by) {
+  packet->pts += packet->pts != AV_NOPTS_VALUE ? by : 0;
+  packet->dts += packet->dts != AV_NOPTS_VALUE ? by : 0;
+}
+
+/* Gives the first packet its place. Returns false where there is none: its stream has sound at that time already. */
+static bool place(struct sound_reader *reader) {
+  struct sound_item *item = &reader->items[0];
+  AVPacket *packet = item->packet;
+  const AVStream *stream = stream_of(reader, packet);
+  struct sound_track *track = track_of(reader, packet);
+  int64_t at_us = item_us(reader, item), duration = duration_us(reader, packet);
+  bool odd = steps_back(track, at_us) || leaps(track, at_us);
+  int part = find_part(reader);
+  if (odd && part == track->part && is_wild(reader)) {
+    move(packet, av_rescale_q(track->next_us - at_us, AV_TIME_BASE_Q, stream->time_base));
+    at_us = track->next_us;
+  }
+  track->crossed |= part != track->part || (reader->is_list && at_us < track->next_us - duration / 2);
+  track->part = part;
+  track->last_us = at_us;
+  track->next_us = at_us + duration;
+  if (part == item->part && item->video_us != AV_NOPTS_VALUE)
+    track->lag_us = item->video_us - at_us;
+  if (reader->video)
+    move(packet, av_rescale_q(joins_part(&reader->joins, part)->shift, reader->joins.base, stream->time_base));
+  int64_t begin = stamp_of(packet);
+  if (begin == AV_NOPTS_VALUE || track->begin == AV_NOPTS_VALUE)
+    return true;
+  return begin > track->begin + packet->duration / 4 && !(track->crossed && begin < track->end - packet->duration / 2);
+}
+
+static void note_given(struct sound_track *track, const AVPacket *packet) {
+  track->begin = stamp_of(packet);
+  track->end = track->begin + packet->duration;
+  track->crossed = false;
+}
+
+/* Gives a packet that is placed, and before the first one of its stream what primes the decoder. */
+static void give(struct sound_reader *reader, AVPacket *packet) {
+  struct sound_item *item = &reader->items[0];
+  struct sound_track *track = track_of(reader, item->packet);
+  note_given(track, item->packet);
+  if (track->priming->data) {
+    av_packet_move_ref(packet, track->priming);
+    av_packet_move_ref(reader->behind, item->packet);
+  } else {
+    av_packet_move_ref(packet, item->packet);
+  }
+  drop_first(reader);
+}
+
+bool sound_reader_next(struct sound_reader *reader, AVPacket *packet) {
+  if (reader->behind->data) {
+    av_packet_move_ref(packet, reader->behind);
+    return true;
+  }
+  for (;;) {
+    while (!reader->ended && (!reader->count || has_to_wait(reader)))
+      read_more(reader);
+    if (!reader->count)
+      return false;
+    if (place(reader)) {
+      give(reader, packet);
+      return true;
+    }
+    reader->unplaced += !track_of(reader, reader->items[0].packet)->crossed;
+    drop_first(reader);
+  }
+}
+
+void sound_reader_free(struct sound_reader *reader) {
+  while (reader->count)
+    drop_first(reader);
+  for (int i = 0; reader->tracks && i < reader->streams; i++)
+    av_packet_free(&reader->tracks[i].priming);
+  av_packet_free(&reader->packet);
+  av_packet_free(&reader->behind);
+  free(reader->tracks);
+  free(reader->items);
+  *reader = (struct sound_reader){0};
+}

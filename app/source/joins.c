@@ -1,0 +1,125 @@
+#include "app/source/joins.h"
+
+#include <math.h>
+
+#include <libavcodec/packet.h>
+#include <libavutil/avstring.h>
+
+/* A step forward of so many seconds is a join where containers carry clocks that may be reset, as in FFmpeg. */
+static const double leap_seconds = 10;
+/* A step back counts at a key frame, with which every recording begins. In the midst of others it has to be so long:
+ * pictures are not decoded in the order in which they are shown. */
+static const double back_seconds = 1, back_seconds_reset = 0.1;
+/* A wild time is one that is undone within so many seconds. */
+static const double wild_seconds = 1;
+
+static int64_t ticks(const struct joins *joins, double seconds) {
+  return llrint(seconds / av_q2d(joins->base));
+}
+
+static struct join_part *newest(struct joins *joins) {
+  return &joins->parts[joins->newest % JOINS_KEPT];
+}
+
+static int64_t usual_step(AVFormatContext *input, AVStream *video) {
+  AVRational rate = av_guess_frame_rate(input, video, NULL);
+  int64_t step = rate.num > 0 && rate.den > 0 ? llrint(1 / (av_q2d(rate) * av_q2d(video->time_base))) : 1;
+  return step > 0 ? step : 1;
+}
+
+void joins_restart(struct joins *joins) {
+  joins->next = AV_NOPTS_VALUE;
+  joins->delay = 0;
+  joins->doubts = false;
+  joins->newest = 0;
+  joins->parts[0] = (struct join_part){0, AV_NOPTS_VALUE, AV_NOPTS_VALUE};
+}
+
+void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
+  *joins = (struct joins){
+      .base = video->time_base,
+      /* MP4 and MOV say by edit lists when each picture is shown. */
+      .watches = !av_match_name("mp4", input->iformat->name),
+      .leaps = input->iformat->flags & AVFMT_TS_DISCONT,
+      .step = usual_step(input, video),
+  };
+  joins_restart(joins);
+}
+
+/* The time that a packet is ordered by; AV_NOPTS_VALUE: it has none. */
+static int64_t time_of(const struct joins *joins, const AVPacket *packet) {
+  return joins->by_showing ? packet->pts : packet->dts;
+}
+
+static bool is_join(const struct joins *joins, const AVPacket *packet) {
+  int64_t time = time_of(joins, packet), jump = time - joins->next;
+  int64_t back = ticks(joins, joins->leaps ? back_seconds_reset : back_seconds);
+  if (packet->flags & AV_PKT_FLAG_KEY && time < joins_part(joins, joins->newest)->last)
+    return true;
+  return jump < -back || (joins->leaps && jump > ticks(joins, leap_seconds));
+}
+
+/* True if the newest part was no more than one wild time: this packet goes on where the part before it stood. */
+static bool undoes(const struct joins *joins, const AVPacket *packet) {
+  if (!joins->newest)
+    return false;
+  const struct join_part *wild = joins_part(joins, joins->newest), *before = joins_part(joins, joins->newest - 1);
+  int64_t time = time_of(joins, packet), since = time - before->last;
+  bool returns = wild->first < before->last ? time > joins->next : time < joins->next;
+  return returns && wild->last == wild->first && since > 0 && since < ticks(joins, wild_seconds);
+}
+
+static int64_t reorder_delay(const struct joins *joins, const AVPacket *packet) {
+  return joins->by_showing || packet->pts == AV_NOPTS_VALUE ? 0 : packet->pts - packet->dts;
+}
+
+static void begin_part(struct joins *joins, const AVPacket *packet) {
+  bool undone = undoes(joins, packet);
+  int64_t time = time_of(joins, packet);
+  int64_t delay = packet->flags & AV_PKT_FLAG_KEY ? reorder_delay(joins, packet) : joins->delay;
+  int64_t shift = newest(joins)->shift + joins->next - time + joins->delay - delay;
+  if (undone)
+    shift = joins_part(joins, joins->newest - 1)->shift;
+  else
+    joins->delay = delay;
+  joins->next = time;
+  joins->newest++;
+  *newest(joins) = (struct join_part){shift, time, time};
+}
+
+/* A container without times of decoding shows by its first packet that those of the others are FFmpeg's guesses. */
+static void begin_first(struct joins *joins, const AVPacket *packet) {
+  joins->by_showing = packet->dts == AV_NOPTS_VALUE;
+  joins->delay = reorder_delay(joins, packet);
+  newest(joins)->first = newest(joins)->last = joins->next = time_of(joins, packet);
+}
+
+/* A time far ahead counts where the one after it is as far: a single one is wild. */
+static void go_on(struct joins *joins, const AVPacket *packet) {
+  int64_t time = time_of(joins, packet);
+  bool doubts = time > joins->next + ticks(joins, wild_seconds) && !joins->doubts;
+  joins->doubts = doubts;
+  if (time < newest(joins)->last || doubts)
+    return;
+  newest(joins)->last = time;
+  joins->next = time + (packet->duration > 0 ? packet->duration : joins->step);
+}
+
+void joins_note(struct joins *joins, const AVPacket *packet) {
+  bool begins = joins->next == AV_NOPTS_VALUE;
+  if (!joins->watches || packet->flags & AV_PKT_FLAG_DISCARD)
+    return;
+  if ((begins ? packet->pts : time_of(joins, packet)) == AV_NOPTS_VALUE)
+    return;
+  if (begins)
+    begin_first(joins, packet);
+  else if (is_join(joins, packet) || undoes(joins, packet))
+    begin_part(joins, packet);
+  go_on(joins, packet);
+}
+
+void joins_shift(const struct joins *joins, AVPacket *packet) {
+  int64_t shift = joins_part(joins, joins->newest)->shift;
+  packet->pts += packet->pts != AV_NOPTS_VALUE ? shift : 0;
+  packet->dts += packet->dts != AV_NOPTS_VALUE ? shift : 0;
+}

@@ -1,0 +1,182 @@
+/* Rendering clips whose sound is hard to place: clocks that begin anew, edit lists, tracks to choose from. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+enum { MOST = 256 };
+
+static void expect_rising(const char *name, const double *times, int count) {
+  for (int i = 1; i < count; i++)
+    if (times[i] <= times[i - 1])
+      fail_msg("%s: packet %d at %f, after one at %f", name, i, times[i], times[i - 1]);
+}
+
+/* Pictures one step apart throughout, and sound that rises. `out` has `parts` equal parts of 15 pictures. */
+static void expect_joined(const char *in, const char *out, int parts) {
+  enum { PICTURES = 15 };
+  const double step = 1 / 25.0;
+  double frames[MOST], sounds[MOST];
+  int count = clip_times(out, CLIP_FRAMES, frames, MOST), sound_count = clip_times(out, CLIP_SOUND, sounds, MOST);
+  if (count != parts * PICTURES)
+    fail_msg("%s: %d pictures, not %d", in, count, parts * PICTURES);
+  for (int i = 1; i < count; i++)
+    if (fabs(frames[i] - frames[i - 1] - step) > 2e-3)
+      fail_msg("%s: picture %d stands %f s after the one before it", in, i, frames[i] - frames[i - 1]);
+  expect_rising(in, sounds, sound_count);
+}
+
+/* Each packet of sound, by its bytes, is as far from its part's pictures in every part: to the packet's length. */
+static void expect_equal_parts(const char *in, const char *out, int parts, double length) {
+  char *listed = (char *)shell_output(NULL,
+                                      "ffmpeg -v error -i %s -map 0:a:0 -c copy -f framemd5 - | grep -v '^#' | "
+                                      "awk -F, '{t[$6]=t[$6] \" \" $3} END {for (k in t) print t[k]}'",
+                                      out);
+  double tick = strstr(out, ".mkv") ? 1e-3 : 1 / 48000.0;
+  int whole = 0;
+  for (char *line = strtok(listed, "\n"); line; line = strtok(NULL, "\n")) {
+    double times[MOST] = {0};
+    int count = 0;
+    for (char *at = line; *at && count < parts; count++)
+      times[count] = (double)strtol(at, &at, 10) * tick;
+    whole += count == parts;
+    for (int i = 1; i < count && count == parts; i++)
+      if (fabs(times[i] - times[0] - 0.6 * i) > length)
+        fail_msg("%s: a packet at %f stands at %f in part %d", in, times[0], times[i], i);
+  }
+  if (whole < 15)
+    fail_msg("%s: %d packets of sound are in all %d parts", in, whole, parts);
+  free(listed);
+}
+
+/* Recordings one behind the other, stamped anew each time: the pictures go on, and the sound with them. */
+static void test_joins(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out;
+    int parts;
+  } cases[] = {{"joined.ts", "joined.mp4", 3},         {"forward.ts", "joined.mkv", 2},
+               {"joined.m2ts", "joined.mkv", 3},       {"joined.vob", "joined.mkv", 3},
+               {"forward.vob", "joined.mkv", 2},       {"overlap.ffconcat", "joined.mp4", 3},
+               {"matroska.ffconcat", "joined.mkv", 3}, {"cut.m3u8", "joined.mkv", 3}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.6 -f lavfi -i anoisesrc=d=0.63:r=48000 -c:v libx264 -bf 2 -g 8 "
+               "-c:a aac part.ts -c:v mpeg2video -bf 0 -g 8 -c:a ac3 -f vob part.vob");
+  shell(FFMPEG "-i part.ts -c copy -output_ts_offset 3600 -muxdelay 0 late.ts -c copy -mpegts_m2ts_mode 1 part.m2ts "
+               "-c copy part.mkv");
+  shell(FFMPEG "-i part.vob -c copy -output_ts_offset 3600 -f vob late.vob");
+  shell("cat part.ts part.ts part.ts >joined.ts; cat part.ts late.ts >forward.ts; cat part.m2ts part.m2ts part.m2ts "
+        ">joined.m2ts; cat part.vob part.vob part.vob >joined.vob; cat part.vob late.vob >forward.vob");
+  shell("printf 'ffconcat version 1.0\\nfile part.ts\\nduration 0.4\\nfile part.ts\\nduration 0.4\\nfile part.ts\\n' "
+        ">overlap.ffconcat; sed 's/ts/mkv/' overlap.ffconcat >matroska.ffconcat");
+  shell("printf '#EXTM3U\\n#EXT-X-TARGETDURATION:1\\n#EXTINF:0.6,\\npart.ts\\n"
+        "#EXT-X-DISCONTINUITY\\n#EXTINF:0.6,\\npart.ts\\n#EXT-X-DISCONTINUITY\\n#EXTINF:0.6,\\npart.ts\\n"
+        "#EXT-X-ENDLIST\\n' >cut.m3u8");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render %s %s -y --size 64x64", cases[i].in, cases[i].out);
+    if (outcome.status)
+      fail_msg("%s: status %d, %s", cases[i].in, outcome.status, outcome.said);
+    expect_joined(cases[i].in, cases[i].out, cases[i].parts);
+    expect_equal_parts(cases[i].in, cases[i].out, cases[i].parts, 0.033);
+  }
+}
+
+/* A list of files whose sound is longer than its pictures: what overlaps is no loss, and the pictures keep their gaps.
+ */
+static void test_list(void **state) {
+  (void)state;
+  double frames[MOST], sounds[MOST];
+  shell("printf 'ffconcat version 1.0\\nfile part.ts\\nfile part.ts\\n' >list.ffconcat");
+  program_expect(0, "30 frames", "render list.ffconcat list.mkv --size 64x64");
+  assert_int_equal(clip_times("list.mkv", CLIP_FRAMES, frames, MOST), 30);
+  int count = clip_times("list.mkv", CLIP_SOUND, sounds, MOST);
+  assert_in_range(count, 52, 62);
+  expect_rising("list.mkv", sounds, count);
+}
+
+/* Sound alone that steps back has no place, which is told; the pictures are all there. */
+static void test_sound_that_steps_back(void **state) {
+  (void)state;
+  struct outcome outcome;
+  double sounds[MOST];
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a mp2 whole.nut && " FFMPEG
+        "-copyts -i whole.nut -c copy -bsf:a \"setts=ts='if(gt(N\\,20)\\,TS-14112\\,TS)'\" -f mpegts back.ts || :");
+  program_run(&outcome, "render back.ts back.mkv --size 64x64");
+  assert_int_equal(outcome.status, 3);
+  assert_non_null(strstr(outcome.said, "left out, since the times in the input step back there"));
+  assert_int_equal(clip_count_frames("back.mkv"), 25);
+  expect_rising("back.mkv", sounds, clip_times("back.mkv", CLIP_SOUND, sounds, MOST));
+}
+
+/* An edit list of two parts: what it leaves out is neither seen nor heard. */
+static void test_edit_list(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"edited.mp4", "edited.mkv"};
+  double frames[MOST], sounds[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.6 -f lavfi -i anoisesrc=d=1.6:r=48000 -c:v libx264 -g 10 -bf 0 "
+               "-c:a aac plain.mp4 && python3 \"$REVERIE_TESTS/multi_edit.py\" plain.mp4 twice.mp4 0.48 0.96 1.4");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_expect(0, "23 frames", "render twice.mp4 %s --size 64x64", outputs[i]);
+    assert_int_equal(clip_times(outputs[i], CLIP_FRAMES, frames, MOST), 23);
+    for (int j = 0; j < 23; j++)
+      assert_true(fabs(frames[j] - j / 25.0) < 1e-3);
+    int count = clip_times(outputs[i], CLIP_SOUND, sounds, MOST);
+    assert_in_range(count, 43, 46);
+    expect_rising(outputs[i], sounds, count);
+    assert_true(sounds[0] > -0.022 && sounds[count - 1] < 0.92);
+  }
+}
+
+/* One track of three, none, and one that is not there. The tags stay in each case. */
+static void test_tracks(void **state) {
+  (void)state;
+#define TRACKS(file) "ffprobe -v error -select_streams a -show_entries stream=channels -of csv=p=0 " file
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -f lavfi -i sine=d=0.2 -map 0 -map 1 -map 1 -map 1 -c:v ffv1 "
+               "-c:a flac -ac:a:0 1 -ac:a:1 2 -ac:a:2 6 -metadata title=many many.mkv");
+  program_expect(0, NULL, "render many.mkv one.mkv --size 64x64 --sound-track 2");
+  expect_same("the second track", "echo 2", TRACKS("one.mkv"));
+  program_expect(0, NULL, "render many.mkv none.mkv --size 64x64 --no-sound");
+  expect_same("no track", "echo 0", TRACKS("none.mkv") " | wc -l");
+  expect_same("title", "echo many", "ffprobe -v error -show_entries format_tags=title -of csv=p=0 none.mkv");
+  program_expect(2, "--sound-track 4: many.mkv has 3 tracks of sound",
+                 "render many.mkv no.mkv --size 64x64 --sound-track 4");
+  program_expect(2, "leave one of them out", "render many.mkv no.mkv --size 64x64 --sound-track 1 --no-sound");
+  shell("test ! -e no.mkv");
+#undef TRACKS
+}
+
+/* Sound of the programme that the pictures are in, and of no other. */
+static void test_programmes(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -f lavfi -i testsrc2=s=32x32:r=25:d=0.4 -f lavfi -i sine=d=0.4 "
+               "-map 0 -map 2 -map 1 -map 2 -c:v libx264 -c:a mp2 -ac:a:0 2 -ac:a:1 1 -program st=0:st=1 "
+               "-program st=2:st=3 two.ts");
+  program_run(&outcome, "render two.ts first.mkv --size 64x64");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "track 2 belongs to another programme"));
+  expect_same("sound", "echo 2",
+              "ffprobe -v error -select_streams a -show_entries stream=channels -of csv=p=0 first.mkv");
+  program_expect(0, NULL, "render two.ts other.mkv --size 64x64 --sound-track 2 -q");
+  expect_same("sound", "echo 1",
+              "ffprobe -v error -select_streams a -show_entries stream=channels -of csv=p=0 other.mkv");
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_joins),     cmocka_unit_test(test_list),   cmocka_unit_test(test_sound_that_steps_back),
+      cmocka_unit_test(test_edit_list), cmocka_unit_test(test_tracks), cmocka_unit_test(test_programmes),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
+  clips_close();
+  return failed;
+}
