@@ -225,6 +225,7 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
   prepared->info.shape.chunks = shape->chunks ? shape->chunks : 1;
   prepared->info.frames_behind = shape->stream_batch ? prepared->info.shape.steps - 1 : 0;
+  prepared->info.flops = script.pixel_flops * prepared->info.shape.width * prepared->info.shape.height;
   prepared->info.rows = shape->guidance ? 2 : 1;
   prepared->info.eta = FAKE_ETA * shape->sampler;
   pthread_mutex_lock(&lock);

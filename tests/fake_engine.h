@@ -15,6 +15,7 @@ struct fake_engine_script {
   int info_ms;          /* until it has said what it is */
   int step_ms;          /* each step of a frame takes longer by so much */
   bool gated;           /* no picture is done before fake_engine_release lets it be */
+  double pixel_flops;   /* what a frame's arithmetic is said to be, for each pixel */
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */
   int failing_engines;  /* only the first ones do; 0: all */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/run/loop.h"
+#include "app/run/patience.h"
 #include "tests/fake_engine.h"
 #include "tests/loop_rig.h"
 
@@ -97,6 +98,58 @@ static void another_engine_comes_beside_frames(void **state) {
   assert_int_equal(last_submit()->controls.prompt, 2);
   assert_int_equal(last_submit()->controls.seed, 5);
   assert_string_equal(fake_engine_text(2), "the other");
+}
+
+static const double pixel_flops = 1e9; /* of the fake engines here */
+
+/* Waits until a frame of a handle this large is under way, and looks at how long it may take: as its arithmetic says,
+ * although all frames before it were quick. When the frame is done, its own time is what counts. */
+static void expect_first_frame(struct rig *rig, int width) {
+  struct loop_status status = status_of(rig);
+  const struct frame_pace first = {.flops = pixel_flops * width * 64};
+  for (int i = 0; i < PATIENCE_MS && (last_submit()->width != width || status.busy_ms <= 0); i++) {
+    usleep(1000);
+    status = status_of(rig);
+  }
+  assert_true(status.busy_ms > 0);
+  assert_float_equal(status.tell_ms, patience_to_tell_ms(&first), 1);
+  assert_float_equal(status.leave_ms, patience_to_leave_ms(&first), 1);
+  assert_true(status.leave_ms > 600000);
+  fake_engine_release(1);
+  const struct frame_pace known = {.frame_ms = expect_picture(rig)->frame_ms, .flops = first.flops};
+  status = status_of(rig);
+  assert_float_equal(status.tell_ms, patience_to_tell_ms(&known), 1);
+}
+
+/* What a frame may take comes from what is under way, whether another size or another model. */
+static void first_frames_have_no_history(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct parameters changes = {0};
+  const struct fake_engine_script script = {.gated = true, .pixel_flops = pixel_flops};
+  rig_start(&rig, &script, true);
+  put_frame(&rig, 1);
+  expect_first_frame(&rig, 64);
+  assert_int_equal(parameters_set_size(&changes, PARAMETER_SIZE, 0, 128, 64, NULL), 0);
+  loop_send(rig.loop, &changes);
+  expect_first_frame(&rig, 128);
+  set_model(rig.loop, "other");
+  expect_first_frame(&rig, 64);
+  rig_finish(&rig, 0);
+}
+
+static void patience(void **state) {
+  (void)state;
+  struct frame_pace quick = {.frame_ms = 10, .flops = 1e15}, slow = {.frame_ms = 3000};
+  const struct frame_pace first = {.flops = 5e12}, first_on_gpu = {.flops = 5e12, .by_itself = true};
+  assert_float_equal(patience_to_tell_ms(&quick), 1000, 1e-6);
+  assert_float_equal(patience_to_leave_ms(&quick), 10000, 1e-6);
+  assert_float_equal(patience_to_tell_ms(&slow), 12000, 1e-6);
+  assert_float_equal(patience_to_leave_ms(&slow), 120000, 1e-6);
+  assert_float_equal(patience_to_tell_ms(&first), 5001000, 1e-6);
+  assert_float_equal(patience_to_tell_ms(&first_on_gpu), 6000, 1e-6);
+  patience_note(&quick, 20);
+  assert_true(quick.frame_ms > 10 && quick.frame_ms < 20);
 }
 
 /* Pictures come in the order of their frames, those of the old engine first, with two in flight. */
@@ -363,6 +416,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(engines_are_counted_with_what_they_are),
       cmocka_unit_test(another_engine_comes_beside_frames),
+      cmocka_unit_test(first_frames_have_no_history),
+      cmocka_unit_test(patience),
       cmocka_unit_test(pictures_keep_their_order),
       cmocka_unit_test(refused_engine_leaves_the_old),
       cmocka_unit_test(wishes_overtake_an_engine),

@@ -115,7 +115,7 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
 /* How long it has been seen to hang: a program that was stopped for a while has not seen it. */
 static void follow_stall(struct live *live, int64_t now_ns) {
   const double turn_most_ms = 250;
-  live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);
+  live->stalled = live->shown && live->engine.busy_ms > live->engine.tell_ms;
   double turn_ms = (double)(now_ns - live->exchanged_ns) * 1e-6;
   live->stalled_ms = live->stalled ? live->stalled_ms + fmin(turn_ms, turn_most_ms) : 0;
   live->exchanged_ns = now_ns;

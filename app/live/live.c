@@ -158,7 +158,7 @@ static void leave_stuck_engine(struct live *live) {
   if (!live->shown || loop_wait_end(live->loop, STUCK_MS))
     return;
   loop_get_status(live->loop, &engine);
-  if (!loop_is_stalled(engine.busy_ms, live->figures.frame_ms_now))
+  if (engine.busy_ms <= engine.tell_ms)
     return;
   live_close_clients(live);
   log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",

@@ -16,8 +16,7 @@
 #include "app/window/curtain.h"
 
 enum {
-  STUCK_MS = 10000,  /* an engine that has not answered for so long never will */
-  SEEN_MS = 5000,    /* if it was seen so long */
+  SEEN_MS = 5000,    /* an engine is given up if it was seen to hang for so long */
   COVER_MS = 3000,   /* so long the curtain is waited for */
   OVERLAP_MS = 250,  /* it stays over the new window, which takes its time to come on screen */
   UNVEIL_MS = 10000, /* a source that gives nothing keeps the window hidden no longer */
@@ -151,7 +150,7 @@ void live_unveil(struct live *live, int64_t now_ns) {
 /* --- to the program anew --- */
 
 static bool is_stuck(const struct live *live) {
-  return live->engine.busy_ms > STUCK_MS && live->stalled_ms > SEEN_MS;
+  return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;
 }
 
 /* Where the newest frame is in a file. */
@@ -286,9 +285,13 @@ static void describe_fate(struct live *live, const char *why_not, int64_t due_ns
 }
 
 static void tell_once(struct live *live, int64_t now_ns) {
-  const char *what = is_stuck(live) ? "the engine has not answered for 10 s" : live->engine.why_away;
+  char what[200];
   if (live->handing_told)
     return;
+  if (is_stuck(live))
+    snprintf(what, sizeof what, "the engine has not answered for %.0f s", live->engine.busy_ms / 1000);
+  else
+    snprintf(what, sizeof what, "%s", live->engine.why_away);
   log_line(&live->log, LOG_WARNING, "%s: %s", what, live->fate);
   live_notice(&live->state, now_ns, "%.100s: %s", what, live->fate);
   live_was_told(live, LOG_WARNING);

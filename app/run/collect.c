@@ -42,6 +42,8 @@ int loop_collect(struct loop *loop) {
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
   measure(loop, companion, &mail);
+  if (companion->handle == loop->handles_used)
+    patience_note(&loop->pace, mail.frame_ms);
   mail.input = companion->input;
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
@@ -50,6 +52,8 @@ int loop_collect(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->pictures;
   loop->status.copied = copied;
+  loop->status.tell_ms = patience_to_tell_ms(&loop->pace);
+  loop->status.leave_ms = patience_to_leave_ms(&loop->pace);
   loop->status.cpu_ms = (double)platform_thread_cpu_ns() * 1e-6;
   pthread_mutex_unlock(&loop->lock);
   mailbox_put(loop->out, &mail);

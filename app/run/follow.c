@@ -9,6 +9,16 @@
 /* What another engine is opened for. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
 
+/* Another handle is in use, whose first frame has no history. */
+static void begin_pace(struct loop *loop) {
+  struct engine_info info;
+  struct prepared_info prepared;
+  engine_get_info(loop->engine, &info);
+  prepared_get_info(handles_used(&loop->handles), &prepared);
+  loop->pace = (struct frame_pace){.flops = prepared.flops, .by_itself = info.depth > 1};
+  loop->handles_used++;
+}
+
 void follow_publish(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
@@ -19,6 +29,8 @@ void follow_publish(struct loop *loop) {
   loop->guidance_embedded = info.has_guidance_embedding;
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
+  loop->status.tell_ms = patience_to_tell_ms(&loop->pace);
+  loop->status.leave_ms = patience_to_leave_ms(&loop->pace);
   loop->status.engines = loop->engines;
   loop->status.hurries = loop->hurries;
   loop->status.urgency = loop->urgency;
@@ -99,6 +111,7 @@ static void follow_sampler(struct loop *loop) {
 static void change_handle(struct loop *loop, int place) {
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
+  begin_pace(loop);
   if (loop->ladder_used != loop->ladders) /* what was wished for is there, so something may have made room */
     handles_forgive(&loop->handles);
   loop->ladder_used = loop->ladders;
@@ -228,6 +241,7 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   struct prepared_info info;
   prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);
+  begin_pace(loop);
   loop->first = info.shape;
   loop->rungs = 0;
   loop->opened_with = beginning->values;

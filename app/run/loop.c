@@ -29,11 +29,6 @@ enum loop_action loop_decide(const struct loop_situation *s) {
   return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
 }
 
-bool loop_is_stalled(double busy_ms, double frame_ms) {
-  const double least_ms = 1000, frames = 4; /* a slow engine is not a dead one */
-  return busy_ms > least_ms && busy_ms > frames * frame_ms;
-}
-
 bool loop_is_late(const struct loop_timing *t) {
   double queue_ms = t->in_flight * t->frame_ms - t->busy_ms;
   bool possible = t->frame_ms > 0 && t->frame_ms <= t->budget_ms;
@@ -170,6 +165,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
   companion->rung = follow_rung(loop);
   companion->ladder = loop->ladders;
+  companion->handle = loop->handles_used;
   companion->heeded = loop->heeded;
   companion->has_texts = has_texts(loop, now);
   if (frame)

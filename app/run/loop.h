@@ -62,6 +62,7 @@ struct loop_status {
   char why_away[200];          /* what failed last */
   bool lost;                   /* for good: only another process can open it */
   double busy_ms;              /* that the engine has been at what it does at this moment; 0: nothing */
+  double tell_ms, leave_ms;    /* of busy_ms: it is said to hang; it is given up (patience.h) */
   bool hurries;                /* the engine's device works by itself: threads that frames wait for are to be urgent */
   enum urgency urgency;        /* what the loop's thread is */
   bool opening;                /* another engine, beside this one */
@@ -87,9 +88,6 @@ enum loop_action { LOOP_SUBMIT_FRESH, LOOP_PASS, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, 
 /* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
  * that it is the newest there is; all others were dropped there. */
 enum loop_action loop_decide(const struct loop_situation *situation);
-
-/* Whether an engine whose frames take frame_ms has been at one for so long that it may never come back. */
-bool loop_is_stalled(double busy_ms, double frame_ms);
 
 /* Of a frame that waits for the engine. */
 struct loop_timing {

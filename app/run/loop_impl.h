@@ -12,6 +12,7 @@
 #include "app/run/governor.h"
 #include "app/run/loop.h"
 #include "app/run/handles.h"
+#include "app/run/patience.h"
 
 enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 
@@ -24,6 +25,7 @@ struct companion {
   bool has_texts; /* the engine was given all that it asks for */
   int rung;       /* of the governor's; -1: none of them */
   long ladder;
+  long handle; /* loop.handles_used when it was submitted */
 };
 
 struct loop {
@@ -60,6 +62,8 @@ struct loop {
   size_t copied_before;        /* by those before the one in use, as in the status */
   long changes, last_changes;  /* of handle, engine or files in use; at the last frame submitted */
   struct handles handles;
+  struct frame_pace pace;    /* of the handle in use */
+  long handles_used;         /* so far, each time that another one came into use */
   struct engine_shape first; /* of the engine in use */
   struct governor governor;
   struct engine_shape ladder[GOVERNOR_RUNGS]; /* from what is wished for down */
