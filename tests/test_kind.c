@@ -64,6 +64,80 @@ static void test_length_like_pickle(void **state) {
   free(path);
 }
 
+/* Files of other programs are refused by what they are, in letters of either kind; a safetensors file may have any
+ * name. */
+static void test_other_formats(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *says;
+  } others[] = {{"model.onnx", "is an ONNX network"},
+                {"unet.ENGINE", "is an engine of TensorRT"},
+                {"unet.plan", "is an engine of TensorRT"},
+                {"model.msgpack", "weights of Flax"},
+                {"model.h5", "weights of Keras"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    struct safetensors *files;
+    struct error err = {0};
+    char *path = fixture_path(scratch, others[i].name);
+    fixture_text(scratch, others[i].name, "\010\007\022\007pytorch and more than a few bytes");
+    assert_int_equal(safetensors_open_file(&files, path, &err), -1);
+    check_says(&err, others[i].name, others[i].says);
+    fixture_tensors(scratch, others[i].name, "{}", -1, "", 0);
+    if (safetensors_open_file(&files, path, &err))
+      fail_msg("%s", err.message);
+    safetensors_close(&files);
+    free(path);
+  }
+}
+
+/* Quantised weights are named by the tensor that shows them, whatever the file is otherwise. */
+static void test_quantised(void **state) {
+  (void)state;
+  static const char *const headers[] = {
+      "{\"scaled_fp8\": {\"dtype\": \"F16\", \"shape\": [0], \"data_offsets\": [0, 0]}}",
+      "{\"a.weight\": {\"dtype\": \"F8_E4M3\", \"shape\": [0], \"data_offsets\": [0, 0]}}",
+      "{\"a.scale_weight\": {\"dtype\": \"F32\", \"shape\": [0], \"data_offsets\": [0, 0]}}",
+      "{\"a.weight.absmax\": {\"dtype\": \"F32\", \"shape\": [0], \"data_offsets\": [0, 0]}}"};
+  char *path = fixture_path(scratch, "q.safetensors");
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    struct safetensors *files;
+    struct error err = {0};
+    fixture_tensors(scratch, "q.safetensors", headers[i], -1, "", 0);
+    assert_int_equal(safetensors_open_file(&files, path, &err), 0);
+    assert_int_equal(weights_refuse_quantised(files, &err), -1);
+    check_says(&err, "q.safetensors", "take the same model in FP16 or BF16");
+    safetensors_close(&files);
+  }
+  free(path);
+}
+
+/* A word's vectors under its own name are an embedding; other small files are not. */
+static void test_lone_embedding(void **state) {
+  (void)state;
+  static const struct {
+    const char *shape;
+    int bytes;
+    enum weights_kind kind;
+  } files[] = {{"[768]", 1536, WEIGHTS_EMBEDDING},
+               {"[2, 1024]", 4096, WEIGHTS_EMBEDDING},
+               {"[768, 768]", 768 * 1536, WEIGHTS_UNKNOWN},
+               {"[3]", 6, WEIGHTS_UNKNOWN}};
+  char *path = fixture_path(scratch, "e.safetensors"), *data = calloc(768, 1536);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    struct safetensors *opened;
+    struct error err = {0};
+    char header[128];
+    snprintf(header, sizeof header, "{\"sksart\": {\"dtype\": \"F16\", \"shape\": %s, \"data_offsets\": [0, %d]}}",
+             files[i].shape, files[i].bytes);
+    fixture_tensors(scratch, "e.safetensors", header, -1, data, (size_t)files[i].bytes);
+    assert_int_equal(safetensors_open_file(&opened, path, &err), 0);
+    assert_int_equal(weights_kind(opened), files[i].kind);
+    safetensors_close(&opened);
+  }
+  free(data);
+  free(path);
+}
+
 /* A part of which there is a pickle alone is refused by that file's name. */
 static void test_folder_of_pickles(void **state) {
   (void)state;
@@ -126,6 +200,12 @@ static const struct {
     {WEIGHTS_TEXT_ENCODER, {"vision_model.embeddings.class_embedding", "text_model.embeddings.position_ids"}},
     {WEIGHTS_EMBEDDING, {"emb_params"}},
     {WEIGHTS_EMBEDDING, {"clip_g", "clip_l"}},
+    {WEIGHTS_EMBEDDING, {"text_encoders_0", "text_encoders_1"}},
+    {WEIGHTS_EMBEDDING, {"clip_l", "t5"}},
+    {WEIGHTS_EMBEDDING, {"string_to_param.*"}},
+    {WEIGHTS_EMBEDDING, {"<s0>"}},
+    {WEIGHTS_IP_ADAPTER, {"ip_adapter.0.to_q_lora.down.weight", "image_proj.proj.0.weight"}},
+    {WEIGHTS_LORA, {"lora_unet_x.lora_down.weight", "lora_unet_x.lora_up.weight"}},
     {WEIGHTS_MOTION, {"down_blocks.0.motion_modules.0.norm.weight"}},
     {WEIGHTS_TRANSFORMER, {"model.diffusion_model.double_blocks.0.img_attn.qkv.weight"}},
     {WEIGHTS_TRANSFORMER, {"transformer_blocks.0.attn.to_q.weight"}},
@@ -181,8 +261,13 @@ static void test_unknown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_formats),           cmocka_unit_test(test_length_like_pickle),
-      cmocka_unit_test(test_folder_of_pickles), cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_formats),
+      cmocka_unit_test(test_length_like_pickle),
+      cmocka_unit_test(test_folder_of_pickles),
+      cmocka_unit_test(test_other_formats),
+      cmocka_unit_test(test_quantised),
+      cmocka_unit_test(test_lone_embedding),
+      cmocka_unit_test(test_kinds),
       cmocka_unit_test(test_unknown),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

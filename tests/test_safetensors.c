@@ -105,14 +105,14 @@ static void test_bad_files(void **state) {
   write_tensors("bad.safetensors", "{}", 3, 0);
   check_refused("bad", "cut short");
   write_tensors("bad.safetensors", "{}", 0x7fffffffffffffff, 100);
-  check_refused("bad", "cut short");
+  check_refused("bad", "the format allows 100 MB");
   write_tensors("bad.safetensors", "{}", 0, 100);
   check_refused("bad", "not JSON");
   char *big = calloc(1, (9 << 20) + 1);
   assert_non_null(big);
   memset(big, ' ', 9 << 20);
   *big = '{';
-  check_header(big, 0, "cut short");
+  check_header(big, 0, "not JSON");
   free(big);
   check_header("{\"a\": ", 0, "not JSON");
   check_header("[]", 0, "not JSON");
@@ -175,6 +175,34 @@ static void test_hostile_headers(void **state) {
   char deep[5000] = "{\"x\": ";
   memset(deep + 6, '[', 4000);
   check_header(deep, 8, "not JSON");
+}
+
+/* Tags and thumbnails may make a header as large as the format allows; its values are limited in number. */
+static void test_large_headers(void **state) {
+  (void)state;
+  enum { TAGS = 12 << 20 };
+  static const char begin[] = "{\"__metadata__\": {\"thumbnail\": \"", end[] = "\"}}";
+  char *header = malloc(TAGS + sizeof begin + sizeof end);
+  assert_non_null(header);
+  for (int many = 0; many < 2; many++) {
+    memcpy(header, begin, sizeof begin - 1);
+    for (size_t i = 0; i < TAGS; i++)
+      header[sizeof begin - 1 + i] = "a,[{"[i % 4];
+    memcpy(header + sizeof begin - 1 + TAGS, end, sizeof end);
+    if (many)
+      header[sizeof begin - 1] = '"';
+    write_tensors("large.safetensors", header, -1, 0);
+    char *path = fixture_path(scratch, "large.safetensors");
+    struct safetensors *files;
+    struct error err = {0};
+    assert_int_equal(safetensors_open_file(&files, path, &err), many ? -1 : 0);
+    if (many)
+      assert_non_null(strstr(err.message, "large.safetensors: its header lists more than 4194304 values"));
+    else
+      safetensors_close(&files);
+    free(path);
+  }
+  free(header);
 }
 
 static void write_shards(void) {
@@ -278,9 +306,9 @@ static void test_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reads),           cmocka_unit_test(test_unusable), cmocka_unit_test(test_bad_files),
-      cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_shards),   cmocka_unit_test(test_bad_shards),
-      cmocka_unit_test(test_many_shards),     cmocka_unit_test(test_names),
+      cmocka_unit_test(test_reads),           cmocka_unit_test(test_unusable),      cmocka_unit_test(test_bad_files),
+      cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_large_headers), cmocka_unit_test(test_shards),
+      cmocka_unit_test(test_bad_shards),      cmocka_unit_test(test_many_shards),   cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -63,6 +63,35 @@ static bool is_whole(const struct group *g) {
   }
 }
 
+/* Names the pieces that are there: what is missing was not written, or belongs to another file. */
+static int refuse_part(const struct group *group, const struct entry *entry, struct error *err) {
+  static const char *const names[PIECES] = {"the factor of the input",
+                                            "the factor of the output",
+                                            "the middle factor",
+                                            "the scale",
+                                            "magnitudes",
+                                            "the output's bias",
+                                            "w1_a",
+                                            "w1_b",
+                                            "w2_a",
+                                            "w2_b",
+                                            "t1",
+                                            "t2",
+                                            "w1",
+                                            "w2",
+                                            "a difference",
+                                            "a difference of the bias"};
+  char list[200] = "";
+  size_t used = 0;
+  for (int i = 0; i < PIECES && used < sizeof list; i++)
+    if (group->piece[i])
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
+  char what[260];
+  snprintf(what, sizeof what,
+           "are not complete: there is %s, and nothing that goes with it; save or fetch the file anew", list);
+  return refuse(entry, what, err);
+}
+
 static int check_usable(const struct group *group, const struct entry *entry, struct error *err) {
   for (int i = 0; i < PIECES; i++) {
     const struct safetensor *t = group->piece[i];
@@ -71,7 +100,7 @@ static int check_usable(const struct group *group, const struct entry *entry, st
                        "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
                        t->file->path, text_quote(t->name).text, text_quote(t->type).text, t->rank);
   }
-  return is_whole(group) ? 0 : refuse(entry, "are not complete: is the file whole?", err);
+  return is_whole(group) ? 0 : refuse_part(group, entry, err);
 }
 
 /* A scale for nothing: some scripts write one for each layer, also for those that they did not train. */

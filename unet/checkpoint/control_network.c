@@ -273,7 +273,7 @@ static int read_config_beside(struct control_network *network, struct error *err
 
 static int open_file(struct control_network *network, const struct log *log, struct error *err) {
   struct safetensors **files = &network->weights.files;
-  if (safetensors_open_file(files, network->path, err))
+  if (safetensors_open_file(files, network->path, err) || weights_refuse_quantised(*files, err))
     return -1;
   enum weights_kind kind = weights_kind(*files);
   if (kind != WEIGHTS_CONTROLNET && kind != WEIGHTS_ADAPTER)

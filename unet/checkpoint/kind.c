@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "unet/base/text.h"
+
 static bool has_name(const char *name, const char *text, bool anywhere) {
   return anywhere ? strstr(name, text) != NULL : !strncmp(name, text, strlen(text));
 }
@@ -35,6 +37,7 @@ static const struct rule {
     {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_MOTION, {"*motion_modules."}},
     {WEIGHTS_UNET, {"=conv_in.weight", "=input_blocks.0.0.weight", "=unet.conv_in.weight"}},
+    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}}, /* FaceID has a LoRA inside */
     {WEIGHTS_LORA,
      {"lora_unet_", "lora_te", "lycoris_", "lora_transformer_", "*.lora_A.", "*.lora_down.", "*_lora.down.",
       "*.lora.down.", "*.lora_linear_layer.", "*.hada_w1_a"}},
@@ -45,7 +48,6 @@ static const struct rule {
     {WEIGHTS_VAE,
      {"first_stage_model.", "=encoder.conv_in.weight", "=decoder.conv_in.weight", "=vae.encoder.conv_in.weight",
       "=vae.decoder.conv_in.weight"}},
-    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}},
     {WEIGHTS_TINY,
      {"=encoder.layers.0.weight", "=decoder.layers.0.weight", "=encoder.0.weight", "=decoder.1.weight", "=0.weight",
       "=1.weight"}},
@@ -53,7 +55,9 @@ static const struct rule {
      {"text_model.embeddings.", "embeddings.token_embedding.", "=token_embedding.weight", "cond_stage_model.",
       "conditioner.embedders."}},
     {WEIGHTS_IMAGE_ENCODER, {"=vision_model.embeddings.class_embedding", "=embeddings.class_embedding"}},
-    {WEIGHTS_EMBEDDING, {"=emb_params", "=clip_g", "=clip_l", "<"}},
+    {WEIGHTS_EMBEDDING,
+     {"=emb_params", "*string_to_param", "=clip_g", "=clip_l", "=clip_h", "=t5", "=text_encoders_0", "=text_encoders_1",
+      "<"}},
 };
 
 /* A file of the original layout that has nothing beside the U-Net. */
@@ -65,12 +69,42 @@ static bool is_unet_alone(const struct safetensors *files) {
   return true;
 }
 
+/* A word's vectors under its own name: nothing but a few rows of a text encoder's width. */
+static bool is_embedding(const struct safetensors *files) {
+  size_t count = safetensors_count(files);
+  for (size_t i = 0; i < count; i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    int64_t width = t->rank == 1 || t->rank == 2 ? t->shape[t->rank - 1] : 0;
+    if ((width != 768 && width != 1024 && width != 1280) || (t->rank == 2 && t->shape[0] > 128))
+      return false;
+  }
+  return count > 0 && count <= 2;
+}
+
 enum weights_kind weights_kind(const struct safetensors *files) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     for (const char *const *name = rules[i].names; name < rules[i].names + 10 && *name; name++)
       if (matches(files, *name))
         return rules[i].kind == WEIGHTS_MODEL && is_unet_alone(files) ? WEIGHTS_UNET : rules[i].kind;
-  return WEIGHTS_UNKNOWN;
+  return is_embedding(files) ? WEIGHTS_EMBEDDING : WEIGHTS_UNKNOWN;
+}
+
+int weights_refuse_quantised(const struct safetensors *files, struct error *err) {
+  static const char *const endings[] = {".scale_weight", ".scale_input",  ".weight_scale", ".input_scale",
+                                        ".comfy_quant",  ".quant_map",    ".absmax",       ".quant_state",
+                                        ".qweight",      ".weight_scale2"};
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    bool quantised = !strcmp(t->name, "scaled_fp8") || !strncmp(t->type, "F8_", 3) || !strncmp(t->type, "F4", 2);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+      quantised |= text_ends(t->name, endings[k]);
+    if (quantised)
+      return error_set(err, STATUS_MODEL,
+                       "%s: its weights are quantised, as its tensor %s of type %s shows, which is not supported; take "
+                       "the same model in FP16 or BF16",
+                       t->file->path, text_quote(t->name).text, text_quote(t->type).text);
+  }
+  return 0;
 }
 
 static const struct description {
@@ -98,7 +132,7 @@ static const struct description {
     [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter",
                             "it reads the style of pictures: give it with --ip-adapter beside the --model"},
     [WEIGHTS_IMAGE_ENCODER] = {"an image encoder of CLIP", "give its folder with --image-encoder beside --ip-adapter"},
-    [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion)", "embeddings are not supported"},
+    [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion, pivotal tuning)", "embeddings are not supported"},
     [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
     [WEIGHTS_TRANSFORMER] = {"a transformer network (FLUX, SD 3 and their like)",
                              "models with a U-Net are supported: SD 1, SD 2, SDXL"},

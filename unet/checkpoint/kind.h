@@ -36,4 +36,7 @@ const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "g
  * wanted: WEIGHTS_MODEL, UNET, VAE, LORA, CONTROLNET, IP_ADAPTER or DEPTH. */
 int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err);
 
+/* Refuses a file whose weights are quantised: FP8 with scales and the like, by the tensor that shows it. */
+int weights_refuse_quantised(const struct safetensors *files, struct error *err);
+
 #endif

@@ -13,8 +13,10 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/format.h"
 
-/* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
-#define HEADER_LIMIT ((uint64_t)8 << 20)
+/* The format's own limit: tags and thumbnails make a header large. Parsed, its values take memory whatever they say, so
+ * that their number has a limit, too: a tensor has about ten. */
+#define HEADER_LIMIT ((uint64_t)100000000)
+enum { VALUES_MAX = 4 << 20 };
 #define INDEX_LIMIT ((size_t)8 << 20)
 /* Each stays open. Three sets of so many leave room for what else the program opens where a process may have 256. */
 #define SHARDS_MAX 64
@@ -156,7 +158,8 @@ static int check_cover(struct safetensors *files, size_t first, const struct wei
                         err);
   if (at < file->size)
     return error_set(err, STATUS_MODEL,
-                     "%s: %zu bytes follow its last tensor: the file is damaged, or two are in one; fetch it again",
+                     "%s: %zu bytes follow its last tensor, and belong to none: the file was written twice or damaged; "
+                     "fetch it again",
                      file->path, file->size - at);
   return 0;
 }
@@ -183,9 +186,30 @@ static int refuse_header(const struct weight_file *file, uint64_t length, bool i
     return format_refuse_pickle(file->path, err);
   if (!is_object)
     return error_set(err, STATUS_MODEL, "%s: is no safetensors file", file->path);
+  if (length > HEADER_LIMIT)
+    return error_set(err, STATUS_MODEL,
+                     "%s: its header is %llu bytes long by its first 8 bytes, and the format allows 100 MB: it is no "
+                     "safetensors file, or damaged; fetch it again",
+                     file->path, (unsigned long long)length);
   return error_set(err, STATUS_MODEL,
-                   "%s: is cut short, or no safetensors file (a header of %llu bytes); fetch it again", file->path,
-                   (unsigned long long)length);
+                   "%s: its header ends at byte %llu, the file at %zu: it is cut short, or no safetensors file; fetch "
+                   "it again",
+                   file->path, (unsigned long long)length + PREFIX_BYTES, file->size);
+}
+
+/* How many values a JSON text has at most: the marks between them that are in no string. */
+static size_t count_values(const char *text, size_t length) {
+  size_t count = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == '"')
+      quoted = !quoted;
+    else if (quoted)
+      i += text[i] == '\\';
+    else
+      count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+  }
+  return count;
 }
 
 static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
@@ -213,7 +237,11 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
     error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
   else if (!weight_file_read(file, PREFIX_BYTES, text, (size_t)length, err)) {
     text[length] = 0;
-    header = parse_header(file, text, (size_t)length, err);
+    if (count_values(text, (size_t)length) > VALUES_MAX)
+      error_set(err, STATUS_MODEL, "%s: its header lists more than %d values, which is not supported", file->path,
+                VALUES_MAX);
+    else
+      header = parse_header(file, text, (size_t)length, err);
   }
   free(text);
   return header;

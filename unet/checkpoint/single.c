@@ -70,7 +70,7 @@ static int load(struct single *single, const struct checkpoint_sources *sources,
   single->vocabulary = sources->vocabulary ? strdup(sources->vocabulary) : NULL;
   if (!single->path || (sources->vocabulary && !single->vocabulary))
     return error_set(err, STATUS_FAILED, "%s: out of memory", sources->model);
-  if (safetensors_open_file(&single->files, single->path, err))
+  if (safetensors_open_file(&single->files, single->path, err) || weights_refuse_quantised(single->files, err))
     return -1;
   enum weights_kind kind = weights_kind(single->files);
   if (kind != WEIGHTS_MODEL)
@@ -224,8 +224,9 @@ int single_open_unet(struct safetensors **result, const char *path, struct predi
   if (safetensors_open_file(&files, path, err))
     return -1;
   enum weights_kind kind = weights_kind(files);
-  int status = kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
-                                                             : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
+  int status = weights_refuse_quantised(files, err)            ? -1
+               : kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
+                                                               : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
   status = status ? status : prediction_read(signs, files, err);
   safetensors_close(&files);
   if (status)
