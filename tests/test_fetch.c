@@ -269,6 +269,22 @@ static void test_changes(void **state) {
   program_expect(4, "has changed on the hub meanwhile", "fetch acme/changed");
 }
 
+/* Whatever stands where a part is to be written is not written through, and not waited for. */
+static void test_in_the_part_s_place(void **state) {
+  (void)state;
+  static const char *const things[] = {"ln -s ../../../../../precious", "ln -s nowhere", "mkfifo",
+                                       "ln ../../../../../precious", "mkdir"};
+  leave_a_part("damaged-once");
+  for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
+    shell("cd " MODELS
+          "damaged-once && echo precious >../../../../../precious && part=$(ls) && rm -rf $part && %s $part",
+          things[i]);
+    program_expect(6, i < 4 ? "stands where the file is to be written: remove it" : "Is a directory",
+                   "fetch acme/damaged-once");
+    shell("test \"$(cat precious)\" = precious");
+  }
+}
+
 static void test_wrong_bytes(void **state) {
   (void)state;
   program_expect(4, "do not have the hub's checksum", "fetch acme/damaged");
@@ -470,6 +486,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(test_refusals, clear),
       cmocka_unit_test_setup(test_cut, clear),
       cmocka_unit_test_setup(test_resumes, clear),
+      cmocka_unit_test_setup(test_in_the_part_s_place, clear),
       cmocka_unit_test_setup(test_changes, clear),
       cmocka_unit_test_setup(test_wrong_bytes, clear),
       cmocka_unit_test_setup(test_interrupted, clear),

@@ -2,9 +2,12 @@
 #include "cmocka_all.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/control/script.h"
 
@@ -154,7 +157,8 @@ static void recorded_plays_the_same(void **state) {
   free(text);
 }
 
-/* A recorded script begins with what there is: weights of LoRAs and values of controls that are not there say nothing. */
+/* A recorded script begins with what there is: weights of LoRAs and values of controls that are not there say nothing.
+ */
 static void recorded_is_what_there_is(void **state) {
   (void)state;
   struct parameters values;
@@ -206,11 +210,62 @@ static void a_full_disk_is_told(void **state) {
   script_close(&recorder, &err);
 }
 
+/* --- a pipe for a script --- */
+
+static char pipe_path[] = "/tmp/reverie-script-XXXXXX";
+static atomic_bool stop;
+
+static void *stop_soon(void *unused) {
+  usleep(20000);
+  atomic_store(&stop, true);
+  return unused;
+}
+
+static void *write_slowly(void *unused) {
+  FILE *out = fopen(pipe_path, "w");
+  assert_non_null(out);
+  fputs("{\"time\": 0, \"parameter\": \"strength\", ", out);
+  fflush(out);
+  usleep(20000);
+  fputs("\"value\": 0.25}\n", out);
+  fclose(out);
+  return unused;
+}
+
+/* One that nobody writes to ends with a request to end; what somebody writes is read to its end. */
+static void a_pipe_is_waited_for_until_a_signal(void **state) {
+  (void)state;
+  struct script *script;
+  struct error err;
+  pthread_t thread;
+  close(mkstemp(pipe_path));
+  remove(pipe_path);
+  assert_int_equal(mkfifo(pipe_path, 0600), 0);
+  atomic_store(&stop, false);
+  assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
+  assert_int_equal(script_open(&script, pipe_path, &stop, &err), -1);
+  assert_int_equal(err.status, STATUS_INTERRUPTED);
+  pthread_join(thread, NULL);
+  atomic_store(&stop, false);
+  assert_int_equal(pthread_create(&thread, NULL, write_slowly, NULL), 0);
+  assert_int_equal(script_open(&script, pipe_path, &stop, &err), 0);
+  pthread_join(thread, NULL);
+  script_free(&script);
+  remove(pipe_path);
+  assert_int_equal(script_open(&script, "/dev/zero", &stop, &err), -1);
+  assert_non_null(strstr(err.message, "--script /dev/zero: "));
+  assert_int_equal(script_open(&script, "/", &stop, &err), -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_refused),         cmocka_unit_test(values_come_in_time),
-      cmocka_unit_test(recorded_plays_the_same), cmocka_unit_test(recorded_is_what_there_is),
-      cmocka_unit_test(recording_is_bounded),    cmocka_unit_test(a_full_disk_is_told),
+      cmocka_unit_test(what_is_refused),
+      cmocka_unit_test(values_come_in_time),
+      cmocka_unit_test(recorded_plays_the_same),
+      cmocka_unit_test(recorded_is_what_there_is),
+      cmocka_unit_test(recording_is_bounded),
+      cmocka_unit_test(a_full_disk_is_told),
+      cmocka_unit_test(a_pipe_is_waited_for_until_a_signal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/control/value_json.h"
+#include "app/platform/app_platform.h"
 
 enum ease { EASE_STEP, EASE_LINEAR, EASE_SMOOTH };
 
@@ -189,6 +190,18 @@ int script_read(struct script **out, FILE *file, const char *name, struct error 
   script_begin(script, &script->values);
   *out = script;
   return 0;
+}
+
+int script_open(struct script **script, const char *path, const atomic_bool *stop, struct error *err) {
+  *script = NULL;
+  FILE *file = platform_open_text(path, stop);
+  if (!file && errno == EINTR)
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  if (!file)
+    return error_set(err, STATUS_USAGE, "--script %.200s: %s", path, strerror(errno));
+  int status = script_read(script, file, path, err);
+  fclose(file);
+  return status;
 }
 
 void script_free(struct script **pointer) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/control/script.h"
+#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/sink/sink.h"
@@ -18,12 +19,7 @@ int live_open_scripts(struct live *live, struct error *err) {
   if (options->script_loop && !options->script)
     return error_set(err, STATUS_USAGE, "--script-loop: --script FILE names what is played");
   if (options->script) {
-    FILE *file = fopen(options->script, "re");
-    int status = file ? script_read(&live->script, file, options->script, err)
-                      : error_set(err, STATUS_USAGE, "--script %.200s: %s", options->script, strerror(errno));
-    if (file)
-      fclose(file);
-    if (status)
+    if (script_open(&live->script, options->script, &setup_stop, err))
       return -1;
   }
   if (same_file(options->script, options->record_script))
@@ -31,7 +27,7 @@ int live_open_scripts(struct live *live, struct error *err) {
                      options->record_script);
   if (options->record_script && sink_check_file(options->record_script, options->overwrite, err))
     return error_prefix(err, "--record-script ");
-  live->script_file = options->record_script ? fopen(options->record_script, "we") : NULL;
+  live->script_file = options->record_script ? platform_open_to_write(options->record_script) : NULL;
   if (options->record_script && !live->script_file)
     return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script, strerror(errno));
   return 0;

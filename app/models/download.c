@@ -94,7 +94,10 @@ static int open_part(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   if (digest_start(&arrival->digest, arrival->file->git, arrival->file->size))
     return error_set(err, STATUS_FAILED, "%s: out of memory", arrival->path);
-  arrival->out = platform_stream(arrival->part, "ab");
+  arrival->out = platform_open_own(arrival->part);
+  if (!arrival->out && errno == EEXIST)
+    return error_set(err, STATUS_OUTPUT,
+                     "%s: a link, a pipe or the like stands where the file is to be written: remove it", arrival->part);
   if (!arrival->out)
     return refuse_disk(arrival->part, err);
   arrival->bytes = digest_add_file(&arrival->digest, arrival->part, download->stop);
@@ -242,10 +245,11 @@ int download_file(const struct download *download, const struct repository_file 
       make_folder(&arrival, err))
     return -1;
   int result = open_part(&arrival, err) || get_right(&arrival, err) || keep(&arrival, err) ? -1 : 0;
-  if (arrival.out)
+  bool own = arrival.out; /* what else stands there is not this program's to remove */
+  if (own)
     fclose(arrival.out);
   digest_free(&arrival.digest);
-  if (result && !download_part_bytes(download, file))
+  if (result && own && !download_part_bytes(download, file))
     platform_remove(arrival.part);
   return result;
 }

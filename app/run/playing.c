@@ -19,18 +19,14 @@ struct playing {
   bool is_encoded[SLOTS];
 };
 
-int playing_open(struct playing **out, const char *file, struct error *err) {
+int playing_open(struct playing **out, const char *file, const atomic_bool *stop, struct error *err) {
   struct playing *playing = *out = calloc(1, sizeof *playing);
   if (!playing || !(playing->file = strdup(file))) {
     playing_close(out);
     return error_set(err, STATUS_FAILED, "no memory for the script");
   }
   playing->played = -1;
-  FILE *in = platform_stream(file, "rb");
-  int status = in ? script_read(&playing->script, in, file, err)
-                  : error_set(err, STATUS_USAGE, "--script %.200s: %s", file, strerror(errno));
-  if (in)
-    fclose(in);
+  int status = script_open(&playing->script, file, stop, err);
   if (status)
     playing_close(out);
   return status;

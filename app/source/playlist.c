@@ -9,7 +9,7 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 #include "unet/base/address.h"
-#include "unet/base/platform.h"
+#include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err) {
@@ -71,10 +71,12 @@ static int add_line(struct playlist *list, const char *path, const char *name, s
   return playlist_insert(list, list->count, beside, false, err);
 }
 
-int playlist_read(struct playlist *list, const char *path, struct error *err) {
+int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, struct error *err) {
   int before = list->count, failed = 0;
   char line[SPEC_MAX];
-  FILE *file = fopen(path, "r");
+  FILE *file = platform_open_text(path, stop);
+  if (!file && errno == EINTR)
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
   if (!file)
     return error_set(err, STATUS_INPUT, "--playlist %.200s: cannot be read: %s", path, strerror(errno));
   while (!failed && fgets(line, sizeof line, file)) {
