@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   repository_list_free(&list);
   struct repository repository;
   FUZZ_CHECK(repository_read_name(&repository, text, &err) ||
-             (!strstr(repository.name, "..") && *repository.name != '/'));
+             (!strchr("/.", *repository.name) && !strstr(repository.name, "/.") && !strstr(repository.name, "//")));
   free(text);
   return 0;
 }

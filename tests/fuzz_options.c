@@ -150,7 +150,7 @@ static void check_accepted(const struct options *options, const struct options_r
     FUZZ_CHECK(request->generate);
   if (request->action != ACTION_RUN)
     return;
-  FUZZ_CHECK(options->command >= COMMAND_LIVE && options->command <= COMMAND_INFO);
+  FUZZ_CHECK(options->command >= COMMAND_LIVE && options->command <= COMMAND_FETCH);
   FUZZ_CHECK(options->command != COMMAND_RENDER || (options->input && options->output));
   FUZZ_CHECK(!options_parse(&defaults, &ignored, 2, no_words, &err));
   for (int i = 0; i < option_count; i++)

@@ -29,6 +29,13 @@ static void test_interrupt(void **state) {
   finish(&outcome);
   if (outcome.status != 130 || !strstr(outcome.said, " dropped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
+  /* What could not be written is told with its own status, whoever ends the show. */
+  start_window("still.mkv --loop --record-script /dev/full -y" PICTURE);
+  wait_said("--record-script: ");
+  kill(screen.program, SIGINT);
+  finish(&outcome);
+  if (outcome.status != 6 || !strstr(outcome.said, "--record-script /dev/full: the script is not complete"))
+    fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
 }
 
 static bool program_runs(void) {

@@ -255,7 +255,8 @@ done:
   masking_close(&render.masking);
   control_source_close(&render.control);
   source_close(&render.source);
-  if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED)
+  /* A file that is not complete is one whoever ends the program. */
+  if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED && err->status != STATUS_OUTPUT)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;
 }

@@ -237,7 +237,8 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   }
   free(live.handed);
   live_close_telling(&live);
-  if (atomic_load(&setup_stop))
+  /* A recording that is not complete is told whoever ends the show. */
+  if (atomic_load(&setup_stop) && (!status || err->status != STATUS_OUTPUT))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;
 }
