@@ -136,8 +136,10 @@ static void check_values(const struct parameters *values) {
     const struct parameter_row *row = parameter_row(id);
     if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
       continue;
-    double value = parameters_number(values, id, 0);
-    FUZZ_CHECK(isfinite(value) && value >= row->min && value <= row->max);
+    for (int i = row->first; i < row->first + parameter_instances(id); i++) {
+      double value = parameters_number(values, id, i);
+      FUZZ_CHECK(isfinite(value) && value >= row->min && value <= row->max);
+    }
   }
 }
 

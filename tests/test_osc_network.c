@@ -40,14 +40,18 @@ static int free_port(void) {
   return port;
 }
 
-static void start(struct rig *rig, const struct parameter_choices *to) {
-  char text[16];
+static void start_at(struct rig *rig, const char *host, const struct parameter_choices *to, int lease_ms) {
+  char text[32];
   struct error err;
   rig->port = free_port();
-  snprintf(text, sizeof text, "%d", rig->port);
-  const struct osc_params params = {text, to, rig->hub, &rig->log};
+  snprintf(text, sizeof text, "%s%d", host, rig->port);
+  const struct osc_params params = {text, to, rig->hub, &rig->log, lease_ms};
   if (osc_start(&rig->osc, &params, &err))
     fail_msg("%s", err.message);
+}
+
+static void start(struct rig *rig, const struct parameter_choices *to) {
+  start_at(rig, "", to, 0);
 }
 
 static void peer_says(const struct peer *peer, const char *address, const char *value) {
@@ -154,7 +158,7 @@ static void those_of_the_command_line_hear(void **state) {
   char text[32];
   snprintf(text, sizeof text, "localhost:%d", open_peer(&peer, NULL));
   const struct parameter_choices to = {.text = {text}, .count = 1};
-  const struct osc_params params = {NULL, &to, rig->hub, &rig->log};
+  const struct osc_params params = {NULL, &to, rig->hub, &rig->log, 1};
   struct error err;
   turn(rig);
   assert_int_equal(osc_start(&rig->osc, &params, &err), 0);
@@ -164,6 +168,98 @@ static void those_of_the_command_line_hear(void **state) {
   rig->state.settings.values.strength = 0.25;
   turn(rig);
   assert_non_null(peer_hears(rig, &peer, "/reverie/strength f:0.25", WAIT_MS));
+  datagram_close(peer.socket);
+}
+
+/* Who says nothing is told nothing after a while; who is named on the command line is. */
+static void subscriptions_end(void **state) {
+  struct rig *rig = *state;
+  struct peer silent, named, other;
+  char text[32];
+  snprintf(text, sizeof text, "localhost:%d", open_peer(&named, NULL));
+  const struct parameter_choices to = {.text = {text}, .count = 1};
+  turn(rig);
+  start_at(rig, "", &to, 50);
+  open_peer(&silent, rig);
+  open_peer(&other, rig);
+  peer_says(&silent, "/reverie/subscribe", NULL);
+  assert_non_null(peer_hears(rig, &silent, "/reverie/figures/notice", WAIT_MS));
+  platform_sleep_ns(200000000);
+  rig->state.settings.values.mix = 0.25;
+  turn(rig);
+  assert_non_null(peer_hears(rig, &named, "/reverie/mix f:0.25", WAIT_MS));
+  peer_says(&other, "/reverie/mix/get", NULL);
+  assert_non_null(peer_hears(rig, &other, "/reverie/mix f:0.25", WAIT_MS));
+  assert_null(peer_hears(rig, &silent, "/reverie/mix", 0));
+  datagram_close(silent.socket);
+  datagram_close(named.socket);
+  datagram_close(other.socket);
+}
+
+/* A machine that says anything, from whichever port, is told on. */
+static void messages_renew_subscriptions(void **state) {
+  struct rig *rig = *state;
+  struct peer peer, other;
+  int64_t lease_ns = 1500000000, begun_ns, said_ns;
+  bool slept;
+  turn(rig);
+  start_at(rig, "", NULL, (int)(lease_ns / 1000000));
+  open_peer(&peer, rig);
+  open_peer(&other, rig);
+  do { /* where this machine lets the test wait for longer than the lease there is nothing to be seen */
+    slept = false;
+    peer_says(&peer, "/reverie/subscribe", NULL);
+    for (begun_ns = said_ns = platform_now_ns(); platform_now_ns() - begun_ns < lease_ns * 4 / 3;) {
+      platform_sleep_ns(lease_ns / 30);
+      peer_says(&other, "/reverie/steps/get", NULL);
+      slept |= platform_now_ns() - said_ns > lease_ns / 2;
+      said_ns = platform_now_ns();
+    }
+  } while (slept);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/figures/notice", WAIT_MS));
+  rig->state.settings.values.mix = 0.25;
+  turn(rig);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/mix f:0.25", WAIT_MS));
+  datagram_close(peer.socket);
+  datagram_close(other.socket);
+}
+
+/* One packet of small questions brings no flood; what it sets is set. */
+static void answers_are_bounded(void **state) {
+  enum { TIMES = 2500 };
+  struct rig *rig = *state;
+  struct peer peer;
+  static uint8_t bundle[DATAGRAM_MAX] = "#bundle\0\0\0\0\0\0\0\0\1";
+  static const uint8_t list[] = "\0\0\0\x14/reverie/list\0\0\0,\0\0";
+  static const uint8_t set[] = "\0\0\0\x1c/reverie/strength\0\0\0,f\0\0\x3e\0\0";
+  size_t size = 16;
+  start(rig, NULL);
+  open_peer(&peer, rig);
+  for (int i = 0; i < TIMES; i++, size += sizeof list)
+    memcpy(bundle + size, list, sizeof list);
+  memcpy(bundle + size, set, sizeof set);
+  datagram_send(peer.socket, &peer.program, bundle, size + sizeof set);
+  await_strength(rig, 0.125);
+  peer_says(&peer, "/reverie/subscribe", NULL);
+  assert_true(osc_stop(&rig->osc, 60000));
+  assert_non_null(strstr(rig->logged[0], "asks for more at once than is answered"));
+  datagram_close(peer.socket);
+}
+
+/* Where every address of the machine is listened at, the program is at each of them. */
+static void the_program_does_not_hear_itself(void **state) {
+  struct rig *rig = *state;
+  struct peer peer;
+  char number[16];
+  start_at(rig, "0.0.0.0:", NULL, 0);
+  open_peer(&peer, rig);
+  snprintf(number, sizeof number, "i:%d", rig->port);
+  peer_says(&peer, "/reverie/subscribe", number);
+  peer_says(&peer, "/reverie/steps/get", NULL);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/steps i:1", WAIT_MS));
+  assert_true(osc_stop(&rig->osc, 60000));
+  assert_int_equal(rig->log_count, 1);
+  assert_non_null(strstr(rig->logged[0], "subscribes this program to itself"));
   datagram_close(peer.socket);
 }
 
@@ -191,7 +287,7 @@ static void assert_not_started(struct rig *rig, const char *listen, const char *
                                enum status status) {
   struct error err = {0};
   const struct parameter_choices list = {.text = {to}, .count = to != NULL};
-  const struct osc_params params = {listen, &list, rig->hub, &rig->log};
+  const struct osc_params params = {listen, &list, rig->hub, &rig->log, 0};
   assert_int_equal(osc_start(&rig->osc, &params, &err), -1);
   assert_int_equal(err.status, status);
   if (!strstr(err.message, why))
@@ -202,7 +298,7 @@ static void assert_not_started(struct rig *rig, const char *listen, const char *
 static void places_that_are_none_are_refused(void **state) {
   struct rig *rig = *state;
   struct peer peer;
-  char text[32];
+  char text[32], everywhere[48];
   snprintf(text, sizeof text, "%d", open_peer(&peer, NULL));
   assert_not_started(rig, text, NULL, "another program listens there", STATUS_USAGE);
   datagram_close(peer.socket);
@@ -213,6 +309,9 @@ static void places_that_are_none_are_refused(void **state) {
     assert_not_started(rig, NULL, wrong[i], "PORT, HOST:PORT", STATUS_USAGE);
   }
   assert_not_started(rig, "127.0.0.1:9", "9", "that is where --osc listens", STATUS_USAGE);
+  snprintf(text, sizeof text, "%d", free_port());
+  snprintf(everywhere, sizeof everywhere, "0.0.0.0:%s", text);
+  assert_not_started(rig, everywhere, text, "that is where --osc listens", STATUS_USAGE);
 }
 
 int main(void) {
@@ -220,6 +319,10 @@ int main(void) {
       WITH_RIG(liblo_sets_values),
       WITH_RIG(subscribers_hear_of_changes),
       WITH_RIG(those_of_the_command_line_hear),
+      WITH_RIG(subscriptions_end),
+      WITH_RIG(messages_renew_subscriptions),
+      WITH_RIG(answers_are_bounded),
+      WITH_RIG(the_program_does_not_hear_itself),
       WITH_RIG(nonsense_is_answered_and_logged_once),
       WITH_RIG(places_that_are_none_are_refused),
   };

@@ -19,13 +19,19 @@ enum {
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
   COMPLAINT_NS = 1000000000,
+  /* Who asks for much in few bytes, in the name of another machine perhaps, is answered so much at once, and a second.
+   */
+  ANSWERS_MAX = 512 << 10,
+  ANSWERS_PER_S = 256 << 10,
 };
 
 struct listener {
   struct datagram_address address;
   int socket;
-  bool fixed; /* of the command line */
-  bool *owed; /* each instance: held back while the listener moves it */
+  bool fixed;         /* of the command line */
+  bool *owed;         /* each instance: held back while the listener moves it */
+  int64_t heard_ns;   /* when its machine last said something */
+  int64_t *allowance; /* that what is sent counts against; NULL: none */
   struct osc_packet packet;
 };
 
@@ -56,7 +62,8 @@ struct osc {
   uint64_t seen;
   int64_t figures_ns, complained_ns;
   int complaints; /* not logged */
-  int alarm[2];   /* rung where it is to stop, and where something is to be told */
+  int64_t lease_ns, allowance /* bytes of answers */, allowed_ns;
+  int alarm[2]; /* rung where it is to stop, and where something is to be told */
   struct hub_watch watch;
   atomic_bool listened, rung;
   bool figures_owed;
@@ -72,6 +79,8 @@ static void flush(struct listener *listener) {
   const uint8_t *bytes = osc_bytes(&listener->packet, &size);
   if (size)
     datagram_send(listener->socket, &listener->address, bytes, size);
+  if (listener->allowance)
+    *listener->allowance -= (int64_t)size;
   listener->packet.size = 0;
   listener->packet.count = 0;
 }
@@ -93,7 +102,8 @@ static int add_listener(struct osc *osc, const struct datagram_address *address,
   bool *owed = calloc((size_t)osc->instance_count, sizeof *owed);
   if (!owed)
     return -1;
-  *listener = (struct listener){.address = *address, .socket = socket, .fixed = fixed, .owed = owed};
+  *listener = (struct listener){
+      .address = *address, .socket = socket, .fixed = fixed, .owed = owed, .heard_ns = platform_now_ns()};
   osc->listener_count++;
   return 0;
 }
@@ -142,8 +152,34 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
     remove_listener(osc, first_subscriber(osc));
   if (number < 0 && osc->listener_count < LISTENERS_MAX && !add_listener(osc, address, osc->socket, false))
     number = osc->listener_count - 1;
-  if (number >= 0)
-    tell_all(osc, &osc->listeners[number]);
+  if (number < 0)
+    return;
+  osc->listeners[number].allowance = &osc->allowance;
+  tell_all(osc, &osc->listeners[number]);
+  osc->listeners[number].allowance = NULL;
+}
+
+/* Whatever a machine says tells that it is there, also on another port than it hears on. */
+static void renew_leases(struct osc *osc, const struct datagram_address *from) {
+  for (int i = 0; i < osc->listener_count; i++)
+    if (datagram_same_host(&osc->listeners[i].address, from))
+      osc->listeners[i].heard_ns = platform_now_ns();
+}
+
+/* Returns for how long none ends; negative: for ever. */
+static int end_leases(struct osc *osc, int64_t now_ns) {
+  int64_t left_ns = -1;
+  for (int i = osc->listener_count - 1; i >= 0; i--) {
+    const struct listener *listener = &osc->listeners[i];
+    int64_t left = listener->heard_ns + osc->lease_ns - now_ns;
+    if (listener->fixed)
+      continue;
+    if (left <= 0)
+      remove_listener(osc, i);
+    else if (left_ns < 0 || left < left_ns)
+      left_ns = left;
+  }
+  return left_ns < 0 ? -1 : (int)(left_ns / 1000000) + 1;
 }
 
 static void unsubscribe(struct osc *osc, const struct datagram_address *address) {
@@ -187,11 +223,26 @@ static struct datagram_address subscriber(const struct osc_message *message, con
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
+/* Sets and commands are taken also while there is no allowance for answers. */
+static void put_nowhere(void *opaque, const struct osc_message *message) {
+  (void)message;
+  *(bool *)opaque = true;
+}
+
+static void take_subscriber(struct osc *osc, const struct osc_message *message, const struct datagram_address *from) {
+  struct datagram_address asking = subscriber(message, from);
+  if (datagram_reaches(&asking, &osc->own)) /* what it sent to itself would go round for ever */
+    complain(osc, from, "subscribes this program to itself");
+  else
+    subscribe(osc, &asking);
+}
+
 static void take(void *opaque, const struct osc_message *message) {
   const struct received *received = opaque;
   struct osc *osc = received->osc;
   const struct datagram_address *from = &received->answers->address;
-  const struct osc_sink answers = sink_of(received->answers);
+  bool answered = osc->allowance > 0, unanswered = false;
+  const struct osc_sink answers = answered ? sink_of(received->answers) : (struct osc_sink){put_nowhere, &unanswered};
   struct datagram_address asking;
   struct osc_name name;
   struct error err;
@@ -203,27 +254,41 @@ static void take(void *opaque, const struct osc_message *message) {
     break;
   case OSC_REFUSED:
     complain(osc, from, err.message);
-    break;
+    return;
   case OSC_WANTS_ALL:
-    asking = subscriber(message, from);
-    subscribe(osc, &asking);
+    if (answered)
+      take_subscriber(osc, message, from);
+    unanswered = !answered;
     break;
   case OSC_WANTS_NO_MORE:
     asking = subscriber(message, from);
     unsubscribe(osc, &asking);
     break;
   }
+  if (unanswered)
+    complain(osc, from, "asks for more at once than is answered");
+}
+
+static void allow_answers(struct osc *osc) {
+  int64_t now_ns = platform_now_ns();
+  int64_t more = (int64_t)((double)(now_ns - osc->allowed_ns) * 1e-9 * ANSWERS_PER_S);
+  if (!more)
+    return;
+  osc->allowance = osc->allowance + more < ANSWERS_MAX ? osc->allowance + more : ANSWERS_MAX;
+  osc->allowed_ns = now_ns;
 }
 
 static void receive(struct osc *osc) {
-  struct listener answers = {.socket = osc->socket};
+  struct listener answers = {.socket = osc->socket, .allowance = &osc->allowance};
   struct received received = {osc, &answers};
   for (int i = 0; i < BURST_MAX; i++) {
     int64_t size = datagram_receive(osc->socket, osc->bytes, sizeof osc->bytes, &answers.address, 0);
     if (size < 0)
       return;
-    if (datagram_equal(&answers.address, &osc->own)) /* what it sent to itself would go round for ever */
+    if (datagram_reaches(&answers.address, &osc->own))
       continue;
+    allow_answers(osc);
+    renew_leases(osc, &answers.address);
     osc_read(osc->bytes, (size_t)size, take, &received);
     flush(&answers);
   }
@@ -317,7 +382,9 @@ static void *work(void *opaque) {
     if (osc->socket >= 0)
       receive(osc);
     atomic_store(&osc->listened, osc->listener_count > 0);
-    wait_for(osc, osc->listener_count ? tell_changes(osc, platform_now_ns()) : -1);
+    int lease_ms = end_leases(osc, platform_now_ns());
+    int wait_ms = osc->listener_count ? tell_changes(osc, platform_now_ns()) : -1;
+    wait_for(osc, wait_ms < 0 || (lease_ms >= 0 && lease_ms < wait_ms) ? lease_ms : wait_ms);
   }
   return NULL;
 }
@@ -353,7 +420,7 @@ static int add_fixed(struct osc *osc, const char *text, struct error *err) {
   struct datagram_address address;
   if (datagram_find(&address, text, "--osc-to", err))
     return -1;
-  if (osc->socket >= 0 && datagram_equal(&address, &osc->own))
+  if (osc->socket >= 0 && datagram_reaches(&address, &osc->own))
     return error_set(err, STATUS_USAGE, "--osc-to %.100s: that is where --osc listens", text);
   if (osc->listener_count == LISTENERS_MAX / 2)
     return error_set(err, STATUS_USAGE, "--osc-to: at most %d can be given", LISTENERS_MAX / 2);
@@ -401,6 +468,9 @@ int osc_start(struct osc **out, const struct osc_params *params, struct error *e
     return error_set(err, STATUS_FAILED, "no memory for OSC");
   osc->hub = params->hub;
   osc->log = params->log;
+  osc->lease_ns = params->lease_ms ? params->lease_ms * INT64_C(1000000) : OSC_LEASE_S * INT64_C(1000000000);
+  osc->allowance = ANSWERS_MAX;
+  osc->allowed_ns = platform_now_ns();
   osc->socket = -1;
   if (platform_make_alarm(osc->alarm)) {
     free(osc);

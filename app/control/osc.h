@@ -13,7 +13,10 @@ struct osc_params {
   const struct parameter_choices *to; /* who is sent to from the beginning; NULL: nobody */
   struct hub *hub;                    /* outlives it, as does the log */
   const struct log *log;
+  int lease_ms; /* for so long somebody who asked for it is sent to after a message of theirs; 0: OSC_LEASE_S */
 };
+
+enum { OSC_LEASE_S = 60 };
 
 /* Does nothing where neither is given. */
 int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);

@@ -17,7 +17,7 @@ static int open_web(struct live *live, struct error *err) {
 
 int live_open_clients(struct live *live, struct error *err) {
   const struct options *options = live->options;
-  const struct osc_params osc = {options->osc, &options->osc_to, live->hub, &live->log};
+  const struct osc_params osc = {.listen = options->osc, .to = &options->osc_to, .hub = live->hub, .log = &live->log};
   const struct midi_params midi = {options->midi, live->hub, &live->log};
   live->state.midi = options->midi != NULL; /* before there are clients, who look at it */
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;

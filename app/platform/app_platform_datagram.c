@@ -101,6 +101,29 @@ bool datagram_equal(const struct datagram_address *a, const struct datagram_addr
   return datagram_same_host(a, b) && datagram_port(a) == datagram_port(b);
 }
 
+static bool is_everywhere(const struct datagram_address *address) {
+  static const unsigned char zeros[sizeof(struct in6_addr)];
+  size_t size;
+  const void *host = host_of(address, &size);
+  return !memcmp(host, zeros, size);
+}
+
+/* One can bind to addresses of this machine alone. */
+static bool is_of_this_machine(const struct datagram_address *address) {
+  struct datagram_address any_port = datagram_with_port(address, 0);
+  int probe = socket(as_socket(address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  bool bound = probe >= 0 && !bind(probe, as_socket(&any_port), any_port.size);
+  if (probe >= 0)
+    close(probe);
+  return bound;
+}
+
+bool datagram_reaches(const struct datagram_address *address, const struct datagram_address *own) {
+  if (datagram_port(address) != datagram_port(own))
+    return false;
+  return datagram_same_host(address, own) || (is_everywhere(own) && is_of_this_machine(address));
+}
+
 int datagram_open(struct datagram_address *address, bool listen) {
   int handle = socket(as_socket(address)->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   socklen_t size = sizeof address->bytes;

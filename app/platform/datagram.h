@@ -26,6 +26,8 @@ int datagram_port(const struct datagram_address *address);
 /* The same host with another port. */
 struct datagram_address datagram_with_port(const struct datagram_address *address, int port);
 bool datagram_same_host(const struct datagram_address *a, const struct datagram_address *b);
+/* True if a socket that receives at own, which may be every address of this machine, hears what is sent there. */
+bool datagram_reaches(const struct datagram_address *address, const struct datagram_address *own);
 bool datagram_equal(const struct datagram_address *a, const struct datagram_address *b);
 
 /* A socket that receives at that address, which becomes the one it has (port 0: any), or, listen false, one that only
