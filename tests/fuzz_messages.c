@@ -32,7 +32,7 @@ static void begin(void) {
   if (hub)
     return;
   parameters_init(&values);
-  state = (struct live_state){.ready = true, .slot_before = 1, .shape = 1};
+  state = (struct live_state){.ready = true, .slot_before = 1};
   FUZZ_CHECK(!parameters_set_text(&values, PARAMETER_PROMPT, 1, "neon", &err));
   FUZZ_CHECK(!parameters_set_size(&values, PARAMETER_SIZE, 0, 512, 512, &err));
   settings_begin(&state.settings, &values);

@@ -102,7 +102,7 @@ static void begin(void) {
   struct error err;
   signal(SIGPIPE, SIG_IGN);
   parameters_init(&values);
-  state = (struct live_state){.ready = true, .slot_before = 1, .shape = 1};
+  state = (struct live_state){.ready = true, .slot_before = 1};
   settings_begin(&state.settings, &values);
   FUZZ_CHECK(!hub_open(&hub, &state, &err));
   FUZZ_CHECK(!web_open(&web, "127.0.0.1:0", NULL, hub, &err));

@@ -6,6 +6,7 @@
 
 #include "app/control/cover.h"
 #include "app/control/keys.h"
+#include "app/control/picture_size.h"
 #include "tests/live_keys.h"
 
 /* What is shown at that time, in hundredths. */
@@ -39,45 +40,73 @@ static void expect_size(const struct live_state *state, int width, int height) {
     fail_msg("%dx%d in place of %dx%d", size->width, size->height, width, height);
 }
 
-/* Each key is the next size, in the picture's shape as it was before it was rounded to what the engine makes whole. */
+static void expect_sizes(struct live_state *state, const char *keys, const struct parameter_size *sizes) {
+  for (; *keys; keys++, sizes++) {
+    press(state, *keys);
+    expect_size(state, sizes->width, sizes->height);
+  }
+}
+
+/* Each key is the next size of the same shape, with a shorter side of which nothing is cut off where that can be, and
+ * larger undoes smaller. */
 static void sizes_keep_the_shape(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   struct parameter_size *size = &state.settings.values.size;
   press(&state, '}'); /* of no size nothing follows */
   expect_size(&state, 0, 0);
-  state.shape = 16 / 9.0;
-  *size = (struct parameter_size){512, 320};
-  press(&state, '}');
-  expect_size(&state, 576, 324);
-  *size = (struct parameter_size){576, 320};
-  press(&state, '}');
-  expect_size(&state, 640, 360);
-  press(&state, '{');
-  expect_size(&state, 576, 324);
-  assert_string_equal(state.notice, "size 576x324");
+  *size = (struct parameter_size){320, 180};
+  expect_sizes(
+      &state, "{{{}}}}}{",
+      (const struct parameter_size[]){
+          {256, 144}, {192, 108}, {128, 72}, {192, 108}, {256, 144}, {320, 180}, {384, 216}, {456, 256}, {384, 216}});
+  assert_string_equal(state.notice, "size 384x216");
   assert_true(parameters_marked(&state.settings.values, PARAMETER_SIZE, 0));
-  *size = (struct parameter_size){500, 1000}; /* of another shape */
-  press(&state, '{');
-  expect_size(&state, 480, 960);
+  *size = (struct parameter_size){500, 1000}; /* another one is asked for */
+  expect_sizes(&state, "{}}", (const struct parameter_size[]){{480, 960}, {500, 1000}, {544, 1088}});
   state.size_multiple = 32;
-  *size = (struct parameter_size){512, 320};
-  state.shape = 16 / 9.0;
-  press(&state, '}');
-  expect_size(&state, 576, 320);
-  assert_string_equal(state.notice, "size 576x320");
-  press(&state, '}');
-  expect_size(&state, 640, 352);
-  *size = (struct parameter_size){1920, 1080};
-  press(&state, '{');
-  expect_size(&state, 1856, 1056);
-  state.shape = 1;
+  *size = (struct parameter_size){320, 180};
+  expect_sizes(&state, "{{}}}",
+               (const struct parameter_size[]){{256, 144}, {170, 96}, {256, 144}, {320, 180}, {398, 224}});
+  live_put_back_size(&state, 320, 180); /* the last one was refused */
+  expect_sizes(&state, "{}", (const struct parameter_size[]){{256, 144}, {320, 180}});
   *size = (struct parameter_size){64, 64};
   press(&state, '{');
   expect_size(&state, 64, 64);
   *size = (struct parameter_size){8192, 8192};
   press(&state, '}');
   expect_size(&state, 8192, 8192);
+}
+
+/* Whatever is asked for, on engines of any multiple: all sizes are even, of its shape, and undone in the same steps. */
+static void sizes_come_back(void **unused) {
+  (void)unused;
+  static const int multiples[] = {0, 8, 32, 64};
+  unsigned random = 20;
+  for (int round = 0; round < 300; round++) {
+    struct live_state state = fresh_state();
+    struct parameter_size *size = &state.settings.values.size, way[12];
+    random = random * 1664525 + 1013904223;
+    const struct parameter_size asked = {64 + 2 * (int)(random >> 16 & 511), 64 + 2 * (int)(random >> 8 & 255)};
+    int steps = 0, key = round & 1 ? '{' : '}', back = round & 1 ? '}' : '{';
+    state.size_multiple = multiples[round / 2 % 4];
+    *size = way[0] = asked;
+    while (steps < 11) {
+      press(&state, key);
+      if (size->width == way[steps].width && size->height == way[steps].height)
+        break;
+      way[++steps] = *size;
+      assert_true(size->width % 2 == 0 && size->height % 2 == 0);
+      assert_true(size->width >= state.size_multiple && size->height >= state.size_multiple);
+      assert_true((size->width > way[steps - 1].width) == (key == '}'));
+      if (!picture_size_alike(&asked, size))
+        fail_msg("%dx%d has not the shape of %dx%d", size->width, size->height, asked.width, asked.height);
+    }
+    for (; steps > 0; steps--) {
+      press(&state, back);
+      expect_size(&state, way[steps - 1].width, way[steps - 1].height);
+    }
+  }
 }
 
 static bool controls_differ(const struct parameters *a, const struct parameters *b) {
@@ -234,6 +263,7 @@ static void walks_follow_their_speed(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_keep_the_shape),
+      cmocka_unit_test(sizes_come_back),
       cmocka_unit_test(prompts_fade),
       cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),
       cmocka_unit_test(fades_begin_where_they_are),

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "app/control/picture_size.h"
 #include "app/run/governor.h"
 
 /* --- the ladder --- */
@@ -21,17 +22,40 @@ static void expect_ladder(const struct governor_wish *wish, const char *expected
 static void ladders(void **state) {
   (void)state;
   expect_ladder(&(struct governor_wish){512, 512, 1, 8, 0}, "512x512/1 448x448/1 384x384/1 256x256/1");
-  expect_ladder(&(struct governor_wish){512, 288, 4, 8, 0}, "512x288/4 448x256/4 384x216/4 256x144/4");
-  expect_ladder(&(struct governor_wish){288, 512, 4, 8, 0}, "288x512/4 256x448/4 216x384/4 144x256/4");
+  expect_ladder(&(struct governor_wish){512, 288, 4, 8, 0}, "512x288/4 456x256/4 342x192/4 256x144/4");
+  expect_ladder(&(struct governor_wish){288, 512, 4, 8, 0}, "288x512/4 256x456/4 192x342/4 144x256/4");
   /* At the floor there are fewer steps. */
   expect_ladder(&(struct governor_wish){512, 512, 4, 8, 448 * 448}, "512x512/4 448x448/4 448x448/3 448x448/1");
   expect_ladder(&(struct governor_wish){512, 512, 4, 8, 512 * 512}, "512x512/4 512x512/3 512x512/2 512x512/1");
   /* Nothing is left to do without. */
   expect_ladder(&(struct governor_wish){512, 512, 1, 8, 512 * 512}, "512x512/1");
   expect_ladder(&(struct governor_wish){256, 256, 1, 8, 512 * 512}, "256x256/1");
+  /* Sizes that the engine makes whole are few; all have the shape of the wish. */
+  expect_ladder(&(struct governor_wish){320, 180, 1, 32, 0}, "320x180/1 284x160/1 228x128/1 170x96/1");
   /* An engine with few sizes, and small pictures. */
   expect_ladder(&(struct governor_wish){64, 64, 1, 16, 0}, "64x64/1 48x48/1 32x32/1");
   expect_ladder(&(struct governor_wish){8, 8, 1, 8, 0}, "8x8/1");
+}
+
+/* Whatever is wished for, on engines of any multiple. */
+static void ladders_keep_the_shape(void **state) {
+  (void)state;
+  static const int multiples[] = {1, 8, 16, 32, 64};
+  unsigned random = 4;
+  for (int round = 0; round < 2000; round++) {
+    struct governor_rung rungs[GOVERNOR_RUNGS];
+    random = random * 1664525 + 1013904223;
+    int width = 128 + 2 * (int)(random >> 16 & 1023), height = 128 + 2 * (int)(random >> 6 & 511);
+    const struct governor_wish wish = {width, height, 2, multiples[round % 5], 0};
+    int count = governor_ladder(&wish, rungs);
+    assert_true(count > 1);
+    for (int i = 1; i < count; i++) {
+      const struct parameter_size asked = {width, height}, size = {rungs[i].width, rungs[i].height};
+      assert_true(size.width % 2 == 0 && size.height % 2 == 0 && size.width * size.height >= width * height / 4);
+      if (!picture_size_alike(&asked, &size))
+        fail_msg("%dx%d has not the shape of %dx%d", size.width, size.height, width, height);
+    }
+  }
 }
 
 /* --- simulated machines --- */
@@ -282,6 +306,7 @@ static void another_wish_begins_right(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ladders),
+      cmocka_unit_test(ladders_keep_the_shape),
       cmocka_unit_test(stays_where_there_is_room),
       cmocka_unit_test(finds_the_rung_that_fits),
       cmocka_unit_test(a_budget_that_cannot_be_kept),

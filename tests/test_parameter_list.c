@@ -21,7 +21,7 @@ static int begin(void **unused) {
   assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, 1, "one", &err), 0);
   assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, 2, "two", &err), 0);
   values.size = (struct parameter_size){512, 256};
-  state = (struct live_state){.ready = true, .shape = 2};
+  state = (struct live_state){.ready = true};
   settings_begin(&state.settings, &values);
   list = (struct parameter_list){.count = 0};
   parameter_list_update(&list, &state.settings.values, 10);

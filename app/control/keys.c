@@ -147,15 +147,8 @@ static void run_seed_position(struct live_state *state, const struct command_cal
   live_notice(state, call->now_ns, "seed %.2f", get(state, PARAMETER_SEED) + get(state, PARAMETER_SEED_POSITION));
 }
 
-/* The longest side comes to the next multiple of the command's value. */
 static void run_size(struct live_state *state, const struct command_call *call) {
-  const struct parameter_size *size = &state->settings.values.size;
-  const struct parameter_row *row = parameter_row(PARAMETER_SIZE);
-  if (!size->width || call->value == 0)
-    return;
-  double grid = fabs(call->value), longest = fmax(size->width, size->height) / grid;
-  longest = grid * (call->value > 0 ? floor(longest) + 1 : ceil(longest) - 1);
-  live_set_longest(state, fmin(row->max, fmax(fmin(grid, row->max), longest)), call->now_ns);
+  live_step_size(state, call->value, call->now_ns);
 }
 
 static bool has_presets(struct live_state *state, int64_t now_ns) {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "app/control/picture_size.h"
 #include <string.h>
 
 #include "unet/base/address.h"
@@ -58,27 +60,76 @@ void live_choose_prompt(struct live_state *state, double number, int64_t now_ns)
     state->slot_before = before;
 }
 
-/* That of the pictures is rounded: it has to tell of another one before it counts. */
-static double shape_of_size(const struct live_state *state, const struct parameter_size *size) {
-  double now = (double)size->width / size->height;
-  return state->shape > 0 && fabs(log(now / state->shape)) < 0.25 ? state->shape : now;
+enum { SIZE_STEP = 64 };
+
+static int longest_of(const struct parameter_size *size) {
+  return size->width > size->height ? size->width : size->height;
 }
 
-static int round_side(const struct live_state *state, double side) {
-  double multiple = state->size_multiple > 0 ? state->size_multiple : 1;
-  return (int)(fmax(1, floor(side / multiple + 0.5)) * multiple);
+static bool same_size(const struct parameter_size *a, const struct parameter_size *b) {
+  return a->width == b->width && a->height == b->height;
 }
 
-int live_set_longest(struct live_state *state, double longest, int64_t now_ns) {
-  double shape = shape_of_size(state, &state->settings.values.size);
-  int width = round_side(state, longest * fmin(1, shape)), height = round_side(state, longest / fmax(1, shape));
+/* A size that keys have not set was asked for. */
+static void follow_asked(struct live_state *state) {
+  struct size_steps *sizes = &state->sizes;
+  const struct parameter_size *now = &state->settings.values.size;
+  if (!same_size(now, &sizes->now))
+    sizes->asked = *now;
+  sizes->now = *now;
+}
+
+/* Sizes lie about a step apart, so that none is skipped and none comes twice; the one that was asked for is one of
+ * them.
+ */
+static bool find_stop(const struct live_state *state, double longest, double step, struct parameter_size *stop) {
+  const struct parameter_size *asked = &state->sizes.asked;
+  const double reach = 0.375;
+  *stop = *asked;
+  if (lrint(longest / step) == lrint(longest_of(asked) / step))
+    return true;
+  const struct picture_size_wish wish = {
+      .asked = *asked,
+      .multiple = state->size_multiple,
+      .scale = longest / longest_of(asked),
+      .reach = fmax(reach * step, 1) / longest,
+  };
+  return longest > 0 && picture_size_find(&wish, stop);
+}
+
+static int set_size(struct live_state *state, const struct parameter_size *size, int64_t now_ns) {
   struct error err;
-  int status = parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err);
+  int status = parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, size->width, size->height, &err);
   if (status)
     live_notice(state, now_ns, "%s", err.message);
   else
-    live_notice(state, now_ns, "size %dx%d", width, height);
+    live_notice(state, now_ns, "size %dx%d", size->width, size->height);
+  state->sizes.now = state->settings.values.size;
   return status;
+}
+
+int live_set_longest(struct live_state *state, double longest, int64_t now_ns) {
+  struct parameter_size stop;
+  follow_asked(state);
+  return find_stop(state, longest, SIZE_STEP, &stop) ? set_size(state, &stop, now_ns) : -1;
+}
+
+void live_step_size(struct live_state *state, double step, int64_t now_ns) {
+  double by = fabs(step), longest = longest_of(&state->settings.values.size);
+  struct parameter_size stop;
+  if (longest <= 0 || by <= 0)
+    return;
+  follow_asked(state);
+  longest = by * (double)(lrint(longest / by) + (step > 0 ? 1 : -1));
+  if (longest <= parameter_row(PARAMETER_SIZE)->max && find_stop(state, longest, by, &stop))
+    set_size(state, &stop, now_ns);
+}
+
+void live_put_back_size(struct live_state *state, int width, int height) {
+  struct error ignored;
+  follow_asked(state);
+  parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &ignored);
+  state->sizes.now = state->settings.values.size;
 }
 
 int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {

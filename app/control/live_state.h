@@ -16,6 +16,13 @@ struct last_choice {
 /* What a command asks the panel (control/panel.h) to open. */
 enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
 
+/* The size of the picture as keys change it. They keep the shape of the size that was asked for otherwise, and come
+ * back to it. */
+struct size_steps {
+  struct parameter_size asked;
+  struct parameter_size now; /* as set by keys last, or put back; any other one was asked for */
+};
+
 /* The main thread's alone. */
 struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
@@ -24,7 +31,7 @@ struct live_state {
   double walk;              /* seeds a second of the last walk; 0: none yet */
   const struct parameter_choices *models, *vaes, *loras, *styles; /* that keys step through; NULL: none */
   struct last_choice last_model, last_vae, last_lora, last_style;
-  double shape;      /* width over height that sizes of the picture keep to */
+  struct size_steps sizes;
   int size_multiple; /* the engine's: of the sides of sizes that its networks make whole; 0: not known */
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */
@@ -64,7 +71,12 @@ bool live_has_prompt(struct live_state *state, double number, int64_t now_ns);
 void live_choose_prompt(struct live_state *state, double number, int64_t now_ns);
 double live_blend_weight(const struct live_state *state, int prompt);
 void live_end_blend(struct live_state *state, int64_t now_ns);
-/* The nearest size that the engine makes whole. */
+/* Sets a size whose longest side is about that, in the shape of the one that was asked for. Returns 0 or -1. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
+/* Goes to the next size, in steps of that many pixels of the longest side; negative: smaller. One step undoes another.
+ * Nothing changes where there is no such size. */
+void live_step_size(struct live_state *state, double step, int64_t now_ns);
+/* Sets the size that pictures go on with after another one was refused: nobody has asked for it. */
+void live_put_back_size(struct live_state *state, int width, int height);
 
 #endif

@@ -189,10 +189,12 @@ static void change(struct live_state *state, struct list_row row, int by, int64_
   double number = get_number(values, row), next = number + by * get_step(values, row);
   if (isnan(number))
     return;
+  if (of->type == TYPE_SIZE) {
+    live_step_size(state, by * SIZE_STEP, now_ns);
+    return;
+  }
   if (of->type == TYPE_CHOICE || of->type == TYPE_SWITCH)
     next = fmod(next + count_choices(row.id), count_choices(row.id));
-  else if (of->type == TYPE_SIZE)
-    next = fmin(of->max, fmax(SIZE_STEP, round_to(next, SIZE_STEP)));
   else
     next = fmin(of->max, fmax(of->min, next));
   if (of->type == TYPE_REAL)

@@ -57,9 +57,7 @@ static void follow_urgency(struct live *live) {
  * picture's changes later. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
-  const struct parameter_size *size = &live->options->values.size;
   state->ready = true;
-  state->shape = size->width ? (double)size->width / size->height : live->info.shape;
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width && !live_fills_display(live)) {
     int width, height;
@@ -161,7 +159,7 @@ static void follow_refusal(struct live *live) {
       (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values))
     return;
   if (refused->width != shape->width || refused->height != shape->height) {
-    parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &err);
+    live_put_back_size(&live->state, shape->width, shape->height);
   } else if (refused->sampler != shape->sampler || refused->spacing != shape->spacing) {
     parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
     parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);

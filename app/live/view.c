@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/commands/setup.h"
+#include "app/control/picture_size.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/window/import_gl.h"
@@ -100,22 +101,27 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
+/* The size whose shape is seen. What the budget leaves of a size has its shape but for the rounding of its sides, and
+ * fills the same part of the window. */
+static struct parameter_size shape_of_view(const struct live *live) {
+  const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
+  const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
+  bool succeeds = live->came && !own->width; /* what is seen is another program's picture */
+  if (!live->shown)
+    return succeeds ? live->options->values.size : prepared;
+  const struct parameter_size shown = {live->shown->frame.width, live->shown->frame.height};
+  return picture_size_alike(&shown, &asked) ? asked : shown;
+}
+
 /* The source is seen beside the picture where the overlay is. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
-  const struct frame *shown = live->shown ? &live->shown->frame : NULL;
-  const struct engine_shape *own = &live->engine.prepared.shape;
-  const struct parameter_size *before = &live->options->values.size; /* of another program's pictures */
-  bool succeeds = live->came && !own->width;
+  const struct parameter_size shape = shape_of_view(live);
   bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
   return (struct present_view){
       .width = width,
       .height = height,
-      .shape_w = shown      ? shown->width
-                 : succeeds ? before->width
-                            : own->width,
-      .shape_h = shown      ? shown->height
-                 : succeeds ? before->height
-                            : own->height,
+      .shape_w = shape.width,
+      .shape_h = shape.height,
       .fit = (enum fit)live->options->values.fit,
       .split = with_overlay && live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,

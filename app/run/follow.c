@@ -136,7 +136,7 @@ static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
     loop->ladder[i].width = rungs[i].width;
     loop->ladder[i].height = rungs[i].height;
     loop->ladder[i].steps = rungs[i].steps;
-    engine_nearest_size(loop->engine, SIZE_WHOLE, &loop->ladder[i].width, &loop->ladder[i].height);
+    engine_nearest_size(loop->engine, SIZE_EVEN, &loop->ladder[i].width, &loop->ladder[i].height);
   }
   if (loop->params.budget_ms > 0)
     governor_begin(&loop->governor, loop->params.budget_ms, rungs, loop->rungs, platform_now_ns());

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/picture_size.h"
+
 enum {
   WARM_UP = 2,     /* frames */
   ENOUGH = 8,      /* frames */
   LATE_IN_ALL = 6, /* of the last GOVERNOR_WINDOW frames, or the last few one after the other: that is no spike */
-  LATE_IN_A_ROW = 4,
-  COARSE_GRID = 64 /* pixels: sizes that kernels like, and people */
+  LATE_IN_A_ROW = 4
 };
 
 static const double headroom = 0.85, fitting = 0.9; /* of the budget: for a way up, for a way down */
@@ -24,29 +25,19 @@ static double work_of(const struct governor_rung *rung) {
   return (double)rung->width * rung->height * rung->steps;
 }
 
-static int grid_of(const struct governor_wish *wish, int longest) {
-  int multiple = wish->multiple > 0 ? wish->multiple : 1;
-  return longest >= 4 * COARSE_GRID && COARSE_GRID % multiple == 0 ? COARSE_GRID : multiple;
-}
-
-static int round_side(double side, int grid) {
-  int rounded = (int)lrint(side / grid) * grid;
-  return rounded > grid ? rounded : grid;
-}
-
-/* The longest side comes to the grid, the other one to what keeps the shape best. */
+/* The wish itself where nothing smaller is large enough. */
 static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
-  int longest = wish->width > wish->height ? wish->width : wish->height, grid = grid_of(wish, longest);
-  int fine = wish->multiple > 0 ? wish->multiple : 1;
-  for (int side = round_side(longest * by, grid); side < longest; side += grid) {
-    double ratio = (double)side / longest;
-    rung->width = wish->width == longest ? side : round_side(wish->width * ratio, fine);
-    rung->height = wish->height == longest ? side : round_side(wish->height * ratio, fine);
-    if ((double)rung->width * rung->height >= floor_pixels)
-      return;
-  }
-  rung->width = wish->width;
-  rung->height = wish->height;
+  const struct picture_size_wish near = {
+      .asked = {wish->width, wish->height},
+      .multiple = wish->multiple,
+      .scale = by,
+      .reach = 1 / by - 1,
+      .floor_pixels = floor_pixels,
+  };
+  struct parameter_size size = near.asked;
+  picture_size_find(&near, &size);
+  rung->width = size.width;
+  rung->height = size.height;
 }
 
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {

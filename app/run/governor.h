@@ -20,8 +20,8 @@ struct governor_wish {
   int floor_pixels; /* a picture never has fewer, but for the wish itself; 0: a quarter of the wish's */
 };
 
-/* The wish and up to three cheaper ones, each of clearly less work than the one before: smaller, as far as the floor
- * lets them, then of fewer steps. Returns how many, at least 1. */
+/* The wish and up to three cheaper ones, each of clearly less work than the one before: smaller and of the same shape,
+ * as far as the floor lets them, then of fewer steps. Returns how many, at least 1. */
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]);
 
 /* Zero-initialise to start. */

@@ -7,6 +7,7 @@
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
+#include "app/control/picture_size.h"
 #include "app/sink/palette.h"
 
 bool encoder_is_rgb(enum AVPixelFormat format) {
@@ -32,8 +33,15 @@ static int side_of_box(double side, int most) {
   return side > most - 1 ? most : even < 2 ? 2 : even;
 }
 
-/* So much of the encoder's picture a picture of this size takes up, in its own shape. */
+/* Finds how much of the encoder's picture a picture of this size takes up in its own shape. If only the rounding of its
+ * sides makes that another shape, it takes up all of it: a bar of one line would come and go with the size. */
 static void box_of(const AVCodecContext *to, int width, int height, int *box_width, int *box_height) {
+  const struct parameter_size all = {to->width, to->height}, size = {width, height};
+  if (picture_size_alike(&all, &size)) {
+    *box_width = all.width;
+    *box_height = all.height;
+    return;
+  }
   double scale = fmin((double)to->width / width, (double)to->height / height);
   *box_width = side_of_box(width * scale, to->width);
   *box_height = side_of_box(height * scale, to->height);
