@@ -155,6 +155,11 @@ static void the_list(void **unused) {
   press('8');
   press(KEY_ENTER);
   assert_float_equal(state.settings.values.strength, 0.8, 1e-9);
+  press('7');
+  press('/'); /* but while a number is typed nothing is a command */
+  press('F');
+  assert_false(panel.types || state.settings.values.freeze);
+  press(KEY_ESCAPE);
   press('b'); /* letters are commands still */
   assert_true(state.settings.values.split);
   press('/');
@@ -162,6 +167,28 @@ static void the_list(void **unused) {
   assert_string_equal(panel.list.filter, "");
   press(KEY_TAB);
   assert_false(panel.lists);
+}
+
+/* The first of the rows that a filter leaves is chosen, unless the one chosen before is among them. */
+static void a_filter_chooses_the_first(void **unused) {
+  (void)unused;
+  press(KEY_TAB);
+  press('/');
+  type("prompt");
+  press(KEY_ENTER);
+  assert_int_equal(panel.list.chosen, 0);
+  assert_int_equal(parameter_list_chosen(&panel.list)->index, 1);
+  press('/');
+  press(KEY_ESCAPE);
+  press(KEY_END);
+  press('/');
+  type("guidance");
+  assert_int_equal(panel.list.chosen, 0);
+  press(KEY_ENTER);
+  press(KEY_DOWN);
+  press('/');
+  press(KEY_BACKSPACE);
+  assert_int_equal(panel.list.chosen, 1);
 }
 
 /* A text of the list is typed as a prompt is; nothing is nothing. */
@@ -289,6 +316,7 @@ int main(void) {
       CASE(of_a_blend_the_last_one),
       CASE(composed),
       CASE(the_list),
+      CASE(a_filter_chooses_the_first),
       CASE(a_text_of_the_list),
       CASE(refused),
       CASE(shown_as_text),

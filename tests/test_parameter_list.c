@@ -217,6 +217,36 @@ static void numbers_typed(void **unused) {
   assert_int_equal(press(KEY_CONTROL + '1'), LIST_NOT_MINE);
 }
 
+/* The comma of many keyboards; what is no part of a number does nothing until it is set or given up. */
+static void decimal_commas(void **unused) {
+  (void)unused;
+  static const int others[] = {'f', 'B',     '/',      '?',       'q',     '+',
+                               ' ', KEY_TAB, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_CONTROL + '1'};
+  choose("guidance");
+  press('1');
+  press(',');
+  press('5');
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_int_equal(press(others[i]), LIST_DONE);
+  assert_int_equal(press(KEY_CONTROL + 'q'), LIST_NOT_MINE);
+  assert_string_equal(list.typed, "1.5");
+  press(KEY_ENTER);
+  expect("guidance", "1.50");
+  choose("strength");
+  press(',');
+  press('2');
+  press('5');
+  press(KEY_ENTER);
+  expect("strength", "0.25");
+  press('9');
+  press(KEY_ESCAPE);
+  assert_int_equal(press('b'), LIST_NOT_MINE);
+  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,75", 0), 0); /* as in an opened line */
+  expect("strength", "0.75");
+  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7,5", 0), -1);
+  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7.5", 0), -1);
+}
+
 static enum list_wish click(int row, float x) {
   return parameter_list_press(&list, &state, &box, x, box.top + box.line * ((float)(row - list.first) + 0.5f), 0);
 }
@@ -258,7 +288,7 @@ int main(void) {
       cmocka_unit_test_setup(rows, begin),        cmocka_unit_test_setup(bars, begin),
       cmocka_unit_test_setup(bars_of_all, begin), cmocka_unit_test_setup(keys_move, begin),
       cmocka_unit_test_setup(keys_change, begin), cmocka_unit_test_setup(numbers_typed, begin),
-      cmocka_unit_test_setup(mouse, begin),
+      cmocka_unit_test_setup(mouse, begin),       cmocka_unit_test_setup(decimal_commas, begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/control/picture_size.h"
 #include <string.h>
@@ -145,8 +146,17 @@ int live_set_number(struct live_state *state, enum parameter id, int index, doub
   return status;
 }
 
-/* A prompt can be empty; of a file, nothing typed is none. */
+/* A decimal comma is a point. A prompt can be empty; of a file, nothing typed is none. */
 static int parse_words(struct parameters *values, enum parameter id, int index, const char *words, struct error *err) {
+  char number[32];
+  enum parameter_type type = parameter_row(id)->type;
+  if ((type == TYPE_REAL || type == TYPE_WHOLE) && strlen(words) < sizeof number && !strchr(words, '.')) {
+    snprintf(number, sizeof number, "%s", words);
+    char *comma = strchr(number, ',');
+    if (comma)
+      *comma = '.';
+    words = number;
+  }
   bool none = !*words && parameter_row(id)->type == TYPE_TEXT && parameter_row(id)->need != NEED_ENCODING;
   return none ? parameters_set_text(values, id, index, NULL, err) : parameters_parse(values, id, index, words, err);
 }

@@ -53,10 +53,14 @@ static void update_rows(struct panel *panel, const struct live_state *state) {
   parameter_list_update(&panel->list, &state->settings.values, panel->list.seen);
 }
 
-/* As it is typed. */
+/* As it is typed. Where the row that was chosen goes, the first of those that are left is chosen. */
 static void apply_filter(struct panel *panel, const struct live_state *state) {
+  const struct list_row *row = parameter_list_chosen(&panel->list), before = row ? *row : (struct list_row){0};
   snprintf(panel->list.filter, sizeof panel->list.filter, "%.*s", (int)sizeof panel->list.filter - 1, panel->line.text);
   update_rows(panel, state);
+  row = parameter_list_chosen(&panel->list);
+  if (row && (row->id != before.id || row->index != before.index))
+    parameter_list_choose(&panel->list, 0);
 }
 
 static void enter(struct panel *panel, struct live_state *state, int64_t now_ns) {
@@ -104,7 +108,7 @@ bool panel_key(struct panel *panel, struct live_state *state, int key, int64_t n
   }
   if (!panel->lists)
     return false;
-  if (key == '/') {
+  if (key == '/' && !*panel->list.typed) {
     edit_filter(panel);
     return true;
   }

@@ -206,11 +206,16 @@ static bool is_numeric(enum parameter id) {
   return parameter_row(id)->type == TYPE_REAL || parameter_row(id)->type == TYPE_WHOLE;
 }
 
+/* Many keyboards have a comma where a number has its point, the keypad's among them. */
+static bool is_of_number(int key) {
+  return key < 128 && (isdigit(key) || key == '.' || key == ',' || key == '-');
+}
+
 static enum list_wish type(struct parameter_list *list, enum parameter id, int key) {
   size_t length = strlen(list->typed);
   if (!is_numeric(id) || length + 1 >= sizeof list->typed)
     return LIST_DONE;
-  list->typed[length] = (char)key;
+  list->typed[length] = key == ',' ? '.' : (char)key;
   list->typed[length + 1] = 0;
   return LIST_DONE;
 }
@@ -263,8 +268,27 @@ static bool move(struct parameter_list *list, int key) {
   return true;
 }
 
+/* While a number is typed a slip of the finger runs no command in the middle of it. Another row gives it up, and Ctrl-Q
+ * quits at any time. */
+static enum list_wish number_key(struct parameter_list *list, struct live_state *state, struct list_row row, int key,
+                                 int64_t now_ns) {
+  if (key == KEY_ESCAPE)
+    return escape(list);
+  if (key == KEY_ENTER)
+    return enter(list, state, row, now_ns);
+  if (move(list, key))
+    return LIST_DONE;
+  if (is_of_number(key))
+    return type(list, row.id, key);
+  if (key == KEY_BACKSPACE)
+    list->typed[strlen(list->typed) - 1] = 0;
+  return key == KEY_CONTROL + 'q' ? LIST_NOT_MINE : LIST_DONE;
+}
+
 enum list_wish parameter_list_key(struct parameter_list *list, struct live_state *state, int key, int64_t now_ns) {
   const struct list_row *row = parameter_list_chosen(list);
+  if (row && *list->typed)
+    return number_key(list, state, *row, key, now_ns);
   if (key == KEY_TAB)
     return LIST_LEAVE;
   if (key == KEY_ESCAPE)
@@ -277,10 +301,8 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
     change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);
   else if (key == KEY_ENTER)
     return enter(list, state, *row, now_ns);
-  else if (key < 128 && (isdigit(key) || key == '.' || key == '-'))
+  else if (is_of_number(key))
     return type(list, row->id, key);
-  else if (key == KEY_BACKSPACE && *list->typed)
-    list->typed[strlen(list->typed) - 1] = 0;
   else
     return LIST_NOT_MINE;
   return LIST_DONE;

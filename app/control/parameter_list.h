@@ -20,7 +20,7 @@ struct parameter_list {
   int first;  /* that is seen */
   int seen;   /* so many are from there on */
   bool grabbed;
-  char typed[LIST_TYPED_MAX];   /* a number on its way */
+  char typed[LIST_TYPED_MAX];   /* a number on its way, with a point, whichever key typed it */
   char filter[LIST_FILTER_MAX]; /* names have this in them; "": all */
 };
 
@@ -43,6 +43,7 @@ const char *parameter_list_value(const struct parameters *values, struct list_ro
 
 /* What a key asks for besides what the list does itself. */
 enum list_wish { LIST_NOT_MINE, LIST_DONE, LIST_EDIT /* the row's value is to be typed */, LIST_LEAVE };
+/* While a number is typed no key but Ctrl-Q is not the list's. */
 enum list_wish parameter_list_key(struct parameter_list *list, struct live_state *state, int key, int64_t now_ns);
 
 /* Where rows and bars are drawn, in pixels. */
