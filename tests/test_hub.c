@@ -200,12 +200,13 @@ static void one_looks_at_the_picture_at_a_time(void **unused) {
   (void)unused;
   struct place place;
   struct host_pictures pictures = {0};
-  struct frame frame, first, second;
+  struct frame frame;
+  struct covered first, second;
   struct error err;
   open_place(&place);
   assert_false(hub_get_picture(place.hub, &first));
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, 8, 8, &frame, &err), 0);
-  hub_show(place.hub, &frame);
+  hub_show(place.hub, &(struct covered){.picture = frame, .held = frame, .cover.held = 1});
   assert_true(hub_get_picture(place.hub, &first));
   assert_false(hub_get_picture(place.hub, &second));
   hub_put_back(place.hub, &first);

@@ -539,6 +539,60 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
+/* The picture of the web page; an empty file while there is none. */
+static void fetch_page(const char *path) {
+  shell("python3 -c 'import sys, urllib.request; at, to = sys.argv[1:]; "
+        "open(to, \"wb\").write(urllib.request.urlopen(at + \"picture.jpg\").read())' "
+        "\"$(sed -n 's/.*the page is at //p' err.txt)\" %s",
+        path);
+}
+
+static double page_similarity(const char *picture) {
+  fetch_page("page.jpg");
+  return *shell_output(NULL, "wc -c <page.jpg") == '0' ? 0 : similarity("page.jpg", WHOLE, picture, WHOLE);
+}
+
+static void wait_page(const char *picture, bool alike) {
+  double seen = 0;
+  for (int looks = 0; looks < 100; looks++) { /* each of which takes a while */
+    seen = page_similarity(picture);
+    if (alike ? seen > 0.9 : seen < 0.9)
+      return;
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  fail_msg("the page is %.3f like %s", seen, picture);
+}
+
+/* The page has what the audience sees, whatever the engine makes meanwhile. */
+static void test_page_shows_what_is_seen(void **state) {
+  (void)state;
+  if (!*WEB)
+    skip();
+  shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
+  start_window("still.mkv --loop --fade 0.1 --ipc ipc.sock" WEB PICTURE);
+  wait_page("black.png", false);
+  press("F");
+  wait_for_pictures();
+  fetch_page("held.jpg");
+  press("2");
+  wait_for_pictures();
+  wait_for_pictures();
+  double similar = page_similarity("held.jpg");
+  if (similar < 0.98)
+    fail_msg("the page is %.3f like the picture that is held", similar);
+  press("F");
+  wait_page("held.jpg", false);
+  press("B");
+  wait_page("black.png", true);
+  wait_for_pictures();
+  assert_true(page_similarity("black.png") > 0.98);
+  press("B U");
+  wait_page("still.png", true);
+  press("U");
+  wait_page("still.png", false);
+  quit_window();
+}
+
 static int end_program(void **state) {
   return screen_end_program(state) || program_own_model(state);
 }
@@ -565,6 +619,7 @@ int main(int argc, char **argv) {
       TINY(test_osc),
       TINY(test_midi),
       TINY(test_presets),
+      CASE(test_page_shows_what_is_seen),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

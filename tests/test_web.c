@@ -20,7 +20,7 @@ static void show_picture(void) {
     memcpy(pixels + 4 * i, i % SIDE < SIDE / 2 ? "\xff\x20\x20\xff" : "\x20\x20\xff\xff", 4);
   const struct frame picture = {
       .format = PIXEL_RGBA, .width = SIDE, .height = SIDE, .plane = {pixels}, .pitch = {SIDE * 4}};
-  hub_show(hub, &picture);
+  hub_show(hub, &(struct covered){.picture = picture});
 }
 
 /* --- who may come in --- */
@@ -240,7 +240,7 @@ static void closing_waits_for_nobody(void **unused) {
   sem_init(&may_come, 0, 0);
   assert_int_equal(picture_pool_open(&pool, &owner, NULL, 1, 1, &err), 0);
   assert_int_equal(picture_pool_take(pool, &late, &err), 1);
-  hub_show(hub, &late);
+  hub_show(hub, &(struct covered){.picture = late});
   int client = enter();
   static const char request[] = "GET /picture.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n";
   say(client, request, sizeof request - 1);
@@ -272,7 +272,17 @@ static void in_a_browser(void **unused) {
         "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
         "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
         "false, 'a fox'); document.activeElement.blur()",
-        "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", (char *)NULL);
+        "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", "wait",
+        /* on a phone prompts and strength come before the buttons, and every value has its name beside it */
+        "((top) => top('strength') < top('prompt[1]') && top('prompt[9]') < top('mix') && "
+        "document.getElementById('commands').getBoundingClientRect().top > top('prompt[9]'))((name) => "
+        "document.querySelector(`input[aria-label=\"${name}\"]`).getBoundingClientRect().top)",
+        "do", "for (const each of document.querySelectorAll('details')) each.open = true", "wait",
+        "[...document.querySelectorAll('.row:not([hidden]) .name')].every((name) => name.offsetWidth > 60)", "do",
+        "request(['set_property', 'blackout', true]); request(['set_property', 'freeze', true])", "wait",
+        "document.getElementById('badge').textContent === 'blackout, frozen'", "do",
+        "request(['set_property', 'blackout', false]); request(['set_property', 'freeze', false])", "wait",
+        "document.getElementById('badge').offsetWidth === 0", (char *)NULL);
     _exit(127);
   }
   int status = 0;

@@ -34,7 +34,7 @@ struct hub {
   int sources, presets; /* that there are, as of the last turn */
   uint64_t version;     /* of values and figures, from 1 */
   struct hub_watch *watches;
-  struct frame picture;
+  struct covered shown;
   int lookers;
 };
 
@@ -59,7 +59,7 @@ void hub_close(struct hub **pointer) {
   struct hub *hub = *pointer;
   if (!hub)
     return;
-  frame_release(&hub->picture);
+  covered_release(&hub->shown);
   pthread_cond_destroy(&hub->changed);
   pthread_mutex_destroy(&hub->lock);
   free(hub);
@@ -257,19 +257,19 @@ void hub_unwatch(struct hub *hub, struct hub_watch *watch) {
   pthread_mutex_unlock(&hub->lock);
 }
 
-bool hub_get_picture(struct hub *hub, struct frame *picture) {
+bool hub_get_picture(struct hub *hub, struct covered *shown) {
   pthread_mutex_lock(&hub->lock);
-  bool may = hub->picture.plane[0] && hub->lookers < HUB_LOOKERS;
+  bool may = hub->shown.picture.plane[0] && hub->lookers < HUB_LOOKERS;
   if (may) {
-    *picture = frame_hold(&hub->picture);
+    *shown = covered_hold(&hub->shown);
     hub->lookers++;
   }
   pthread_mutex_unlock(&hub->lock);
   return may;
 }
 
-void hub_put_back(struct hub *hub, struct frame *picture) {
-  frame_release(picture);
+void hub_put_back(struct hub *hub, struct covered *shown) {
+  covered_release(shown);
   pthread_mutex_lock(&hub->lock);
   hub->lookers--;
   pthread_mutex_unlock(&hub->lock);
@@ -350,11 +350,11 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   pthread_mutex_unlock(&hub->lock);
 }
 
-void hub_show(struct hub *hub, const struct frame *picture) {
-  struct frame held = frame_hold(picture);
+void hub_show(struct hub *hub, const struct covered *shown) {
+  struct covered held = covered_hold(shown);
   pthread_mutex_lock(&hub->lock);
-  struct frame before = hub->picture;
-  hub->picture = held;
+  struct covered before = hub->shown;
+  hub->shown = held;
   pthread_mutex_unlock(&hub->lock);
-  frame_release(&before);
+  covered_release(&before);
 }

@@ -8,11 +8,12 @@
 #define APP_CONTROL_HUB_H
 
 #include "app/control/alerts.h"
+#include "app/control/covering.h"
 #include "app/control/keys.h"
-#include "unet/base/picture.h"
 
-/* Pictures that the hub, and all who look at one, hold at most: the last one, and HUB_LOOKERS on the way elsewhere. */
-enum { HUB_LOOKERS = 1, HUB_HOLDS = 1 + HUB_LOOKERS };
+/* Pictures that the hub, and all who look at one, hold at most: the last one, HUB_LOOKERS on the way elsewhere, and as
+ * many that a freeze holds over these. */
+enum { HUB_LOOKERS = 1, HUB_HOLDS = 2 * (1 + HUB_LOOKERS) };
 
 enum { HUB_NOTICE_MAX = NOTICE_MAX, HUB_STATE_MAX = 400 };
 
@@ -63,10 +64,10 @@ struct hub_watch {
 };
 void hub_watch(struct hub *hub, struct hub_watch *watch);
 void hub_unwatch(struct hub *hub, struct hub_watch *watch); /* takes one that does not watch */
-/* *picture gets a hold on the one shown last, by HUB_LOOKERS at a time. False: there is none, or others look. Ends with
- * hub_put_back. */
-bool hub_get_picture(struct hub *hub, struct frame *picture);
-void hub_put_back(struct hub *hub, struct frame *picture);
+/* *shown gets holds on the picture that the audience sees, with what lies over it, by HUB_LOOKERS at a time. False:
+ * there is none, or others look. Ends with hub_put_back. */
+bool hub_get_picture(struct hub *hub, struct covered *shown);
+void hub_put_back(struct hub *hub, struct covered *shown);
 
 /* --- the window's thread --- */
 
@@ -77,6 +78,7 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
 bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]);
 /* What clients read from now on. */
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);
-void hub_show(struct hub *hub, const struct frame *picture);
+/* The hub gets holds of its own. */
+void hub_show(struct hub *hub, const struct covered *shown);
 
 #endif

@@ -230,6 +230,7 @@ static void end(struct web **pointer) {
   if (web->alarm[1])
     platform_end_alarm(web->alarm);
   preview_close(&web->preview);
+  covering_free(&web->covering);
   free(web);
   *pointer = NULL;
 }

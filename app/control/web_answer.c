@@ -112,16 +112,27 @@ static int leave_cookie(struct web *web, struct web_connection *c) {
   return send_answer(web, c, &answer);
 }
 
-static void encode(struct web *web) {
+static int encode_covered(struct web *web, const struct covered *shown, struct error *err) {
   struct frame picture;
+  if (covering_apply(&web->covering, shown, &picture, err))
+    return -1;
+  int status = frame_wait(&picture, MEMORY_HOST, err) < 0 ||
+                       preview_encode(web->preview, &picture, &web->jpeg, &web->jpeg_size, err)
+                   ? -1
+                   : 0;
+  frame_release(&picture);
+  return status;
+}
+
+/* The page has what the audience sees: black and a picture that is held, too. */
+static void encode(struct web *web) {
+  struct covered shown;
   struct error err;
-  if (!hub_get_picture(web->hub, &picture))
+  if (!hub_get_picture(web->hub, &shown))
     return;
-  web->jpeg = NULL;
-  if (frame_wait(&picture, MEMORY_HOST, &err) < 0 ||
-      preview_encode(web->preview, &picture, &web->jpeg, &web->jpeg_size, &err))
+  if (encode_covered(web, &shown, &err))
     web->jpeg = NULL;
-  hub_put_back(web->hub, &picture);
+  hub_put_back(web->hub, &shown);
 }
 
 static int send_picture(struct web *web, struct web_connection *c) {

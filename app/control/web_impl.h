@@ -41,6 +41,7 @@ struct web {
   int socket_count;
   struct message_view view;
   struct preview *preview;
+  struct covering covering;
   const uint8_t *jpeg; /* the preview's last; NULL: none */
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;

@@ -266,8 +266,8 @@ int live_open_outputs(struct live *live, struct error *err);
 int live_check_place(const char *spec, struct error *err);
 /* The picture shown is what a cover holds from now on. */
 void live_hold_for_outputs(struct live *live);
-/* After drawing. fresh: a picture was taken. */
-void live_show_to_outputs(struct live *live, bool fresh);
+/* Outputs and clients get what is seen in the window. After drawing. fresh: a picture was taken. */
+void live_show_elsewhere(struct live *live, bool fresh);
 /* Begins and ends recordings as the state says, and tells what became of outputs. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
 /* For the overlay; NULL: nothing is recorded or sent. */

@@ -112,7 +112,7 @@ void live_hold_for_outputs(struct live *live) {
 }
 
 /* What cannot be seen is not sent: a new picture under one that is held. */
-void live_show_to_outputs(struct live *live, bool fresh) {
+void live_show_elsewhere(struct live *live, bool fresh) {
   const struct cover_levels *cover = &live->cover_levels;
   if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))
     return;
@@ -123,6 +123,7 @@ void live_show_to_outputs(struct live *live, bool fresh) {
   if (cover->bypass > 0)
     mailbox_look(&live->frames, &shown.source);
   outputs_show(live->outputs, &shown, live->drawn_ns);
+  hub_show(live->hub, &shown);
   frame_release(&shown.source);
   if (cover->held <= 0 && !live->frozen)
     frame_release(&live->held);

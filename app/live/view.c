@@ -490,11 +490,9 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
     live_probe_look(live, &view);
     mailbox_done(&live->pictures);
   }
-  if (fresh && live->shown) {
+  if (fresh && live->shown)
     count_shown(live);
-    hub_show(live->hub, &live->shown->frame);
-  }
-  live_show_to_outputs(live, fresh);
+  live_show_elsewhere(live, fresh);
   if (alone && fresh) /* it takes longer than a picture, which does not wait for it */
     follow_overlay(live, at_once, now_ns);
   if (!alone)

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "app/run/covering.h"
+#include "app/control/covering.h"
 #include "app/sink/sink.h"
 
 enum {

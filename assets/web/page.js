@@ -3,7 +3,8 @@
 
 const SLOW = ["preparation", "engine"];
 const FILES = ["engine", "reading"]; /* what a text of such a need names */
-const FIRST = ["strength", "mix", "guidance", "image-guidance", "seed", "seed-position", "seed-walk", "show"];
+const LEAD = ["strength"]; /* above the prompts */
+const FIRST = ["mix", "guidance", "image-guidance", "seed", "seed-position", "seed-walk", "show"];
 const FOR_KEYS = [ /* they choose what other keys act on, or want the keyboard */
   "next-lora", "next-control", "next-control-value", "switch-control", "edit-prompt", "edit-negative", "parameters", "leave"];
 const PICTURE_MS = 200; /* between two pictures */
@@ -222,6 +223,7 @@ function makePrompt(parameters, index) {
 }
 
 function placeOf(parameter) {
+  if (LEAD.includes(parameter.name)) return "lead";
   if (FIRST.includes(parameter.name)) return "main";
   if (SLOW.includes(parameter.need)) return "slow";
   return parameter.need === "nothing" ? "window" : "more";
@@ -244,7 +246,7 @@ function namesOf(parameter) {
 function buildParameters(list) {
   const rank = (parameter) => FIRST.indexOf(parameter.name);
   const places = new Map();
-  for (const id of ["main", "more", "window", "slow"]) {
+  for (const id of ["lead", "main", "more", "window", "slow"]) {
     places.set(id, make("div", { className: "rows" }));
     byId(id).append(places.get(id));
   }
@@ -285,6 +287,13 @@ function showAlerts(alerts) {
   alertsShown = now;
 }
 
+/* What lies over the picture that the audience sees. */
+const BADGES = { blackout: "blackout", freeze: "frozen", bypass: "bypass", pause: "paused" };
+
+function showBadge() {
+  byId("badge").textContent = Object.keys(BADGES).filter((name) => values.get(name)).map((name) => BADGES[name]).join(", ");
+}
+
 function showFigures(figures) {
   showAlerts(figures.alerts);
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
@@ -317,6 +326,7 @@ function build(parameters, commands) {
     buildParameters(parameters);
     buildCommands(commands, byName);
     follow("figures", showFigures);
+    for (const name of Object.keys(BADGES)) follow(name, showBadge);
   }
   built = list;
   observeAll(parameters);

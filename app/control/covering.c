@@ -1,4 +1,4 @@
-#include "app/run/covering.h"
+#include "app/control/covering.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* What lies over a picture (control/cover.h), in pixels: for outputs that are no window. One thread uses it. */
-#ifndef APP_RUN_COVERING_H
-#define APP_RUN_COVERING_H
+/* What lies over a picture (control/cover.h), in pixels: for outputs that are no window, and for who looks on from
+ * elsewhere. One thread uses it. */
+#ifndef APP_CONTROL_COVERING_H
+#define APP_CONTROL_COVERING_H
 
 #include "app/control/cover.h"
 #include "unet/base/picture.h"
