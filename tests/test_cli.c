@@ -237,7 +237,17 @@ static void test_scheduler_stand_in(void **state) {
   const char *said = strstr(outcome.said, "HeunDiscreteScheduler is not built in: DDIM runs in its place");
   assert_non_null(said);
   assert_null(strstr(said + 30, "not built in"));
-  shell("sed -i s/HeunDiscreteScheduler/UniPCMultistepScheduler/ heun/scheduler/scheduler_config.json");
+#define HEUN "render good.mp4 null: --model heun --size 64x64 --frames 1 --steps 2"
+  shell("sed -i 's/\"_class_name\"/\"use_karras_sigmas\": true, &/' heun/scheduler/scheduler_config.json");
+  program_expect(4, "use_karras_sigmas: true is not supported", HEUN);
+  program_expect(4, "--sampler or --spacing takes the place of what the file says", HEUN);
+  program_expect(0, "1 frame", HEUN " --sampler euler");
+  program_expect(0, "1 frame", HEUN " --spacing trailing");
+  shell("sed -i s/HeunDiscreteScheduler/IPNDMScheduler/ heun/scheduler/scheduler_config.json");
+  program_expect(4, "IPNDMScheduler is not supported", HEUN " --spacing trailing");
+  program_expect(0, "1 frame", HEUN " --sampler dpm++");
+  shell("sed -i 's/IPNDMScheduler/UniPCMultistepScheduler/; s/\"use_karras_sigmas\": true, //' "
+        "heun/scheduler/scheduler_config.json");
   program_run(&outcome, "render good.mp4 null: --model heun --size 64x64 --frames 1 --steps 2 --eta 0.5");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--eta does nothing with the sampler UniPC"));
@@ -412,7 +422,7 @@ static void test_adapters(void **state) {
   fixture_tensors(clip("."), "other.safetensors", header, -1, zeros, sizeof zeros);
   program_expect(4, "missing.safetensors", "render good.mp4 never.mp4 --size 64x64 --lora missing.safetensors");
   program_expect(4, "random.mp4", "render good.mp4 never.mp4 --size 64x64 --lora random.mp4:0.5");
-  program_expect(4, "2 of its tensors", "render good.mp4 never.mp4 --size 64x64 --lora other.safetensors:0");
+  program_expect(4, "2 of its 2 tensors", "render good.mp4 never.mp4 --size 64x64 --lora other.safetensors:0");
   program_expect(4, "nothing of it", "render good.mp4 never.mp4 --size 64x64 --lora other.safetensors --lora-lenient");
   shell("test ! -e never.mp4");
 }

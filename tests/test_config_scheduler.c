@@ -154,6 +154,69 @@ static void test_scheduler_refusals(void **state) {
   }
 }
 
+/* What --sampler, or --spacing, may replace is told apart from what a model was trained with; all else is read. */
+static void test_scheduler_lacks(void **state) {
+  (void)state;
+#define BETAS2 "\"beta_start\": 0.00085, \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\""
+#define V "\"prediction_type\": \"v_prediction\""
+  static const struct {
+    const char *text;
+    unsigned lacks; /* 0: nothing takes its place */
+    enum spacing sigmas;
+  } cases[] = {
+      {"{\"_class_name\": \"HeunDiscreteScheduler\", \"use_karras_sigmas\": true, " BETAS2 ", " V "}", LACKS_SPACING,
+       SPACING_KARRAS},
+      {"{\"_class_name\": \"IPNDMScheduler\", " BETAS2 ", " V "}", LACKS_SAMPLER, SPACING_AUTO},
+      {"{\"_class_name\": \"VQDiffusionScheduler\", \"odd\": 3, \"use_exponential_sigmas\": true, " BETAS2 ", " V "}",
+       LACKS_SAMPLER | LACKS_SPACING, SPACING_EXPONENTIAL},
+      {EULER "\"use_beta_sigmas\": true, " BETAS2 ", " V "}", LACKS_SPACING, SPACING_AUTO},
+      {EULER "\"timestep_spacing\": \"karras\", " BETAS2 ", " V "}", LACKS_SPACING, SPACING_AUTO},
+      {EULER "\"thresholding\": true, " BETAS2 ", " V "}", LACKS_SAMPLER, SPACING_AUTO},
+      {EULER "\"something_new\": 1, " BETAS2 ", " V "}", LACKS_SAMPLER, SPACING_AUTO},
+      {UNIPC "\"solver_order\": 4, " BETAS2 ", " V "}", LACKS_SAMPLER, SPACING_AUTO},
+      {"{\"_class_name\": \"FlowMatchEulerDiscreteScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
+      {"{\"_class_name\": \"EDMEulerScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
+      {EULER "\"use_flow_sigmas\": true, " BETAS2 "}", 0, SPACING_AUTO},
+      {EULER "\"trained_betas\": [0.1], \"use_beta_sigmas\": true}", 0, SPACING_AUTO},
+      {"{\"_class_name\": \"IPNDMScheduler\", \"num_train_timesteps\": 500}", 0, SPACING_AUTO},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct scheduler_config scheduler;
+    struct error err = {0};
+    assert_int_equal(scheduler_config_parse(&scheduler, cases[i].text, "s.json", NULL, &err), -1);
+    if (scheduler.lacks != cases[i].lacks)
+      fail_msg("%s: lacks %u", cases[i].text, scheduler.lacks);
+    if (cases[i].lacks)
+      assert_true(scheduler.prediction == PREDICT_V && scheduler.beta_start == 0.00085 &&
+                  scheduler.beta_schedule == BETAS_SCALED_LINEAR && scheduler.sigmas == cases[i].sigmas);
+  }
+}
+
+/* Fields of 2022's files, which say nothing that another one does not. */
+static void test_scheduler_of_2022(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    enum prediction prediction;
+  } cases[] = {
+      {"{\"_class_name\": \"PNDMScheduler\", \"tensor_format\": \"pt\", \"trained_betas\": null, \"skip_prk_steps\":"
+       "true, \"timestep_values\": null, \"clip_sample\": false}",
+       PREDICT_EPSILON},
+      {"{\"_class_name\": \"DDIMScheduler\", \"tensor_format\": \"pt\", \"predict_epsilon\": true, \"clip_sample\":"
+       "false}",
+       PREDICT_EPSILON},
+      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"denoise_final\": true, \"predict_epsilon\": false}",
+       PREDICT_SAMPLE},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct scheduler_config scheduler;
+    struct error err = {0};
+    if (scheduler_config_parse(&scheduler, cases[i].text, "s.json", NULL, &err))
+      fail_msg("%s", err.message);
+    assert_int_equal(scheduler.prediction, cases[i].prediction);
+  }
+}
+
 /* --- every field of diffusers' classes, at a value that is not its default --- */
 
 #define EULER_FIELDS                                                                                                   \
@@ -303,8 +366,8 @@ static void test_scheduler_fields(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scheduler),
-      cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_scheduler),        cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_scheduler_lacks),  cmocka_unit_test(test_scheduler_of_2022),
       cmocka_unit_test(test_scheduler_fields),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,11 @@ static int load_autoencoder(struct checkpoint *c, const char *folder, const char
 static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {
   struct config_file file;
   int result = read_config(c, &file, folder, "scheduler/scheduler_config.json", err);
-  result = result ? result : scheduler_config_parse(&c->scheduler, file.text, file.path, log, err);
+  if (!result && scheduler_config_parse(&c->scheduler, file.text, file.path, log, &c->scheduler_refusal)) {
+    result = c->scheduler.lacks ? 0 : -1;
+    if (result && err)
+      *err = c->scheduler_refusal;
+  }
   close_config(&file);
   return result;
 }
@@ -394,7 +398,7 @@ static float image_scale(const struct checkpoint *c) {
 
 /* diffusers' pipelines for Stable Diffusion set right what schedulers of old files say, or leave out; those for
  * InstructPix2Pix, full LCM and SDXL take them at their word, and the one for inpainting in part. */
-static int settle_scheduler(struct checkpoint *c, struct error *err) {
+static void settle_scheduler(struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   bool settles = !c->image_condition && !unet->time_cond_proj_dim && !unet->added_size_dim;
   if (settles)
@@ -402,11 +406,13 @@ static int settle_scheduler(struct checkpoint *c, struct error *err) {
   if (settles && !c->inpainting)
     c->scheduler.clip_sample = false;
   if (!c->scheduler.clip_sample)
-    return 0;
-  return error_set(err, STATUS_MODEL,
-                   "%s: the scheduler's clip_sample: true is not supported for such a model (false is, and latent "
-                   "diffusion wants it so)",
-                   c->name);
+    return;
+  if (!c->scheduler.lacks)
+    error_set(&c->scheduler_refusal, STATUS_MODEL,
+              "%s: the scheduler's clip_sample: true is not supported for such a model (false is, and latent diffusion "
+              "wants it so)",
+              c->name);
+  c->scheduler.lacks |= LACKS_SAMPLER;
 }
 
 /* The networks of SDXS-512 and SDXS-512 0.9. */
@@ -429,7 +435,8 @@ static int check_fit(struct checkpoint *c, struct error *err) {
   c->image_scale = image_scale(c);
   c->inpainting = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels + 1;
   c->one_timestep = has_one_timestep(&c->predictors[0].config);
-  return settle_scheduler(c, err);
+  settle_scheduler(c);
+  return 0;
 }
 
 /* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"); of a file

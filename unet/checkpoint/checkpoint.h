@@ -37,6 +37,7 @@ struct checkpoint {
   int text_encoder_count, predictor_count;
   struct autoencoder autoencoder;
   struct scheduler_config scheduler;
+  struct error scheduler_refusal; /* why its file is not followed, where scheduler.lacks says so */
   struct styles *styles; /* NULL: the folder has no styles.json */
 };
 

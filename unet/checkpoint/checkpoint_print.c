@@ -138,11 +138,14 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   print_autoencoder(&c->autoencoder, out);
   for (int i = 0; i < c->text_encoder_count; i++)
     print_text_encoder(&c->text_encoders[i], out);
-  fprintf(out, "scheduler     %s: runs as %s, %s timesteps%s%s%s, %s prediction\n",
-          text_quote(c->scheduler.class_name).text, sampler_name(c->scheduler.sampler),
-          spacing_name(c->scheduler.spacing), c->scheduler.sigmas ? ", " : "",
-          c->scheduler.sigmas ? spacing_name(c->scheduler.sigmas) : "", c->scheduler.sigmas ? " noise levels" : "",
-          prediction_name(c->scheduler.prediction));
+  if (c->scheduler.lacks)
+    fprintf(out, "scheduler     not supported: %s; --sampler takes its place\n", c->scheduler_refusal.message);
+  else
+    fprintf(out, "scheduler     %s: runs as %s, %s timesteps%s%s%s, %s prediction\n",
+            text_quote(c->scheduler.class_name).text, sampler_name(c->scheduler.sampler),
+            spacing_name(c->scheduler.spacing), c->scheduler.sigmas ? ", " : "",
+            c->scheduler.sigmas ? spacing_name(c->scheduler.sigmas) : "", c->scheduler.sigmas ? " noise levels" : "",
+            prediction_name(c->scheduler.prediction));
   print_styles(c, out);
   const struct component *component;
   for (int i = 0; tensors && (component = checkpoint_component(c, i)); i++) {

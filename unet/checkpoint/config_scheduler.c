@@ -68,11 +68,15 @@ static const char *const no_matter[] = {"skip_prk_steps",
                                         "dynamic_thresholding_ratio",
                                         "flow_shift",
                                         "time_shift_type",
+                                        "tensor_format", /* of 2022, as what follows */
+                                        "timestep_values",
+                                        "denoise_final",
                                         NULL};
 
-static const char *const other_schedules[] = {
-    "trained_betas", "thresholding", "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
-    "sigma_min",     "sigma_max",    "use_lu_lambdas",    "use_flow_sigmas",        NULL};
+static const char *const other_noise[] = {"trained_betas", "use_flow_sigmas", NULL};
+static const char *const other_steps[] = {"thresholding", NULL};
+static const char *const other_sigmas[] = {
+    "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas", "sigma_min", "sigma_max", "use_lu_lambdas", NULL};
 
 /* Whether the class has use_karras_sigmas and final_sigmas_type. */
 static bool takes_sigmas(const struct scheduler_config *scheduler) {
@@ -80,13 +84,14 @@ static bool takes_sigmas(const struct scheduler_config *scheduler) {
 }
 
 static void refuse_class(const struct scheduler_config *scheduler, struct config *config) {
-  char hint[400];
-  int used = 0;
-  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
-    if (i == SAMPLER_AUTO + 1 || own_classes[i] != own_classes[i - 1])
-      used += snprintf(hint + used, sizeof hint - (size_t)used, "%s, ", own_classes[i]->name);
-  snprintf(hint + used - 2, sizeof hint - (size_t)used + 2, " are");
-  config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name", hint);
+  config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
+                "the classes of the samplers that --help lists are");
+}
+
+/* Models of other formulations: no sampler of diffusion from noise to picture is right for them. */
+static bool is_other_formulation(const char *class) {
+  return strstr(class, "Flow") || !strncmp(class, "EDM", 3) || strstr(class, "Consistency") ||
+         strstr(class, "Cogvideo") || strstr(class, "CogVideo");
 }
 
 static const struct scheduler_class *read_class(struct scheduler_config *scheduler, struct config *config) {
@@ -155,12 +160,25 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
+/* Levels that a file of a class that is not built in asks for are for the sampler that is chosen in its place. */
+static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
+  bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
+  if (other && config_bool(config, "use_karras_sigmas", false)) {
+    scheduler->sigmas = SPACING_KARRAS;
+    config_refuse(config, "use_karras_sigmas", "true", "it is with samplers that take noise levels");
+  } else if (other && config_bool(config, "use_exponential_sigmas", false)) {
+    scheduler->sigmas = SPACING_EXPONENTIAL;
+    config_refuse(config, "use_exponential_sigmas", "true", "it is with samplers that take noise levels");
+  }
+  config_only_string(config, "final_sigmas_type", "zero");
+}
+
 /* Levels of their own spacing, and where the last step ends. */
 static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
   static const char *const finals[] = {"zero", "sigma_min"};
   scheduler->sigmas = SPACING_AUTO;
   if (!takes_sigmas(scheduler)) {
-    config_only_string(config, "final_sigmas_type", "zero");
+    read_other_sigmas(scheduler, config);
     return;
   }
   bool karras = config_bool(config, "use_karras_sigmas", false),
@@ -272,31 +290,76 @@ static void log_differences(const struct scheduler_config *scheduler, const char
              "%s: the Runge-Kutta steps of PNDMScheduler are not built in: it runs as with skip_prk_steps true", path);
 }
 
-int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
-                           const struct log *log, struct error *err) {
+/* Keeps what is not supported for who chooses nothing in its place. first: the error that tells it. */
+static void put_off(struct scheduler_config *scheduler, struct config *config, enum scheduler_lack lack,
+                    struct error *first) {
+  if (!config->failed)
+    return;
+  if (!scheduler->lacks)
+    *first = config->error;
+  scheduler->lacks |= lack;
+  config->failed = false;
+}
+
+static void read_prediction(struct scheduler_config *scheduler, struct config *config) {
   static const char *const predictions[] = {
       [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
+  bool epsilon = config_bool(config, "predict_epsilon", true); /* of 2022 */
+  scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
+                                                       CHOICES(predictions, "epsilon, v_prediction and sample are"),
+                                                       epsilon ? PREDICT_EPSILON : PREDICT_SAMPLE);
+  if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)
+    config_refuse(config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
+}
+
+/* The noise that a model was trained with, and what it predicts: no choice of a sampler takes their place. */
+static void read_noise(struct scheduler_config *scheduler, const struct scheduler_class *class, struct config *config) {
+  read_betas(scheduler, class, config);
+  read_prediction(scheduler, config);
+  config_only_null(config, other_noise);
+}
+
+static void read_steps(struct scheduler_config *scheduler, const struct scheduler_class *class, struct config *config,
+                       struct error *first) {
+  read_spacing(scheduler, class, config);
+  put_off(scheduler, config, LACKS_SPACING, first);
+  read_sigmas(scheduler, config);
+  put_off(scheduler, config, LACKS_SPACING, first);
+  config_only_null(config, other_sigmas);
+  put_off(scheduler, config, LACKS_SPACING, first);
+  read_solver(scheduler, config);
+  read_variance(scheduler, config);
+  if (!scheduler->stand_in && scheduler->sampler == SAMPLER_PNDM)
+    scheduler->warms_up = !config_bool(config, "skip_prk_steps", false);
+  scheduler->set_alpha_to_one = config_bool(config, "set_alpha_to_one", class->set_alpha_to_one);
+  scheduler->clip_sample = config_bool(config, "clip_sample", class->clip_sample);
+  config_only_null(config, other_steps);
+  put_off(scheduler, config, LACKS_SAMPLER, first);
+}
+
+int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
+                           const struct log *log, struct error *err) {
   struct config config;
+  struct error first;
   *scheduler = (struct scheduler_config){0};
   config_start(&config, text, path);
+  if (config.failed)
+    return config_finish(&config, err);
   const struct scheduler_class *class = read_class(scheduler, &config);
-  read_betas(scheduler, class, &config);
-  read_spacing(scheduler, class, &config);
-  scheduler->prediction = (enum prediction)read_choice(
-      &config, "prediction_type", CHOICES(predictions, "epsilon, v_prediction and sample are"), PREDICT_EPSILON);
-  read_sigmas(scheduler, &config);
-  read_solver(scheduler, &config);
-  read_variance(scheduler, &config);
-  if (!scheduler->stand_in && scheduler->sampler == SAMPLER_PNDM)
-    scheduler->warms_up = !config_bool(&config, "skip_prk_steps", false);
-  scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
-  scheduler->clip_sample = config_bool(&config, "clip_sample", class->clip_sample);
-  if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)
-    config_refuse(&config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
-  config_only_null(&config, other_schedules);
+  if (!is_other_formulation(scheduler->class_name))
+    put_off(scheduler, &config, LACKS_SAMPLER, &first);
+  read_noise(scheduler, class, &config);
+  if (config.failed) {
+    scheduler->lacks = 0;
+    return config_finish(&config, err);
+  }
+  read_steps(scheduler, class, &config, &first);
   config_ignore(&config, no_matter);
-  if (config_finish(&config, err))
-    return -1;
-  log_differences(scheduler, path, log);
-  return 0;
+  if (config_finish(&config, scheduler->lacks ? NULL : &first))
+    scheduler->lacks |= LACKS_SAMPLER; /* by a field that is not known */
+  if (!scheduler->lacks)
+    log_differences(scheduler, path, log);
+  else if (err)
+    *err = first;
+  return scheduler->lacks ? -1 : 0;
 }

@@ -171,6 +171,7 @@ int clip_config_parse(struct clip_config *config, const char *text, const char *
 int depth_config_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
 /* preprocessor_config.json; text NULL: there is none. */
 int depth_preprocessor_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
+/* Fails, with lacks set and all else read, also where only the sampler or its spacing is not supported. */
 int scheduler_config_parse(struct scheduler_config *config, const char *text, const char *path, const struct log *log,
                            struct error *err);
 

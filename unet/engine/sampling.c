@@ -46,9 +46,24 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
   sampling->snap = params->snap_strength;
 }
 
+/* What a scheduler's file asks for and is not supported matters where nothing is chosen in its place. */
+static int check_scheduler(const struct engine_shape *wish, const struct checkpoint *checkpoint, struct error *err) {
+  unsigned lacks = checkpoint->scheduler.lacks;
+  if (wish->sampler != SAMPLER_AUTO)
+    return 0;
+  if (wish->spacing != SPACING_AUTO)
+    lacks &= ~(unsigned)LACKS_SPACING;
+  if (!lacks)
+    return 0;
+  return error_set(err, checkpoint->scheduler_refusal.status, "%s; --sampler %stakes the place of what the file says",
+                   checkpoint->scheduler_refusal.message, lacks == LACKS_SPACING ? "or --spacing " : "");
+}
+
 int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, const struct checkpoint *checkpoint,
                     struct error *err) {
   const struct scheduler_config *config = &checkpoint->scheduler;
+  if (check_scheduler(wish, checkpoint, err))
+    return -1;
   sampling->sampler = wish->sampler != SAMPLER_AUTO ? wish->sampler : config->sampler;
   choose_spacing(sampling, wish->spacing, config);
   sampling->eta = sampler_usual_eta(sampling->sampler);

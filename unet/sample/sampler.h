@@ -19,8 +19,13 @@ enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
 enum solver_type { SOLVER_MIDPOINT, SOLVER_HEUN, SOLVER_BH1, SOLVER_BH2 };
 enum { SOLVER_ORDER_MAX = 3 };
 
+/* What a scheduler's file asks for that is not supported: of the sampler, or of the spacing of its steps. Either may be
+ * chosen in its place. */
+enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
+
 /* scheduler_config.json, as checkpoint.c reads it. */
 struct scheduler_config {
+  unsigned lacks;      /* of enum scheduler_lack: DDIM, or the usual spacing, is in its place here */
   char class_name[64]; /* "EulerDiscreteScheduler": as the file says, even where sampler is a stand-in */
   enum sampler sampler;
   bool stand_in;        /* sampler is not what the file names */
