@@ -7,12 +7,15 @@
  *
  * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there.
  *
+ * With REVERIE_FAULT_FREE the machine has so many MB of memory that are free, for the CPU to compute with.
+ *
  * With REVERIE_FAULT_PREPARE the place of the GPU is taken by one that opens and then has no room for anything: the CPU
  * under another name. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "unet/base/platform.h"
 #include "unet/plan/device.h"
 
 #if HAVE_CUDA
@@ -28,6 +31,16 @@ extern const struct device_impl __real_cuda_device_impl;
 extern struct device_impl __wrap_cuda_device_impl;
 struct device_impl __wrap_cuda_device_impl;
 #endif
+
+void __real_platform_memory(size_t *total, size_t *available);
+void __wrap_platform_memory(size_t *total, size_t *available);
+
+void __wrap_platform_memory(size_t *total, size_t *available) {
+  const char *megabytes = getenv("REVERIE_FAULT_FREE");
+  __real_platform_memory(total, available);
+  if (megabytes)
+    *available = (size_t)atol(megabytes) * 1000000;
+}
 
 /* Whether this is the frame to fail in. Prompts and time projections are no frames. */
 static bool is_fatal(const struct frame *frame) {

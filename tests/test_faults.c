@@ -317,6 +317,21 @@ static void test_pipe_is_kept(void **state) {
   }
 }
 
+/* What a size needs on the CPU is known before any of it is taken, and compared with what is free. */
+static void test_free_memory(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  setenv("REVERIE_FAULT_FREE", "400", 1);
+  program_run(&outcome, "render pattern:96x64 never.mp4 --size 4096x4096 --frames 1 --device cpu");
+  expect(&outcome, DEVICE_FAILED, 1, "MB, and 375.0 MB of memory are free here: choose a smaller size");
+  assert_true(outcome.peak_kb < 350000);
+  program_run(&outcome, "render pattern:96x64 small.mp4 --size 64x64 --frames 1 --device cpu");
+  assert_int_equal(outcome.status, 0);
+  unsetenv("REVERIE_FAULT_FREE");
+  shell("test ! -e never.mp4");
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   static const int megabytes[] = {1, 8, 66}; /* for a GPU: not enough to open it, nor for the model */
@@ -431,6 +446,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_lost_while_it_decodes),
       cmocka_unit_test(test_pipe_ends),
       cmocka_unit_test(test_pipe_is_kept),
+      cmocka_unit_test(test_free_memory),
       cmocka_unit_test_setup_teardown(test_memory_limit, program_own_model, program_tiny_model),
       cmocka_unit_test(test_full_gpu),
       cmocka_unit_test(test_drivers),

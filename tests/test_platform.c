@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/scratch.h"
+#include "unet/base/memory_room.h"
 #include "unet/base/platform.h"
 
 /* Four of these names can be had at a time. */
@@ -180,7 +181,76 @@ static void test_memory_of_kept_files(void **state) {
     skip();
   platform_memory(&total, &available);
   double apart = (double)available - 1024 * (double)kib;
-  assert_true(fabs(apart) <= 0.05 * (double)total); /* others allocate meanwhile */
+  assert_true(apart <= 0.05 * (double)total); /* others allocate meanwhile, and a control group may have less */
+}
+
+/* --- memory of a system that is not there --- */
+
+struct text_file {
+  const char *name, *text;
+};
+
+#define MEMINFO                                                                                                        \
+  { "proc/meminfo", "MemTotal:        8000 kB\nMemFree:  100 kB\nMemAvailable:    6000 kB\n" }
+
+static void expect_room(double total_kb, double available_kb, const struct text_file *files, int count) {
+  size_t total, available;
+  char *root = fixture_make();
+  for (int i = 0; i < count; i++)
+    fixture_text(root, files[i].name, files[i].text);
+  memory_room(root, &total, &available);
+  fixture_remove(root);
+  if (fabs((double)total - 1024 * total_kb) > 1 || fabs((double)available - 1024 * available_kb) > 1)
+    fail_msg("%zu and %zu bytes, not %g and %g kB", total, available, total_kb, available_kb);
+}
+
+#define EXPECT_ROOM(total, available, ...)                                                                             \
+  expect_room(total, available, (const struct text_file[]){__VA_ARGS__},                                               \
+              (int)(sizeof((const struct text_file[]){__VA_ARGS__}) / sizeof(struct text_file)))
+
+static void test_memory_without_groups(void **state) {
+  (void)state;
+  EXPECT_ROOM(8000, 6000, MEMINFO);
+  EXPECT_ROOM(8000, 6000, MEMINFO, {"proc/self/cgroup", "0::/\n"});
+  EXPECT_ROOM(8000, 6000, MEMINFO, {"proc/self/cgroup", "0::/a\n"}, {"sys/fs/cgroup/a/memory.max", "max\n"},
+              {"sys/fs/cgroup/a/memory.current", "1000000\n"});
+  EXPECT_ROOM(0, 0, {"proc/self/cgroup", "0::/\n"});
+  EXPECT_ROOM(8000, 0, {"proc/meminfo", "MemTotal: 8000 kB\n"});
+  EXPECT_ROOM(0, 0, {"proc/meminfo", "MemAvailable"});
+}
+
+/* A group has what its limit leaves and what it would give up; the groups above have a say, too. */
+static void test_memory_of_groups_version_2(void **state) {
+  (void)state;
+  const struct text_file memory = MEMINFO, self = {"proc/self/cgroup", "0::/user.slice/show\n"};
+  const struct text_file most = {"sys/fs/cgroup/user.slice/show/memory.max", "4096000\n"};
+  const struct text_file used = {"sys/fs/cgroup/user.slice/show/memory.current", "2048000\n"};
+  const struct text_file kept = {"sys/fs/cgroup/user.slice/show/memory.stat",
+                                 "anon 99\ninactive_file 512000\nactive_file 256000\nslab_reclaimable 256000\n"};
+  EXPECT_ROOM(4000, 4000, memory, self, most);
+  EXPECT_ROOM(4000, 2000, memory, self, most, used);
+  EXPECT_ROOM(4000, 3000, memory, self, most, used, kept);
+  EXPECT_ROOM(3000, 1000, memory, self, most, used, {"sys/fs/cgroup/user.slice/show/memory.high", "3072000\n"});
+  EXPECT_ROOM(2500, 500, memory, self, most, used, {"sys/fs/cgroup/user.slice/memory.max", "2560000\n"},
+              {"sys/fs/cgroup/user.slice/memory.current", "2048000\n"});
+  EXPECT_ROOM(1000, 1000, memory, self, most, {"sys/fs/cgroup/memory.max", "1024000\n"});
+  EXPECT_ROOM(4000, 0, memory, self, most, {"sys/fs/cgroup/user.slice/show/memory.current", "5000000\n"});
+  EXPECT_ROOM(8000, 6000, memory, self, {"sys/fs/cgroup/user.slice/show/memory.max", "99999999999\n"}, used);
+}
+
+static void test_memory_of_groups_version_1(void **state) {
+  (void)state;
+  const struct text_file memory = MEMINFO, self = {"proc/self/cgroup", "5:cpu:/b\n4:memory:/docker/a\n0::/\n"};
+  const struct text_file none = {"sys/fs/cgroup/memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n"};
+  const struct text_file most = {"sys/fs/cgroup/memory/docker/a/memory.limit_in_bytes", "4096000\n"};
+  const struct text_file used = {"sys/fs/cgroup/memory/docker/a/memory.usage_in_bytes", "2048000\n"};
+  const struct text_file kept = {"sys/fs/cgroup/memory/docker/a/memory.stat",
+                                 "inactive_file 7\ntotal_inactive_file 512000\ntotal_active_file 512000\n"};
+  EXPECT_ROOM(8000, 6000, memory, self, none, used);
+  EXPECT_ROOM(4000, 2000, memory, self, most, used);
+  EXPECT_ROOM(4000, 3000, memory, self, most, used, kept);
+  EXPECT_ROOM(2500, 2500, memory, self, none, {"sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "2560000\n"});
+  EXPECT_ROOM(8000, 6000, memory, self, {"sys/fs/cgroup/memory/b/memory.limit_in_bytes", "1000\n"});
 }
 
 static void test_knows_the_machine(void **state) {
@@ -205,6 +275,9 @@ int main(void) {
       cmocka_unit_test(test_refuses_addresses_it_has_not),
       cmocka_unit_test(test_clock_goes_on),
       cmocka_unit_test(test_memory_of_kept_files),
+      cmocka_unit_test(test_memory_without_groups),
+      cmocka_unit_test(test_memory_of_groups_version_2),
+      cmocka_unit_test(test_memory_of_groups_version_1),
       cmocka_unit_test(test_knows_the_machine),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

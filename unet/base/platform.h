@@ -96,7 +96,8 @@ void platform_sleep_exactly(void);
 /* "AMD EPYC"; "CPU" where it is not known. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
-/* available: with what the system keeps of files and would give up. Both 0 where they are not known. */
+/* available: with what the system keeps of files and would give up; both within the limits that are set for this
+ * process's control groups. Both 0 where they are not known. */
 void platform_memory(size_t *total, size_t *available);
 
 #endif

@@ -13,6 +13,8 @@
 #include <sys/prctl.h>
 #endif
 
+#include "unet/base/memory_room.h"
+
 enum { LARGE_PAGE = 2 << 20, SECOND = 1000000000, LOCK_TRIES = 200, LOCK_PAUSE_NS = 5000000 };
 
 /* --- files --- */
@@ -231,24 +233,12 @@ int platform_processors(void) {
   return count > 0 ? (int)count : 1;
 }
 
-/* What Linux could give away, files that it keeps in memory included; 0: not known. */
-static size_t linux_available(void) {
-  char line[128];
-  unsigned long long kib = 0;
-  FILE *in = fopen("/proc/meminfo", "re");
-  while (in && fgets(line, sizeof line, in))
-    if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-      break;
-  if (in)
-    fclose(in);
-  return (size_t)kib << 10;
-}
-
 void platform_memory(size_t *total, size_t *available) {
+  memory_room("", total, available);
+  if (*total && *available)
+    return;
   long page = sysconf(_SC_PAGESIZE), all = sysconf(_SC_PHYS_PAGES), unused = sysconf(_SC_AVPHYS_PAGES);
   bool known = page > 0 && all > 0 && unused > 0;
   *total = known ? (size_t)all * (size_t)page : 0;
-  *available = linux_available();
-  if (!*available || *available > *total)
-    *available = known ? (size_t)unused * (size_t)page : 0;
+  *available = known ? (size_t)unused * (size_t)page : 0;
 }

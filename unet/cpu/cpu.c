@@ -157,6 +157,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->device = device;
   program->plan = plan;
   program->own_memory = options->own_memory;
+  program->picture_bytes = options->picture_bytes;
   program->base.parts = !plan_is_straight(plan) || options->parts < 1 ? 1 : options->parts;
   program->nodes = calloc((size_t)plan->op_count + 1, sizeof *program->nodes);
   program->offset = calloc((size_t)plan->temporary_count + 1, sizeof *program->offset);

@@ -58,6 +58,7 @@ struct cpu_program {
   struct cpu_device *device;
   const struct plan *plan;
   bool own_memory;      /* as wished */
+  size_t picture_bytes; /* likewise */
   unsigned char *arena; /* arena_share's */
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;

@@ -93,6 +93,24 @@ static void join_residuals(struct cpu_program *program, struct temporary *tempor
   }
 }
 
+static size_t state_bytes(const struct cpu_program *program, int index) {
+  const struct declared_state *s = &program->plan->states[index];
+  return (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
+         element_size(program->element[program->plan->temporary_count + index]);
+}
+
+/* All that the program takes by its size is known before any of it is taken: one that does not fit leaves those that
+ * run as they are. */
+static int check_room(const struct cpu_program *program, struct error *err) {
+  const struct arena *arena = &program->device->arena;
+  bool shared = arena->base && !program->own_memory;
+  size_t there = shared ? arena->mapped : 0, bytes = program->picture_bytes;
+  bytes += program->arena_bytes > there ? program->arena_bytes - there : 0;
+  for (int i = 0; i < program->plan->state_count; i++)
+    bytes += program->state[i].data ? 0 : state_bytes(program, i);
+  return cpu_check_room(bytes, "working memory and pictures of this size", err);
+}
+
 int cpu_layout(struct cpu_program *program, struct error *err) {
   struct plan layout = *program->plan;
   size_t count = (size_t)layout.temporary_count + 1;
@@ -119,7 +137,10 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     program->arena_bytes = 0;
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
   } else {
-    status = arena_take(&program->device->arena, &program->arena_share, program->arena_bytes, program->own_memory, err);
+    status = check_room(program, err);
+    if (!status)
+      status =
+          arena_take(&program->device->arena, &program->arena_share, program->arena_bytes, program->own_memory, err);
     program->arena = program->arena_share.data;
   }
 end:
@@ -145,13 +166,11 @@ void cpu_states_find(struct cpu_program *program, const struct cpu_program *owne
 int cpu_states_make(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->state_count; i++) {
-    const struct declared_state *s = &plan->states[i];
     struct cpu_state *state = &program->state[i];
     if (state->data)
       continue;
-    size_t bytes = (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
-                   element_size(program->element[plan->temporary_count + i]);
-    state->data = cpu_alloc(program->device, bytes, s->name, err);
+    size_t bytes = state_bytes(program, i);
+    state->data = cpu_alloc(program->device, bytes, plan->states[i].name, err);
     if (!state->data)
       return -1;
     state->bytes = bytes;

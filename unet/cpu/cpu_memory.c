@@ -5,7 +5,30 @@
 
 #include "unet/base/platform.h"
 
+/* The system promises more than it has, and ends the program when that is used. So much is left to others. */
+static size_t room(void) {
+  const size_t most_left = (size_t)256 << 20;
+  size_t total, available;
+  platform_memory(&total, &available);
+  return available - (available / 16 < most_left ? available / 16 : most_left);
+}
+
+int cpu_check_room(size_t bytes, const char *what, struct error *err) {
+  if (bytes < CPU_ROOM_LEAST)
+    return 0;
+  size_t free_bytes = room();
+  if (!free_bytes || bytes <= free_bytes)
+    return 0;
+  return error_set(
+      err, STATUS_DEVICE,
+      "%s would take %.1f MB, and %.1f MB of memory are free here: choose a smaller size, or end what else "
+      "uses memory",
+      what, (double)bytes * 1e-6, (double)free_bytes * 1e-6);
+}
+
 static int count_bytes(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
+  if (cpu_check_room(bytes, what, err) < 0)
+    return -1;
   return device_count_bytes(&device->base, &device->counters, bytes, what, err);
 }
 
@@ -54,6 +77,8 @@ static int resize_arena(struct arena *arena, size_t bytes, struct error *err) {
   } else if (platform_commit(arena->base, bytes) < 0) {
     uncount_bytes(arena->opaque, bytes - arena->mapped);
     return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
+  } else { /* what is asked for later is to find it taken, and no frame waits for pages */
+    memset((char *)arena->base + arena->mapped, 0, bytes - arena->mapped);
   }
   arena->mapped = bytes;
   return 0;

@@ -6,7 +6,14 @@
 
 enum { CPU_ALIGN = 64 };
 
-/* Memory, counted and held against the limit. Zeroed; aligned to 64 bytes. NULL with err set when there is none left.
+/* Less than this is not compared with what is free, which takes longer than to take it. */
+enum { CPU_ROOM_LEAST = 16 << 20 };
+
+/* Returns 0 where so many bytes are free on this machine, and -1 with err set where they are not. */
+int cpu_check_room(size_t bytes, const char *what, struct error *err);
+
+/* Memory, counted and held against the limit and against what is free. Zeroed; aligned to 64 bytes. NULL with err set
+ * when there is none left.
  */
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */

@@ -102,17 +102,32 @@ static int count_pictures(const struct plan *plan) {
   return count;
 }
 
+/* Returns the device's pictures as they have to be for this output; without a pool they are to be made. */
+static struct device_pictures needed_pictures(const struct device_pictures *pictures, const struct frame *output,
+                                              int batch) {
+  struct frame frame = *output;
+  struct device_pictures needed = *pictures;
+  size_t bytes = frame_lay_out(&frame, NULL);
+  if (!batch || (pictures->pool && bytes <= pictures->bytes && batch <= pictures->batch))
+    return needed;
+  needed.pool = NULL;
+  needed.bytes = bytes > pictures->bytes ? bytes : pictures->bytes;
+  needed.batch = batch > pictures->batch ? batch : pictures->batch;
+  needed.count += RUNS_IN_FLIGHT * (needed.batch - pictures->batch);
+  return needed;
+}
+
+/* Those before are given back when the larger ones are there. */
+static size_t picture_bytes(const struct device_pictures *pictures, const struct frame *output, int batch) {
+  struct device_pictures needed = needed_pictures(pictures, output, batch);
+  return batch && !needed.pool ? needed.bytes * (size_t)needed.count : 0;
+}
+
 /* Makes the device's pictures large enough, and enough of them. On failure they are as they were. */
 static int make_room(struct device_pictures *pictures, const struct frame *output, int batch, struct error *err) {
-  struct frame frame = *output;
-  struct device_pictures larger = *pictures;
-  size_t bytes = frame_lay_out(&frame, NULL);
-  larger.pool = NULL;
-  if (!batch || (pictures->pool && bytes <= pictures->bytes && batch <= pictures->batch))
+  struct device_pictures larger = needed_pictures(pictures, output, batch);
+  if (!batch || larger.pool)
     return 0;
-  larger.bytes = bytes > pictures->bytes ? bytes : pictures->bytes;
-  larger.batch = batch > pictures->batch ? batch : pictures->batch;
-  larger.count += RUNS_IN_FLIGHT * (larger.batch - pictures->batch);
   /* All are made now, so that `larger` is needed no longer than this. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
@@ -278,6 +293,7 @@ int device_prepare(struct device *device, struct program **program, const struct
   const struct frame described = describe_output(plan, options->output);
   struct program_options wanted = *options;
   wanted.own_memory |= options->parts > 1;
+  wanted.picture_bytes = picture_bytes(&device->pictures, &described, count_pictures(plan));
   if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, &wanted, err) < 0)
     return -1;
   (*program)->plan = plan;

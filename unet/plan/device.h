@@ -50,6 +50,7 @@ struct program_options {
   enum pixel_format output; /* that OP_PIXELS_OUT writes (ignored without one) */
   int parts;                /* more than 1: runs may be started in up to so many (device_start_part), in own memory */
   bool own_memory;          /* its temporaries lie in memory of its own: other programs' runs leave them alone */
+  size_t picture_bytes;     /* that device_prepare takes for pictures afterwards; it fills this itself */
   struct program *owner;    /* a program that outlives this one; states of the same name are shared; NULL: none */
 };
 
