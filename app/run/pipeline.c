@@ -17,6 +17,7 @@ struct run {
   /* Written by their thread, read after it was joined */
   struct error read_error, write_error;
   bool read_failed, write_failed, whole;
+  int64_t end; /* of the frames that were read, in units of pts; 0: unknown */
   long written;
   /* The engine's side */
   int in_flight_max;
@@ -36,16 +37,23 @@ static void *read_frames(void *opaque) {
     int got = source_read(pipeline->source, &frame, &run->read_error);
     run->whole = got == 0 && !source_interrupted(pipeline->source);
     run->read_failed = got < 0;
+    if (got > 0 && frame.duration > 0 && frame.pts + frame.duration > run->end)
+      run->end = frame.pts + frame.duration;
     trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, platform_now_ns());
     if (got <= 0 || !queue_put(&run->decoded, &frame))
       break;
     if (count + 1 == pipeline->frames)
       run->read_failed = source_check(pipeline->source, &run->read_error) < 0;
   }
+  struct source_info info;
+  source_get_info(pipeline->source, &info);
+  if (run->whole && info.end > run->end)
+    run->end = info.end;
   /* After an interrupt the queued frames are dropped: the user is not to wait for them. */
-  if (source_interrupted(pipeline->source))
+  if (source_interrupted(pipeline->source)) {
+    run->end = 0;
     queue_abort(&run->decoded);
-  else
+  } else
     queue_close(&run->decoded);
   return NULL;
 }
@@ -251,6 +259,8 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   result->written = run.written;
   /* What is written stays and is completed, whatever went wrong. */
   struct error finish_error;
+  if (run.sink && run.end && !run.read_failed)
+    sink_set_end(run.sink, run.end);
   if (run.sink && sink_finish(run.sink, result->whole, &finish_error) && !status) {
     *err = finish_error;
     status = -1;

@@ -154,10 +154,35 @@ static bool keeps_any_clock(const AVOutputFormat *container) {
   return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
 }
 
+/* Containers that round every time to milliseconds gain nothing by a clock that divides the frame rate. */
+static const char in_milliseconds[] = "matroska,webm,flv";
+/* A clock for a whole number of frames a second is at least so fine, for the frames that are off the rate. */
+static const int fine_enough = 10000;
+
+/* True for the frame rates of film and television, whose frames last no whole number of the input's ticks: each time in
+ * it is rounded, 42 ms for 1001/24000 s. */
+static bool is_rounded(AVRational rate, AVRational base) {
+  bool usual = rate.den == 1001 || rate.den == 1;
+  return usual && (int64_t)rate.den * base.den % ((int64_t)rate.num * base.num) != 0;
+}
+
+/* Returns a clock with a whole number of ticks for each frame of this rate; den is 0 where there is none as fine as the
+ * codec can store. */
+static AVRational exact_clock(AVRational rate, int finest) {
+  int den = rate.num;
+  while (den < fine_enough && den <= finest / 10)
+    den *= 10;
+  return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
+}
+
 /* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits. */
-static AVRational own_clock(const AVCodec *codec, const struct sink_options *options) {
-  AVRational base = {options->time_base_num, options->time_base_den};
+static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
+  AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
   int finest = codec->id == AV_CODEC_ID_MPEG4 ? 60000 : 1000000;
+  bool rounded = options->fps > 0 && is_rounded(rate, base) && !av_match_name(container->name, in_milliseconds);
+  AVRational exact = rounded ? exact_clock(rate, finest) : (AVRational){1, 0};
+  if (exact.den)
+    return exact;
   return base.den <= finest ? base : (AVRational){1, finest};
 }
 
@@ -165,7 +190,7 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
                       bool own) {
   AVRational rate = known_rate(context->codec, container, options);
   context->framerate = rate;
-  context->time_base = own ? own_clock(context->codec, options) : av_inv_q(rate);
+  context->time_base = own ? own_clock(context->codec, container, options) : av_inv_q(rate);
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 

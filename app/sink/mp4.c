@@ -60,8 +60,9 @@ void mp4_cut(const char *path) {
   (void)cut; /* a file that cannot be cut stays as it is: the failure that led here is what the user hears of */
 }
 
-static int copy_streams(AVFormatContext *from, AVFormatContext *to) {
-  for (unsigned i = 0; i < from->nb_streams; i++) {
+/* The tracks that were given to the muxer. It makes that of a timecode by itself, out of the video's tag. */
+static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tracks) {
+  for (unsigned i = 0; i < tracks && i < from->nb_streams; i++) {
     AVStream *stream = avformat_new_stream(to, NULL);
     if (!stream)
       return AVERROR(ENOMEM);
@@ -150,7 +151,7 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
     /* The context must know the copy's name: moving the index to the front opens it once more to read. */
     code = avformat_alloc_output_context2(&to, settling->muxer->output->oformat, NULL, copy);
   if (code >= 0)
-    code = copy_streams(from, to);
+    code = copy_streams(from, to, settling->tracks);
   if (code >= 0)
     code = avio_open(&to->pb, copy, AVIO_FLAG_WRITE);
   if (code >= 0) {
@@ -235,7 +236,7 @@ int mp4_settle(const char *path, const struct muxer *muxer, const struct log *lo
   int failed = reason ? check_frames(plain, &settling, err) : 0;
   free(settling.found);
   if (reason && !failed)
-    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", plain, reason);
+    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", path, reason);
   free(plain);
   return failed;
 }

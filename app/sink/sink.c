@@ -14,6 +14,7 @@
 #include "app/source/protocols.h"
 #include "app/sink/encoder.h"
 #include "app/sink/files.h"
+#include "app/sink/tags.h"
 #include "app/sink/target.h"
 #include "unet/base/text.h"
 
@@ -205,6 +206,12 @@ bool sink_has_tracks(const char *spec, const char *format) {
          target.container->audio_codec != AV_CODEC_ID_NONE;
 }
 
+bool sink_keeps_timecode(const char *spec, const char *format) {
+  struct target target;
+  return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
+         tags_keep_timecode(target.container);
+}
+
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec) {
   struct target target;
   if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))
@@ -233,6 +240,11 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err) 
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
   if (sink->impl->place_sound)
     sink->impl->place_sound(sink, source_pts, seconds);
+}
+
+void sink_set_end(struct sink *sink, int64_t pts) {
+  if (sink->impl->set_end)
+    sink->impl->set_end(sink, pts);
 }
 
 int sink_finish(struct sink *sink, bool whole, struct error *err) {

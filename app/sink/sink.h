@@ -44,6 +44,7 @@ struct sink_impl {
   void (*close)(struct sink *sink);
   void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds); /* NULL: there is no sound */
   long (*pictures)(const struct sink *sink);                                  /* NULL: they are not kept */
+  void (*set_end)(struct sink *sink, int64_t pts);                            /* NULL: it has no time */
 };
 
 struct sink {
@@ -66,6 +67,9 @@ int sink_check(const struct sink_wish *wish, struct error *err);
 /* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
 bool sink_has_tracks(const char *spec, const char *format);
 
+/* True if spec's container keeps the input's timecode. */
+bool sink_keeps_timecode(const char *spec, const char *format);
+
 /* The format of frames that spec's encoder loses least of. codec, format: as in sink_options; may be NULL. */
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec);
 
@@ -80,6 +84,8 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
 /* Before a picture is written: its time in its source (by the clock: in nanoseconds), and when that is in the output,
  * for the sound of options.tap. */
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
+/* Before it is finished: when the last picture ends, in units of pts; else that stands for a usual time. */
+void sink_set_end(struct sink *sink, int64_t pts);
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Once it is finished: how many pictures can be read in what was written, also after a failure; -1: that is unknown. */
 long sink_pictures(const struct sink *sink);

@@ -34,14 +34,19 @@ struct ffmpeg_sink {
   AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
+  AVPacket *held; /* video that waits for its successor, which shows that it is not the last */
   struct encoder encoder;
   struct muxer muxer;
   struct sound *sound;
   struct live_sound *live_sound;
-  int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
-  long written;
-  bool one_picture; /* an image file whose name has no place for a number */
-  bool numbered;    /* image files whose names have one: a picture's time is its number */
+  /* In the encoder's time base */
+  int64_t first_pts, last_pts, step; /* of the first and the last picture; nominal time of one */
+  int64_t end;                       /* of the last picture; 0: it stands for step */
+  int64_t delay;                     /* between decoding and showing the first packet */
+  struct frame last;                 /* held for an encoder that is not told how long the last picture stands */
+  long sent, written;                /* pictures to the encoder, packets to the file */
+  bool one_picture;                  /* an image file whose name has no place for a number */
+  bool numbered;                     /* image files whose names have one: a picture's time is its number */
   bool realtime, seekable, header, failed;
   bool pipe_unblocked; /* standard output, until the sink is closed */
 };
@@ -88,6 +93,8 @@ static void ffmpeg_close(struct sink *sink) {
   muxer_close(&to->muxer);
   encoder_free(&to->encoder);
   av_packet_free(&to->packet);
+  av_packet_free(&to->held);
+  frame_release(&to->last);
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
     avio_closep(&to->output->pb);
   avformat_free_context(to->output);
@@ -109,7 +116,7 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   to->stream->sample_aspect_ratio = encoder->sample_aspect_ratio;
   to->time_base = (AVRational){options->time_base_num, options->time_base_den};
   to->step = llrint(1 / (av_q2d(encoder->framerate) * av_q2d(encoder->time_base)));
-  to->last_pts = AV_NOPTS_VALUE;
+  to->last_pts = to->delay = AV_NOPTS_VALUE;
   return 0;
 }
 
@@ -173,7 +180,8 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
 static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   const AVOutputFormat *container = to->target.container;
   to->packet = av_packet_alloc();
-  if (!to->packet || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
+  to->held = av_packet_alloc();
+  if (!to->packet || !to->held || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   to->output->interrupt_callback = (AVIOInterruptCB){wants_out, to};
   to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
@@ -228,26 +236,57 @@ static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
 
 /* Writes a packet of video, and the sound before it. */
 static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
-  packet->stream_index = to->stream->index;
-  packet->duration = to->step;
   av_packet_rescale_ts(packet, to->encoder.context->time_base, to->stream->time_base);
   int code = sound_write_until(to->sound, &to->muxer, (double)packet->dts * av_q2d(to->stream->time_base));
   if (code >= 0)
     code = flush_when_due(to, packet);
   if (code >= 0)
     code = muxer_write(&to->muxer, packet);
+  to->written += code >= 0;
   return code;
 }
 
-/* Writes the packets the encoder has ready. */
+/* The packet that is decoded last ends the file where its container adds durations up, and the one that is shown last
+ * where it has an end for each. */
+static void settle_durations(const struct ffmpeg_sink *to, AVPacket *packet, bool last) {
+  packet->duration = to->step;
+  if (!to->end)
+    return;
+  if (packet->pts == to->last_pts)
+    packet->duration = to->end - packet->pts;
+  else if (last && packet->dts != AV_NOPTS_VALUE)
+    packet->duration = to->end - to->delay - packet->dts;
+  if (packet->duration < 1)
+    packet->duration = 1;
+}
+
+static int write_held(struct ffmpeg_sink *to, bool last) {
+  if (!to->held->data)
+    return 0;
+  settle_durations(to, to->held, last);
+  int code = write_packet(to, to->held);
+  av_packet_unref(to->held);
+  return code;
+}
+
+/* What is watched while it is sent is not held up. */
+static int take_packet(struct ffmpeg_sink *to, AVPacket *packet) {
+  int code = write_held(to, false);
+  packet->stream_index = to->stream->index;
+  if (to->delay == AV_NOPTS_VALUE)
+    to->delay = packet->dts != AV_NOPTS_VALUE && packet->pts != AV_NOPTS_VALUE ? packet->pts - packet->dts : 0;
+  av_packet_move_ref(to->held, packet);
+  return code >= 0 && (to->realtime || to->target.live) ? write_held(to, false) : code;
+}
+
+/* Writes the packets the encoder has ready, but for the last. */
 static int drain(struct ffmpeg_sink *to) {
   int code;
   while ((code = avcodec_receive_packet(to->encoder.context, to->packet)) >= 0) {
-    code = write_packet(to, to->packet);
+    code = take_packet(to, to->packet);
     av_packet_unref(to->packet);
     if (code < 0)
       return code;
-    to->written++;
   }
   return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
 }
@@ -263,6 +302,26 @@ static void wait_until_due(struct ffmpeg_sink *to, double time) {
   }
 }
 
+/* The frame's time in the encoder's clock. Where that has a whole number of ticks for a frame at the usual rate, and
+ * the input's has not, a time that is within the input's tick of so many usual frames is taken for just that. */
+static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
+  AVRational base = to->encoder.context->time_base, rate = to->encoder.context->framerate;
+  int64_t pts = av_rescale_q(frame_pts, to->time_base, base);
+  if (av_cmp_q(to->time_base, base) <= 0 || (int64_t)rate.den * base.den % rate.num)
+    return pts;
+  int64_t period = (int64_t)rate.den * base.den / rate.num, from = to->last_pts == AV_NOPTS_VALUE ? 0 : to->first_pts;
+  int64_t usual = from + llrint((double)(pts - from) / (double)period) * period;
+  double seconds = (double)frame_pts * av_q2d(to->time_base), usual_seconds = (double)usual * av_q2d(base);
+  return fabs(seconds - usual_seconds) <= av_q2d(to->time_base) ? usual : pts;
+}
+
+static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
+  if (strcmp(to->encoder.context->codec->name, "libwebp_anim"))
+    return;
+  frame_release(&to->last);
+  to->last = frame_hold(frame);
+}
+
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
@@ -274,7 +333,7 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   }
   if (to->target.live && !to->realtime)
     wait_until_due(to, (double)frame->pts * av_q2d(to->time_base));
-  int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
+  int64_t pts = settle_time(to, frame->pts);
   if (to->numbered)
     pts = frame->numbered ? frame->number : to->last_pts == AV_NOPTS_VALUE ? 1 : to->last_pts + 1;
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
@@ -282,24 +341,63 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   int code = live_sound_write(to->live_sound, &to->muxer);
   if (code >= 0)
     code = encoder_send(&to->encoder, frame, pts);
+  if (to->last_pts == AV_NOPTS_VALUE)
+    to->first_pts = pts;
   to->last_pts = pts;
+  to->sent++;
+  keep_last(to, frame);
   if (code >= 0)
     code = drain(to);
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
+/* GIF and APNG say with each picture how long it stands, and write one when the next has come. */
+static void tell_last_delay(const struct ffmpeg_sink *to) {
+  char value[32];
+  AVRational base = to->encoder.context->time_base;
+  int64_t stands = to->end - to->last_pts;
+  if (av_match_name(to->target.container->name, "gif"))
+    snprintf(value, sizeof value, "%lld", (long long)av_rescale_q(stands, base, (AVRational){1, 100}));
+  else
+    snprintf(value, sizeof value, "%lld/1000", (long long)av_rescale_q(stands, base, (AVRational){1, 1000}));
+  if (to->end && av_match_name(to->target.container->name, "gif,apng"))
+    av_opt_set(to->output->priv_data, "final_delay", value, 0);
+}
+
+/* The encoder of animated WebP lets the last picture stand for the average of the others. Shown once more, so long
+ * before the end, it is one picture with what it stood before. */
+static int stretch_last(struct ffmpeg_sink *to) {
+  int64_t all = to->end - to->first_pts, pictures = to->sent;
+  int64_t again = to->first_pts + all * pictures / (pictures + 1);
+  return to->last.picture && to->end && pictures > 1 && again > to->last_pts
+             ? encoder_send(&to->encoder, &to->last, again)
+             : 0;
+}
+
 static int complete(struct ffmpeg_sink *to, bool whole) {
-  double end = (double)(to->last_pts + to->step) * av_q2d(to->encoder.context->time_base);
-  int code = encoder_send(&to->encoder, NULL, 0);
+  int64_t end_pts = to->end ? to->end : to->last_pts + to->step;
+  double end = (double)end_pts * av_q2d(to->encoder.context->time_base);
+  int code = stretch_last(to);
+  if (code >= 0)
+    code = encoder_send(&to->encoder, NULL, 0);
   if (code >= 0)
     code = drain(to);
+  if (code >= 0)
+    code = write_held(to, true);
   if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
     code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
   if (code >= 0)
     code = live_sound_finish(to->live_sound, &to->muxer);
   if (code >= 0)
     code = muxer_complete(&to->muxer);
+  tell_last_delay(to);
   return code;
+}
+
+static void ffmpeg_set_end(struct sink *sink, int64_t pts) {
+  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  int64_t end = settle_time(to, pts);
+  to->end = end > to->last_pts ? end : 0;
 }
 
 static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
@@ -342,4 +440,5 @@ static long ffmpeg_pictures(const struct sink *sink) {
 }
 
 const struct sink_impl sink_ffmpeg = {"file",        accepts,      ffmpeg_open,        ffmpeg_write,
-                                      ffmpeg_finish, ffmpeg_close, ffmpeg_place_sound, ffmpeg_pictures};
+                                      ffmpeg_finish, ffmpeg_close, ffmpeg_place_sound, ffmpeg_pictures,
+                                      ffmpeg_set_end};

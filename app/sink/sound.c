@@ -9,6 +9,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
 #include "app/sink/sound_reader.h"
+#include "app/sink/tags.h"
 
 struct sound {
   AVFormatContext *input, *output;
@@ -28,7 +29,7 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
   stream->codecpar->codec_tag = 0;
   stream->time_base = from->time_base;
   stream->disposition = from->disposition;
-  av_dict_copy(&stream->metadata, from->metadata, 0);
+  tags_copy_stream(stream, from);
   return stream;
 }
 
@@ -134,14 +135,6 @@ static int choose_streams(struct sound *sound, const struct sink_options *option
   return added;
 }
 
-/* Tags that tell of the input's encoding, not of its content, are not handed on. */
-static void copy_metadata(AVFormatContext *to, const AVFormatContext *from) {
-  static const char *const stale[] = {"major_brand", "minor_version", "compatible_brands", "encoder", "duration"};
-  av_dict_copy(&to->metadata, from->metadata, 0);
-  for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
-    av_dict_set(&to->metadata, stale[i], NULL, 0);
-}
-
 static int no_memory(const struct sink_options *options, struct error *err) {
   return error_set(err, STATUS_FAILED, "%s: no memory to copy its sound", options->sound);
 }
@@ -174,7 +167,8 @@ static int prepare(struct sound *sound, const struct sink_options *options, stru
   sound->duration = options->sound_options->duration;
   if (open_input(sound, options, err))
     return -1;
-  copy_metadata(sound->output, sound->input);
+  int video = av_find_best_stream(sound->input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+  tags_copy(sound->output, sound->input, video < 0 ? NULL : sound->input->streams[video], start, options->log);
   if (options->no_sound)
     return 0;
   sound->packet = av_packet_alloc();

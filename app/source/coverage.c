@@ -130,11 +130,42 @@ static int check_frames(const struct coverage *coverage, const char *name, struc
                    coverage->frames, there);
 }
 
+/* Reads an EBML number of at most 8 bytes. With its length marked in the first byte, that mark is taken off. Returns -1
+ * for the number that says "unknown", and where there is none. */
+static int64_t read_ebml(AVIOContext *io) {
+  int first = avio_r8(io), bytes = 1;
+  for (int mark = 0x80; mark && !(first & mark); mark >>= 1)
+    bytes++;
+  if (bytes > 8)
+    return -1;
+  uint64_t value = (uint64_t)first & ((1U << (8 - bytes)) - 1), all = (1ULL << (7 * bytes)) - 1;
+  for (int i = 1; i < bytes; i++)
+    value = value << 8 | (uint64_t)avio_r8(io);
+  return value == all ? -1 : (int64_t)value;
+}
+
+/* True if a Matroska file says where it ends, and is so long: what its header names is there, then, be it one picture
+ * that stands till the end. */
+static bool is_whole_matroska(const struct coverage *coverage) {
+  enum { EBML = 0x1A45DFA3, SEGMENT = 0x18538067 };
+  AVIOContext *io = coverage->input->pb;
+  int64_t size = file_size(coverage->input);
+  if (!is(coverage, "matroska,webm") || !size || !(io->seekable & AVIO_SEEKABLE_NORMAL) ||
+      avio_seek(io, 0, SEEK_SET) < 0)
+    return false;
+  bool known = avio_rb32(io) == EBML;
+  int64_t length = known ? read_ebml(io) : -1;
+  known = length >= 0 && avio_skip(io, length) >= 0 && avio_rb32(io) == SEGMENT;
+  length = known ? read_ebml(io) : -1;
+  return length > 0 && avio_tell(io) + length <= size;
+}
+
 /* The last picture may stand as long as any before. */
 static int check_length(const struct coverage *coverage, const char *name, struct error *err) {
   AVRational rate = coverage->stream->avg_frame_rate;
   double frame = rate.num > 0 && rate.den > 0 ? 1 / av_q2d(rate) : 0;
-  if (coverage->promised <= coverage->end + fmax(coverage->longest, frame) + slack_seconds)
+  if (coverage->promised <= coverage->end + fmax(coverage->longest, frame) + slack_seconds ||
+      is_whole_matroska(coverage))
     return 0;
   return error_set(err, STATUS_INPUT, "%s: cut short: its header names %.2f s, and %.2f s are there", name,
                    coverage->promised, coverage->end);

@@ -1,6 +1,8 @@
 #include "app/source/ffmpeg_source.h"
 
+#include <libavutil/avstring.h>
 #include <libavutil/display.h>
+#include <libavutil/parseutils.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +77,27 @@ void about_shape(struct ffmpeg_source *from) {
            info->width, info->height, info->fps);
 }
 
+/* When the pictures end, in the stream's time base; 0: the container does not say. MP4 and MOV do, and not of each
+ * picture where those are reordered; Matroska's writers give each track a tag. */
+static int64_t told_end(const struct ffmpeg_source *from) {
+  const AVStream *stream = from->stream;
+  const AVDictionaryEntry *tag = av_dict_get(stream->metadata, "DURATION", NULL, AV_DICT_IGNORE_SUFFIX);
+  int64_t us;
+  if (av_match_name("mp4", from->input->iformat->name) && stream->nb_frames > 0 && stream->duration > 0)
+    return stream->duration + (stream->start_time == AV_NOPTS_VALUE ? 0 : stream->start_time);
+  if (!tag || !av_match_name("matroska", from->input->iformat->name) || av_parse_time(&us, tag->value, 1) < 0)
+    return 0;
+  return us <= from->input->duration ? av_rescale_q(us, AV_TIME_BASE_Q, stream->time_base) : 0;
+}
+
+static int64_t find_end(const struct ffmpeg_source *from) {
+  int64_t told = told_end(from), end = told - from->origin;
+  int64_t part = llrint(from->options.duration / av_q2d(from->stream->time_base));
+  if (!told)
+    return 0;
+  return part && part < end ? part : end;
+}
+
 static void settle_info(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
   info->fps = frame_rate(from);
@@ -85,6 +108,7 @@ static void settle_info(struct ffmpeg_source *from) {
   info->length = from->realtime ? 0 : length_in_seconds(from);
   info->passes = from->pipe && !(from->input->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS));
   info->duration = from->realtime || from->options.loop ? 0 : info->length;
+  info->end = from->options.loop ? 0 : find_end(from);
   bool whole = from->options.start <= 0 && from->options.duration <= 0;
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames

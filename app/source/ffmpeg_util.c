@@ -329,6 +329,14 @@ int ffmpeg_read_failure(AVFormatContext *input, int code) {
   return !known && (!input->pb || code == AVERROR(ENOMEM)) ? code : 0;
 }
 
+int64_t ffmpeg_duration_of(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR < 58
+  return frame->pkt_duration;
+#else
+  return frame->duration;
+#endif
+}
+
 long ffmpeg_count_pictures(const char *file) {
   AVFormatContext *input = NULL;
   AVPacket *packet = av_packet_alloc();

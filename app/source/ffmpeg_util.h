@@ -42,6 +42,9 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
  * damaged. Some demuxers take a failure for the end, others call the end a failure: what they read from knows. */
 int ffmpeg_read_failure(AVFormatContext *input, int code);
 
+/* How long a decoded frame is shown, in its stream's time base; 0: that is unknown. */
+int64_t ffmpeg_duration_of(const AVFrame *frame);
+
 /* Packets of video that can be read in a file. */
 long ffmpeg_count_pictures(const char *file);
 

@@ -60,7 +60,7 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
                    const struct source_options *options) {
   int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters, [TRANSPARENCY] = has_transparency(video)};
   AVBPrint list;
-  bool sound_is_copied = options->no_sound || ffmpeg_can_reopen(spec, options);
+  bool read_twice = ffmpeg_can_reopen(spec, options), sound_is_copied = options->no_sound || read_twice;
   if (!options->tell_left_out)
     return;
   for (unsigned i = 0; i < input->nb_streams; i++)
@@ -68,6 +68,8 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
       count_stream(counts, input->streams[i], sound_is_copied);
   if (!counts[TIMECODES] && has_timecode_tag(input, video))
     counts[TIMECODES] = 1;
+  if (options->keeps_timecode && read_twice)
+    counts[TIMECODES] = 0;
   av_bprint_init(&list, 0, AV_BPRINT_SIZE_AUTOMATIC);
   for (int i = 0; i < THINGS; i++)
     if (counts[i] == 1)

@@ -44,6 +44,7 @@ struct source_options {
   bool beside;                     /* it goes along with another source: pictures that it lacks are no error */
   bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
   bool tell_left_out;              /* one line names what of the input the output will lack */
+  bool keeps_timecode;             /* the output does, of an input that can be read twice */
   bool no_sound;                   /* sound that the output lacks is no loss */
   const struct log *log;
 };
@@ -59,6 +60,7 @@ struct source_info {
   int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
   double duration;                  /* seconds; 0 unknown or endless */
   double length;                    /* seconds, of one that starts again each time; 0 unknown */
+  int64_t end;                      /* of the last frame that is asked for, in units of pts; 0 unknown */
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
   bool returns;                     /* when it ends or fails, it may be there again later */

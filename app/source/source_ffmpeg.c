@@ -1,5 +1,6 @@
 #include "app/source/ffmpeg_source.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,9 +294,20 @@ static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct 
   return 1;
 }
 
+/* Returns how long the frame is shown, by what the input says, and within the part asked for. A field stands for a
+ * whole frame. */
+static int64_t settle_duration(const struct ffmpeg_source *from, int64_t pts) {
+  int64_t duration = ffmpeg_duration_of(from->frame);
+  if (duration > 0 && duration < from->clock.step && from->frame->interlaced_frame)
+    duration = from->clock.step;
+  int64_t end = llrint(from->options.duration / av_q2d(from->stream->time_base)) + from->loop_shift;
+  bool cut = from->options.duration > 0 && duration > 0 && pts + duration > end;
+  return cut ? end - pts : duration;
+}
+
 static int ffmpeg_read(struct source *source, struct frame *frame, struct error *err) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  int64_t pts = 0;
+  int64_t pts = 0, duration = 0;
   int got, taken = 0;
   if (source_interrupted(&from->source))
     return 0;
@@ -304,6 +316,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   do {
     av_frame_unref(from->frame);
     got = find_frame(from, &pts, err);
+    duration = got > 0 ? settle_duration(from, pts) : 0;
     if (got > 0)
       taken = take_picture(from, frame, err);
   } while (got > 0 && !taken);
@@ -314,6 +327,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   from->given_ns = platform_now_ns();
   from->clock.last = pts;
   frame->pts = pts;
+  frame->duration = duration;
   frame->serial = from->serial++;
   if (frame->serial == 0)
     read_all_streams(from);

@@ -31,6 +31,7 @@ struct frame {
   int pitch[3];            /* bytes from one row to the next, of each plane */
   float sample_aspect;     /* width of a pixel over its height, as the frame is to be seen; 0: square */
   int64_t pts;             /* in the source's time base, passed through untouched */
+  int64_t duration;        /* that the source shows it for, in the same time base; 0: unknown */
   int64_t captured_ns;     /* platform_now_ns when the frame was captured, or its packet came */
   int64_t late_ns;         /* of a file: how long after its time captured_ns is */
   uint64_t serial;         /* number of the frame in its source, from 0 */

@@ -1,0 +1,80 @@
+#include "app/sink/tags.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <libavutil/avstring.h>
+#include <libavutil/timecode.h>
+
+static const char timecode_tag[] = "timecode";
+
+static void drop_stale(AVDictionary **tags) {
+  static const char *const stale[] = {
+      "major_brand", "minor_version", "compatible_brands", "encoder",         "duration", "vendor_id",
+      "rotate",      "BPS",           "NUMBER_OF_FRAMES",  "NUMBER_OF_BYTES", "SOURCE_ID"};
+  const AVDictionaryEntry *entry;
+  for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+    av_dict_set(tags, stale[i], NULL, 0);
+  /* Matroska's writers count packets and bytes, one tag a language. */
+  static const char *const beginnings[] = {"_STATISTICS_",     "BPS-",      "NUMBER_OF_FRAMES-",
+                                           "NUMBER_OF_BYTES-", "DURATION-", "SOURCE_ID-"};
+  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    while ((entry = av_dict_get(*tags, beginnings[i], NULL, AV_DICT_IGNORE_SUFFIX)))
+      av_dict_set(tags, entry->key, NULL, 0);
+}
+
+void tags_copy_stream(AVStream *to, const AVStream *from) {
+  av_dict_copy(&to->metadata, from->metadata, 0);
+  drop_stale(&to->metadata);
+  av_dict_set(&to->metadata, timecode_tag, NULL, 0);
+}
+
+/* Moves the timecode, in place. Returns whether it is one. */
+static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
+  const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
+  char text[AV_TIMECODE_STR_SIZE];
+  AVTimecode timecode;
+  if (av_timecode_init_from_string(&timecode, rate, entry->value, NULL) < 0)
+    return false;
+  int pictures = (int)ceil(start * av_q2d(rate) - 1e-3);
+  av_timecode_make_string(&timecode, text, pictures > 0 ? pictures : 0);
+  av_dict_set(tags, timecode_tag, text, 0);
+  return true;
+}
+
+/* A muxer that makes a track of it refuses the whole file for one that it cannot read. */
+static void settle_timecode(AVDictionary **tags, AVRational rate, double start, const struct log *log) {
+  const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
+  if (!entry || (rate.num > 0 && move_timecode(tags, rate, start)))
+    return;
+  log_line(log, LOG_WARNING, "the timecode %.32s is none at this frame rate and is left out", entry->value);
+  av_dict_set(tags, timecode_tag, NULL, 0);
+}
+
+static int kept_disposition(const AVStream *video) {
+  return video->disposition & (AV_DISPOSITION_DEFAULT | AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL |
+                               AV_DISPOSITION_COMMENT | AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED |
+                               AV_DISPOSITION_VISUAL_IMPAIRED | AV_DISPOSITION_CLEAN_EFFECTS);
+}
+
+void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log) {
+  AVRational rate = video ? av_guess_frame_rate(input, video, NULL) : (AVRational){0, 1};
+  av_dict_copy(&output->metadata, input->metadata, 0);
+  drop_stale(&output->metadata);
+  settle_timecode(&output->metadata, rate, start, log);
+  if (!video || !output->nb_streams)
+    return;
+  AVStream *to = output->streams[0];
+  const AVDictionaryEntry *timecode = av_dict_get(video->metadata, timecode_tag, NULL, 0);
+  tags_copy_stream(to, video);
+  to->disposition = kept_disposition(video);
+  if (!timecode)
+    return;
+  av_dict_set(&to->metadata, timecode_tag, timecode->value, 0);
+  settle_timecode(&to->metadata, rate, start, log);
+}
+
+bool tags_keep_timecode(const AVOutputFormat *container) {
+  return av_match_name(container->name, "mp4,mov,matroska,webm,mxf");
+}

@@ -1,0 +1,138 @@
+/* Rendering clips whose times need care: how long the last picture stands, timecodes, clocks that round. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+enum { MOST = 256 };
+
+/* Prints the seconds that a file lasts, to the hundredth. */
+#define LENGTH "ffprobe -v error -show_entries format=duration -of csv=p=0 %s | xargs printf '%%.2f\\n'"
+
+static void expect_length(const char *name, const char *wanted) {
+  char command[256], echo[64];
+  snprintf(command, sizeof command, LENGTH, name);
+  snprintf(echo, sizeof echo, "echo %s", wanted);
+  expect_same(name, echo, command);
+}
+
+/* The last picture stands as long as in the input, also where pictures are reordered (as the first output is), or as
+ * --duration leaves it. */
+static void test_last_picture(void **state) {
+  (void)state;
+  static const char *const inputs[] = {"held.mp4", "out0.mp4", "held.mkv", "held.gif"};
+  static const char *const outputs[] = {"mp4", "mov", "mkv", "webm", "gif"};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.5 -c:v libx264 -bf 0 one.mp4 "
+               "-c:v gif -final_delay 200 held.gif");
+#define HOLD " -c copy -bsf:v setts=duration='if(eq(N\\,4)\\,2/TB\\,DURATION)' "
+  shell(FFMPEG "-i one.mp4" HOLD "held.mp4 && " FFMPEG "-i held.mp4 -c copy held.mkv");
+#undef HOLD
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+    for (size_t j = 0; j < (i ? 1 : sizeof outputs / sizeof *outputs); j++) {
+      char name[32];
+      snprintf(name, sizeof name, "out%zu.%s", i, outputs[j]);
+      program_expect(0, NULL, "render %s %s --size 64x64 -q", inputs[i], name);
+      expect_length(name, "2.40");
+      assert_int_equal(clip_count_frames(name), 5);
+    }
+  program_expect(0, "5 frames", "render held.mp4 cut.mp4 --size 64x64 --duration 1");
+  expect_length("cut.mp4", "1.00");
+  program_expect(0, NULL, "render held.gif again.apng --size 64x64 --output-format apng -q");
+  program_expect(0, NULL, "render again.apng back.mp4 --size 64x64 -q");
+  expect_length("back.mp4", "2.40");
+}
+
+/* A timecode as a tag becomes a track of MP4 and MOV, which have their index in front. */
+static void test_timecode(void **state) {
+  (void)state;
+  static const char *const inputs[] = {"code.mxf", "code.mkv", "code.mov"};
+  struct outcome outcome;
+#define CODE(file)                                                                                                     \
+  "ffprobe -v error -select_streams d -show_entries stream=codec_tag_string:stream_tags=timecode -of csv=p=0 " file
+#define MKV_CODE(file)                                                                                                 \
+  "ffprobe -v error -show_entries stream_tags=timecode:format_tags=timecode -of default=nk=1:nw=1 " file
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -c:v mpeg2video -timecode 10:00:00:00 code.mxf -c:v libx264 "
+               "-metadata:s:v timecode=10:00:00:00 code.mkv -c:v libx264 -timecode 10:00:00:00 code.mov");
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    program_run(&outcome, "render %s coded.mp4 -y --size 64x64", inputs[i]);
+    if (outcome.status || outcome.lines != 1)
+      fail_msg("%s: status %d, %s", inputs[i], outcome.status, outcome.said);
+    expect_same(inputs[i], "echo tmcd,10:00:00:00", CODE("coded.mp4"));
+    expect_same("the order of boxes", "echo moov,mdat",
+                "grep -abo 'moov\\|mdat' coded.mp4 | head -2 | cut -d: -f2 | paste -sd,");
+    program_expect(0, NULL, "render %s later.mov -y --size 64x64 --start 0.08", inputs[i]);
+    expect_same(inputs[i], "echo tmcd,10:00:00:02", CODE("later.mov"));
+    program_expect(0, NULL, "render %s later.mkv -y --size 64x64 --start 0.08", inputs[i]);
+    expect_same(inputs[i], "echo 10:00:00:02", MKV_CODE("later.mkv"));
+  }
+  program_run(&outcome, "render code.mkv code.avi --size 64x64");
+  assert_true(!outcome.status && strstr(outcome.said, "left out: a timecode"));
+  shell(FFMPEG "-i code.mkv -c copy -metadata:s:v timecode=noon noon.mkv");
+  program_run(&outcome, "render noon.mkv noon.mp4 --size 64x64");
+  assert_true(!outcome.status && strstr(outcome.said, "timecode noon is none"));
+  assert_int_equal(clip_count_frames("noon.mp4"), 5);
+#undef CODE
+#undef MKV_CODE
+}
+
+/* Film in a container that rounds to milliseconds comes out at its own rate; what is off the rate keeps its time. */
+static void test_rounded_clock(void **state) {
+  (void)state;
+  double times[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=24000/1001:d=1 -c:v libx264 -bf 2 film.mkv -c:v flv1 film.flv");
+  static const char *const inputs[] = {"film.mkv", "film.flv"};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    program_expect(0, "24 frames", "render %s film.mp4 -y --size 64x64", inputs[i]);
+    assert_int_equal(clip_times("film.mp4", CLIP_FRAMES, times, MOST), 24);
+    for (int j = 1; j < 24; j++)
+      if (fabs(times[j] - times[0] - j * 1001 / 24000.0) > 1e-6)
+        fail_msg("%s: picture %d at %f", inputs[i], j, times[j]);
+    expect_same("clock", "echo 24000/1001,1/24000",
+                "ffprobe -v error -show_entries stream=avg_frame_rate,time_base -of csv=p=0 film.mp4");
+  }
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=24000/1001:d=1 -vf \"setpts='PTS+if(gt(N\\,11)\\,0.017\\,0)/TB'\" "
+               "-fps_mode passthrough -enc_time_base 1/1000 -c:v libx264 gap.mkv");
+  program_expect(0, "24 frames", "render gap.mkv gap.mp4 --size 64x64");
+  double was[MOST];
+  assert_int_equal(clip_times("gap.mkv", CLIP_FRAMES, was, MOST), 24);
+  assert_int_equal(clip_times("gap.mp4", CLIP_FRAMES, times, MOST), 24);
+  for (int i = 0; i < 24; i++)
+    assert_true(fabs(was[i] - times[i]) <= 1.001e-3);
+}
+
+/* What the input says of its pictures stays with them. */
+static void test_tags(void **state) {
+  (void)state;
+#define TOLD(file)                                                                                                     \
+  "ffprobe -v error -select_streams v -show_entries stream_tags=title,language:stream_disposition=default -of "        \
+  "csv=p=0 " file
+  for (int usual = 0; usual < 2; usual++) {
+    shell(FFMPEG
+          "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -c:v libx264 -metadata:s:v title=Camera -metadata:s:v language=deu "
+          "-disposition:v %s told.mkv",
+          usual ? "default" : "0");
+    program_expect(0, NULL, "render told.mkv retold.mkv -y --size 64x64");
+    expect_same("tags", TOLD("told.mkv"), TOLD("retold.mkv"));
+  }
+#undef TOLD
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_last_picture),
+      cmocka_unit_test(test_timecode),
+      cmocka_unit_test(test_rounded_clock),
+      cmocka_unit_test(test_tags),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
+  clips_close();
+  return failed;
+}
