@@ -466,12 +466,39 @@ static void test_pad(void **state) {
   }
 }
 
+/* A network of one step that was trained short of pure noise is asked there, and below that where strength says so. */
+static void test_noisiest(void **state) {
+  (void)state;
+  static const struct {
+    enum sampler sampler;
+    enum spacing spacing;
+    double strength;
+    bool text_to_image;
+    float timestep;
+  } cases[] = {{SAMPLER_LCM, SPACING_LCM, 1, true, 800},        {SAMPLER_TCD, SPACING_LCM, 1, false, 800},
+               {SAMPLER_EULER, SPACING_TRAILING, 1, true, 800}, {SAMPLER_LCM, SPACING_LCM, 0.9, false, 800},
+               {SAMPLER_LCM, SPACING_LCM, 0.5, false, 499},     {SAMPLER_DDIM, SPACING_TRAILING, 0.25, false, 249}};
+  const struct scheduler_config config = {
+      .beta_start = 0.00085, .beta_end = 0.012, .original_inference_steps = 50, .timestep_scaling = 10};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct sampling sampling = {.sampler = cases[i].sampler,
+                                      .spacing = cases[i].spacing,
+                                      .steps = 1,
+                                      .strength = cases[i].strength,
+                                      .text_to_image = cases[i].text_to_image,
+                                      .noisiest = 800};
+    struct sampler_table table;
+    sampler_table(&config, &sampling, &table);
+    assert_true(table.step[0].timestep == cases[i].timestep);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),  cmocka_unit_test(test_walks),
-      cmocka_unit_test(test_abar),         cmocka_unit_test(test_spacings), cmocka_unit_test(test_lcm_strength),
-      cmocka_unit_test(test_truth),        cmocka_unit_test(test_start),    cmocka_unit_test(test_one_step_v),
-      cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_noisiest),     cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),
+      cmocka_unit_test(test_walks),        cmocka_unit_test(test_abar),         cmocka_unit_test(test_spacings),
+      cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),        cmocka_unit_test(test_start),
+      cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

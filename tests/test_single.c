@@ -10,53 +10,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "rig.h"
+#include "models_rig.h"
 #include "scratch.h"
-#include "single_file.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */
-/* A golden's folder, and a file made of it. */
-struct models {
-  struct rig rig;
-  char *file, *vae, *unet;
-};
-
-static void models_open(struct models *m, const char *name, const struct single_file_change *change) {
-  *m = (struct models){.rig = {.controls = CONTROLS_DEFAULTS}};
-  if (golden_open(&m->rig.golden, args[1], name) < 0)
-    fail_msg("%s", m->rig.golden.missing);
-  single_file_write(&m->rig.golden, scratch, "model.safetensors", change);
-  m->file = fixture_path(scratch, "model.safetensors");
-  m->vae = fixture_path(m->rig.golden.folder, "vae");
-  m->unet = fixture_path(m->rig.golden.folder, "unet/diffusion_pytorch_model.safetensors");
-}
-
-static void models_close(struct models *m) {
-  golden_close(&m->rig.golden);
-  free(m->file);
-  free(m->vae);
-  free(m->unet);
-}
-
-static uint8_t *picture_of(struct models *m, const struct engine_params *params) {
-  const struct engine_shape shape = default_shape(&m->rig.golden);
-  must(rig_engine(&m->rig, params, &shape), &m->rig.err);
-  must(engine_set_prompt(m->rig.engine, 1, "an oil painting", &m->rig.err), &m->rig.err);
-  m->rig.controls.prompt = 1;
-  uint8_t *picture = generate_default(&m->rig);
-  engine_close(&m->rig.engine);
-  return picture;
-}
-
-/* The file with the folder's configs and tokenizer, and with its autoencoder, where that is a tiny one. */
-static struct engine_params file_params(const struct models *m) {
-  struct engine_params params = default_params(&m->rig.golden, args[2]);
-  params.model = m->file;
-  params.config = m->rig.golden.folder;
-  params.vae = m->vae;
-  return params;
-}
 
 static void test_same_pictures(void **state) {
   (void)state;
@@ -64,12 +22,12 @@ static void test_same_pictures(void **state) {
   static const char *const names[] = {"sd15", "sd21", "levels", "kl", "sdxl", "ssd"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct models m;
-    models_open(&m, names[i], NULL);
-    struct engine_params folder = default_params(&m.rig.golden, args[2]), file = file_params(&m);
+    models_open(&m, args, scratch, names[i], NULL);
+    struct engine_params folder = default_params(&m.rig.golden, args[2]), file = models_file_params(&m);
     if (!strcmp(names[i], "kl"))
       file.vae = NULL;
-    uint8_t *expected = picture_of(&m, &folder);
-    assert_same(&m.rig, expected, picture_of(&m, &file));
+    uint8_t *expected = models_picture(&m, &folder);
+    assert_same(&m.rig, expected, models_picture(&m, &file));
     models_close(&m);
   }
 }
@@ -86,18 +44,13 @@ static void test_harmless(void **state) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct models m;
     struct checkpoint *checkpoint;
-    models_open(&m, "sd15", &(struct single_file_change){.extra = names[i]});
-    struct engine_params file = file_params(&m);
+    models_open(&m, args, scratch, "sd15", &(struct single_file_change){.extra = names[i]});
+    struct engine_params file = models_file_params(&m);
     must(engine_open_checkpoint(&checkpoint, &file, &m.rig.err), &m.rig.err);
     checkpoint_close(&checkpoint);
-    free(picture_of(&m, &file));
+    free(models_picture(&m, &file));
     models_close(&m);
   }
-}
-
-static void open_fails(struct models *m, const struct engine_params *params, const char *says) {
-  assert_int_equal(rig_engine(&m->rig, params, &(struct engine_shape){0}), -1);
-  assert_error(&m->rig.err, STATUS_MODEL, says);
 }
 
 static void test_refused(void **state) {
@@ -120,9 +73,9 @@ static void test_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct models m;
-    models_open(&m, "sd15", &cases[i].change);
-    struct engine_params file = file_params(&m);
-    open_fails(&m, &file, cases[i].says);
+    models_open(&m, args, scratch, "sd15", &cases[i].change);
+    struct engine_params file = models_file_params(&m);
+    models_refuse(&m, &file, cases[i].says);
     assert_non_null(strstr(m.rig.err.message, "model.safetensors"));
     models_close(&m);
   }
@@ -132,76 +85,29 @@ static void test_refused(void **state) {
 static void test_configs(void **state) {
   (void)state;
   struct models m;
-  models_open(&m, "sd15", NULL);
-  struct engine_params file = file_params(&m), folder = file;
+  models_open(&m, args, scratch, "sd15", NULL);
+  struct engine_params file = models_file_params(&m), folder = file;
   file.config = NULL;
-  open_fails(&m, &file, "--config DIR");
+  models_refuse(&m, &file, "--config DIR");
   folder.model = m.rig.golden.folder;
-  open_fails(&m, &folder, "--config");
-  file = file_params(&m);
+  models_refuse(&m, &folder, "--config");
+  file = models_file_params(&m);
   file.vae = NULL; /* there is a tiny one's config, and no such weights in the file */
-  open_fails(&m, &file, "has no vae");
+  models_refuse(&m, &file, "has no vae");
   models_close(&m);
 }
 
-/* The same U-Net in each layout that U-Nets are published in. */
-static void test_unet_alone(void **state) {
-  (void)state;
-  static const struct single_file_change layouts[] = {
-      {.without = NULL},
-      {.only = "model.diffusion_model."},
-      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = ""},
-  };
-  struct models m;
-  models_open(&m, "sd15", NULL);
-  struct engine_params folder = default_params(&m.rig.golden, args[2]);
-  uint8_t *expected = picture_of(&m, &folder);
-  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-    single_file_write(&m.rig.golden, scratch, "unet.safetensors", &layouts[i]);
-    char *unet = fixture_path(scratch, "unet.safetensors");
-    struct engine_params params = folder;
-    params.unet = unet;
-    uint8_t *picture = picture_of(&m, &params);
-    assert_memory_equal(picture, expected, picture_bytes(&m.rig));
-    free(picture);
-    free(unet);
-  }
-  struct engine_params params = folder;
-  params.unet = m.unet; /* as diffusers has it */
-  assert_same(&m.rig, expected, picture_of(&m, &params));
-  models_close(&m);
-}
-
-/* It takes the place of the weights, and has to fit the model's config. */
-static void test_other_unet(void **state) {
-  (void)state;
-  struct models m, other;
-  models_open(&m, "sd15", NULL);
-  models_open(&other, "sd21", NULL);
-  struct engine_params params = default_params(&m.rig.golden, args[2]);
-  params.unet = other.unet;
-  open_fails(&m, &params, "config.json asks for");
-  params.unet = m.vae;
-  open_fails(&m, &params, "not a regular file");
-  char *vae = fixture_path(m.vae, "diffusion_pytorch_model.safetensors");
-  params.unet = vae;
-  open_fails(&m, &params, "a tiny autoencoder alone, not a U-Net");
-  params.unet = NULL;
-  params.model = vae;
-  open_fails(&m, &params, "--vae");
-  free(vae);
-  models_close(&m);
-  models_close(&other);
-}
-
-/* What a model's file has beside its parts is looked at, also where its U-Net is not used. */
-static void test_unet_beside_surplus(void **state) {
+/* A file of U-Net and autoencoder says how it is to be given. */
+static void test_no_text_encoder(void **state) {
   (void)state;
   struct models m;
-  models_open(&m, "sd15", &(struct single_file_change){.extra = "something.else"});
-  struct engine_params params = file_params(&m);
-  params.unet = m.unet;
-  open_fails(&m, &params, "model.safetensors: has 1 tensor that this model has no place for, the first of no part");
+  models_open(&m, args, scratch, "kl", &(struct single_file_change){.without = "cond_stage_model."});
+  struct engine_params params = models_file_params(&m), beside = default_params(&m.rig.golden, args[2]);
+  params.vae = NULL;
+  models_refuse(&m, &params, "has no text_encoder; give the file with --unet beside the --model");
+  uint8_t *expected = models_picture(&m, &beside);
+  beside.unet = m.file;
+  assert_same(&m.rig, expected, models_picture(&m, &beside));
   models_close(&m);
 }
 
@@ -209,23 +115,10 @@ static void test_unet_beside_surplus(void **state) {
 static void test_two_autoencoders(void **state) {
   (void)state;
   struct models m;
-  models_open(&m, "kl", &(struct single_file_change){.extra = "vae.decoder.conv_in.bias"});
-  struct engine_params params = file_params(&m);
+  models_open(&m, args, scratch, "kl", &(struct single_file_change){.extra = "vae.decoder.conv_in.bias"});
+  struct engine_params params = models_file_params(&m);
   params.vae = NULL;
-  open_fails(&m, &params, "the first of a second autoencoder, vae.decoder.conv_in.bias");
-  models_close(&m);
-}
-
-/* Two tensors of a file that would have one name in the model. */
-static void test_twice(void **state) {
-  (void)state;
-  const struct single_file_change layout = {
-      .only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "", .extra = "conv_in.bias"};
-  struct models m;
-  models_open(&m, "sd15", &layout);
-  struct engine_params params = default_params(&m.rig.golden, args[2]);
-  params.unet = m.file;
-  open_fails(&m, &params, "are both conv_in.bias");
+  models_refuse(&m, &params, "the first of a second autoencoder, vae.decoder.conv_in.bias");
   models_close(&m);
 }
 
@@ -234,8 +127,8 @@ static void test_prediction(void **state) {
   (void)state;
   static const char *const names[] = {"epsilon", "epsilon", "v", "sample"};
   struct models m;
-  models_open(&m, "sd15", NULL);
-  struct engine_params params = file_params(&m);
+  models_open(&m, args, scratch, "sd15", NULL);
+  struct engine_params params = models_file_params(&m);
   for (int i = 0; i < 4; i++) {
     struct engine_info info;
     params.prediction = (enum engine_prediction)i;
@@ -252,13 +145,13 @@ static void test_prediction(void **state) {
 static void test_prediction_at_zero_snr(void **state) {
   (void)state;
   struct models m;
-  models_open(&m, "sd21", NULL);
+  models_open(&m, args, scratch, "sd21", NULL);
   struct engine_params params = default_params(&m.rig.golden, args[2]);
   params.prediction = ENGINE_PREDICTION_SAMPLE;
   must(rig_engine(&m.rig, &params, &(struct engine_shape){0}), &m.rig.err);
   engine_close(&m.rig.engine);
   params.prediction = ENGINE_PREDICTION_EPSILON;
-  open_fails(&m, &params, "rescale_betas_zero_snr");
+  models_refuse(&m, &params, "rescale_betas_zero_snr");
   models_close(&m);
 }
 
@@ -442,12 +335,12 @@ static void test_signs(void **state) {
     struct told told = {0};
     const struct log log = {remember_line, &told};
     struct checkpoint *checkpoint;
-    models_open(&m, "sd15", &cases[i].change);
+    models_open(&m, args, scratch, "sd15", &cases[i].change);
     char *yaml = fixture_path(scratch, "model.yaml");
     remove(yaml);
     if (cases[i].yaml)
       fixture_text(scratch, "model.yaml", cases[i].yaml);
-    struct engine_params params = file_params(&m);
+    struct engine_params params = models_file_params(&m);
     params.prediction = cases[i].asked;
     params.zero_snr = cases[i].zero_snr;
     params.device.log = &log;
@@ -463,33 +356,6 @@ static void test_signs(void **state) {
     free(yaml);
     models_close(&m);
   }
-}
-
-/* The same of a U-Net in the place of a model's own, in each layout; and what cannot be. */
-static void test_signs_of_unet(void **state) {
-  (void)state;
-  static const struct single_file_change layouts[] = {
-      {.only = "model.diffusion_model.", .extra = "v_pred"},
-      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "", .extra = "ztsnr"},
-  };
-  struct models m;
-  models_open(&m, "sd15", NULL);
-  struct engine_params params = default_params(&m.rig.golden, args[2]);
-  char *unet = fixture_path(scratch, "unet.safetensors");
-  for (int i = 0; i < 2; i++) {
-    struct checkpoint *checkpoint;
-    single_file_write(&m.rig.golden, scratch, "unet.safetensors", &layouts[i]);
-    params.unet = unet;
-    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
-    assert_int_equal(checkpoint->scheduler.prediction, PREDICT_V);
-    assert_int_equal(checkpoint->scheduler.zero_snr, i);
-    checkpoint_close(&checkpoint);
-  }
-  params.unet = NULL;
-  params.zero_snr = ENGINE_ON;
-  open_fails(&m, &params, "--zero-snr on: the model predicts epsilon");
-  free(unet);
-  models_close(&m);
 }
 
 /* Without CLIP's merges a file that has no tokenizer is refused with the way out. */
@@ -509,22 +375,12 @@ int main(int argc, char **argv) {
   if (argc != 3)
     return 2;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_pictures),
-      cmocka_unit_test(test_harmless),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_configs),
-      cmocka_unit_test(test_unet_alone),
-      cmocka_unit_test(test_other_unet),
-      cmocka_unit_test(test_unet_beside_surplus),
-      cmocka_unit_test(test_two_autoencoders),
-      cmocka_unit_test(test_twice),
-      cmocka_unit_test(test_prediction),
-      cmocka_unit_test(test_prediction_at_zero_snr),
-      cmocka_unit_test(test_published),
-      cmocka_unit_test(test_told_by),
-      cmocka_unit_test(test_signs),
-      cmocka_unit_test(test_signs_of_unet),
-      cmocka_unit_test(test_no_vocabulary),
+      cmocka_unit_test(test_same_pictures),   cmocka_unit_test(test_harmless),
+      cmocka_unit_test(test_refused),         cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_no_text_encoder), cmocka_unit_test(test_two_autoencoders),
+      cmocka_unit_test(test_prediction),      cmocka_unit_test(test_prediction_at_zero_snr),
+      cmocka_unit_test(test_published),       cmocka_unit_test(test_told_by),
+      cmocka_unit_test(test_signs),           cmocka_unit_test(test_no_vocabulary),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -20,8 +20,8 @@ const struct parameter_row parameter_table[PARAMETERS] = {
                                "or a name; live's key v steps through them, and as many as there are models go with "
                                "these in order"},
     [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_ENGINE, FIELD(unet),
-                        .help = "file of a U-Net published alone (SDXL-Lightning, Hyper-SD) in the place of the "
-                                "checkpoint's own"},
+                        .help = "a U-Net in the place of the checkpoint's own: a file, as SDXL-Lightning and Hyper-SD "
+                                "publish theirs, or a folder with its config"},
     [PARAMETER_CONFIG] = {"config", TYPE_TEXT, NEED_ENGINE, FIELD(config),
                           .from = "those its family was published with",
                           .help = "folder in diffusers layout whose configs and tokenizer a checkpoint that is one "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/checkpoint/checkpoint_unet.h"
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/single.h"
 #include "unet/checkpoint/vae_files.h"
@@ -125,7 +126,7 @@ static int open_weights(const struct checkpoint *c, struct component *component,
                    : safetensors_open(&component->files, component->folder, basename, err);
 }
 
-/* unet: a file in the place of its own weights, or NULL. */
+/* unet: a file or folder in the place of its own weights, or NULL. */
 static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
                          struct prediction_signs *signs, struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
@@ -136,7 +137,7 @@ static int add_predictor(struct checkpoint *c, const char *folder, const char *n
   result = result ? result : unet_config_parse(&predictor->config, file.text, file.path, err);
   close_part_config(&predictor->weights, &file);
   if (result || unet)
-    return result ? result : single_open_unet(&predictor->weights.files, unet, signs, err);
+    return result ? result : checkpoint_open_unet(predictor, unet, signs, err);
   return open_weights(c, &predictor->weights, "diffusion_pytorch_model", err);
 }
 
@@ -220,59 +221,6 @@ static int load_scheduler(struct checkpoint *c, const char *folder, const struct
   }
   close_config(&file);
   return result;
-}
-
-/* --- what the network predicts --- */
-
-/* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
- * weights' file says counts before it, but for metadata, which may be older than --config. */
-static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
-                         const struct prediction_signs *signs, const struct log *log) {
-  const char *path = sources->unet ? sources->unet : sources->model;
-  enum prediction file = c->scheduler.prediction, own = signs->first.prediction;
-  bool follows = signs->first.witness < WITNESS_METADATA || (signs->first.witness == WITNESS_METADATA && sources->unet);
-  if (signs->first.witness == WITNESS_NONE)
-    return;
-  prediction_tell(signs, path, log);
-  if (follows)
-    c->scheduler.zero_snr |= signs->zero_snr;
-  if (own == file)
-    return;
-  if (follows)
-    c->scheduler.prediction = own;
-  log_line(log, LOG_WARNING,
-           "%s: predicts %s by %s, where the scheduler's config says %s; %s is followed, --prediction says otherwise",
-           path, prediction_name(own), signs->first.by, prediction_name(file), prediction_name(follows ? own : file));
-}
-
-static int refuse_zero_snr(const struct checkpoint_sources *sources, const char *folder, struct error *err) {
-  if (sources->zero_snr == SWITCH_ON)
-    return error_set(
-        err, STATUS_MODEL,
-        "%s: --zero-snr on: the model predicts epsilon, from which nothing follows where the schedule ends "
-        "in noise alone; a model that predicts v wants --prediction v beside it",
-        folder);
-  return error_set(err, STATUS_MODEL,
-                   "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
-                   "nothing follows then",
-                   folder);
-}
-
-/* What was asked for, else what the files say. */
-static int settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
-                             struct prediction_signs *signs, const struct log *log, struct error *err) {
-  bool borrowed = c->single && sources->config && !sources->unet;
-  if (borrowed && single_prediction(c->single, signs, err))
-    return -1;
-  bool asked = sources_prediction(sources, &c->scheduler.prediction);
-  if (!asked && (borrowed || sources->unet))
-    follow_signs(c, sources, signs, log);
-  else if (asked && c->scheduler.prediction != PREDICT_EPSILON)
-    c->scheduler.zero_snr |= signs->zero_snr;
-  if (sources->zero_snr != SWITCH_AUTO)
-    c->scheduler.zero_snr = sources->zero_snr == SWITCH_ON;
-  return c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON ? refuse_zero_snr(sources, folder, err)
-                                                                             : 0;
 }
 
 static int load_styles(struct checkpoint *c, const char *folder, struct error *err) {
@@ -488,9 +436,10 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
       add_predictor(c, folder, "unet", sources->unet, &signs, err) || load_autoencoder(c, folder, sources->vae, err) ||
       load_text_encoders(c, folder, &index, err) || load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
-  if (settle_prediction(c, sources, folder, &signs, log, err) || check_fit(c, err) ||
+  if (checkpoint_settle_prediction(c, sources, folder, &signs, log, err) || check_fit(c, err) ||
       skip_layers(c, sources->clip_skip, err))
     return -1;
+  c->noisiest = checkpoint_named_timestep(sources, log);
   tell_unnamed_rows(c, log);
   return 0;
 }

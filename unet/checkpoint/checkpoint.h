@@ -30,6 +30,7 @@ struct checkpoint {
   bool zero_negative;    /* the empty negative prompt is zeros, not its encoding: force_zeros_for_empty_prompt */
   bool image_condition;  /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
   float image_scale;     /* that picture latent is this times the autoencoder's own */
+  int noisiest;          /* the timestep that strength 1 begins at; 0: the last of training */
   bool one_timestep;     /* the predictor was trained at the noisiest alone: SDXS */
   bool inpainting;       /* it is [latent | mask | latent of what the mask leaves of the picture] */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
@@ -38,7 +39,7 @@ struct checkpoint {
   struct autoencoder autoencoder;
   struct scheduler_config scheduler;
   struct error scheduler_refusal; /* why its file is not followed, where scheduler.lacks says so */
-  struct styles *styles; /* NULL: the folder has no styles.json */
+  struct styles *styles;          /* NULL: the folder has no styles.json */
 };
 
 /* The networks are checked against each other (channels, text width, vocabulary). Errors are STATUS_MODEL. */

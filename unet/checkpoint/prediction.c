@@ -150,6 +150,21 @@ int prediction_read(struct prediction_signs *signs, const struct safetensors *fi
   return 0;
 }
 
+int prediction_read_scheduler(struct prediction_signs *signs, const char *path, struct error *err) {
+  struct prediction_sign sign = {.witness = WITNESS_CONFIG};
+  char *text;
+  bool zero_snr;
+  if (text_read(path, YAML_LIMIT, &text, NULL, err))
+    return -1;
+  if (prediction_parse(text, &sign.prediction, &zero_snr)) {
+    snprintf(sign.by, sizeof sign.by, "its %s", text_last_part(path));
+    add_sign(signs, &sign);
+    signs->zero_snr |= zero_snr;
+  }
+  free(text);
+  return 0;
+}
+
 void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log) {
   const char *other = prediction_name(signs->other.prediction);
   if (signs->other.witness != WITNESS_NONE)

@@ -30,6 +30,8 @@ struct prediction_signs {
 
 /* Reads all signs of a file, and of what lies beside it. */
 int prediction_read(struct prediction_signs *signs, const struct safetensors *files, struct error *err);
+/* Adds what a scheduler's file beside it says. Failing to read it is an error. */
+int prediction_read_scheduler(struct prediction_signs *signs, const char *path, struct error *err);
 /* Says which sign was followed, where two of them disagree. */
 void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log);
 

@@ -175,12 +175,20 @@ int single_check_parts(const struct single *single, bool second, struct error *e
                    single->path, count, count == 1 ? "" : "s", of, text_quote(first).text);
 }
 
+/* A part that the file lacks may come from elsewhere. */
+static int refuse_part(const struct single *single, const char *part, struct error *err) {
+  if (!strcmp(part, "vae"))
+    return error_set(err, STATUS_MODEL, "%s: has no vae; give one with --vae", single->path);
+  return error_set(err, STATUS_MODEL,
+                   "%s: has no %s; give the file with --unet beside the --model whose other parts it is to have",
+                   single->path, part);
+}
+
 int single_weights(const struct single *single, struct component *component, struct error *err) {
   struct safetensors *files = single->files;
   const struct place *place = find_place(single, component->name);
   if (!place)
-    return error_set(err, STATUS_MODEL, "%s: has no %s%s", single->path, component->name,
-                     strcmp(component->name, "vae") ? "" : "; give one with --vae");
+    return refuse_part(single, component->name, err);
   if (view_open(&component->files, &files, 1, err) || place->add(component->files, files, place->prefix, err))
     return -1;
   return view_finish(component->files, err);

@@ -16,7 +16,8 @@ struct checkpoint_sources {
   const char *model; /* a diffusers folder, or one .safetensors file in the original key layout */
   const char *name;  /* for people; NULL: as the folder or file is called */
   const char *vae;   /* an autoencoder's folder, in the place of the model's own, which is then not opened */
-  const char *unet;  /* a U-Net's file, in the place of the model's own weights: the config stays the model's */
+  const char *unet;  /* a U-Net's file, in the place of the model's own weights: the config stays the model's; or a
+                        folder of a  U-Net or model, whose config counts then */
   /* For a model that is one file: */
   const char *config;     /* a diffusers folder whose configs and tokenizers it has; NULL: those of its family */
   const char *vocabulary; /* CLIP's merges (gzip), for the tokenizer of a family */

@@ -24,7 +24,7 @@ static void choose_spacing(struct sampling *sampling, enum spacing wish, const s
 /* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
 static int usual_steps(const struct checkpoint *checkpoint, enum sampler sampler) {
   const struct scheduler_config *config = &checkpoint->scheduler;
-  if (checkpoint->one_timestep)
+  if (checkpoint->one_timestep || checkpoint->noisiest)
     return 1;
   if (sampler_usual_steps(sampler))
     return sampler_usual_steps(sampler);
@@ -44,6 +44,7 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
   /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
+  sampling->noisiest = checkpoint->noisiest;
 }
 
 /* What a scheduler's file asks for and is not supported matters where nothing is chosen in its place. */

@@ -61,6 +61,7 @@ struct sampling {
   bool image_condition; /* the U-Net sees the input picture itself: at strength 1 the start is pure noise */
   bool quantised;       /* diffusers' rules to the letter: see sampler_table */
   bool lcm_pipeline;    /* of these, the one of the pipeline for full LCM */
+  int noisiest;         /* the timestep that strength 1 begins at; 0: the last of training */
   bool snap;            /* the start is the nearest of 249, 499, 749, 999 */
   enum spacing sigmas;  /* as scheduler_config's */
   double eta;           /* 0 to 1: how much of each step of DDIM and TCD is fresh noise */

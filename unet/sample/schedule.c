@@ -221,7 +221,7 @@ static void quantised_points(struct schedule *schedule, double strength) {
     return;
   }
   schedule->count = clamp_count((int)(s->steps * strength), 1, s->steps);
-  make_points(schedule, TIMESTEPS, s->steps);
+  make_points(schedule, s->noisiest ? s->noisiest + 1 : TIMESTEPS, s->steps);
   for (int i = 0, first = s->steps - schedule->count; i < schedule->count; i++) {
     schedule->timestep[i] = schedule->timestep[first + i];
     schedule->from[i] = schedule->from[first + i];
@@ -231,6 +231,8 @@ static void quantised_points(struct schedule *schedule, double strength) {
 static void continuous_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   double t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
+  if (s->noisiest)
+    t = fmin(t, s->noisiest);
   if (s->snap)
     t = snap_timestep(t);
   schedule->count = s->steps;

@@ -1,0 +1,150 @@
+/* The U-Net of a checkpoint that comes from elsewhere, and what a U-Net predicts. */
+#include "unet/checkpoint/checkpoint_unet.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+#include "unet/base/text_file.h"
+#include "unet/checkpoint/config.h"
+#include "unet/checkpoint/single.h"
+
+/* --- a U-Net in the place of a model's own --- */
+
+static bool has_index(const char *folder) {
+  char *path = text_path(folder, "model_index.json");
+  bool there = path && platform_exists(path);
+  free(path);
+  return there;
+}
+
+/* What the scheduler's file of a whole model says of the U-Net that is taken from it. */
+static int read_own_scheduler(const char *model, struct prediction_signs *signs, struct error *err) {
+  char *path = text_path(model, "scheduler/scheduler_config.json");
+  int result = path ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", model);
+  if (!result && platform_exists(path))
+    result = prediction_read_scheduler(signs, path, err);
+  free(path);
+  return result;
+}
+
+/* Weights and config of a folder take the place of the predictor's own. */
+static int open_unet_in(struct predictor *predictor, const char *folder, struct prediction_signs *signs,
+                        struct error *err) {
+  struct component *weights = &predictor->weights;
+  char *text = NULL;
+  free(weights->folder);
+  free(weights->config);
+  weights->folder = strdup(folder);
+  weights->config = text_path(folder, "config.json");
+  if (!weights->folder || !weights->config)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (!platform_exists(weights->config))
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: has no config.json; --unet takes a U-Net's folder with its config, a whole model's folder, or "
+        "a file",
+        folder);
+  int result = text_read(weights->config, CONFIG_LIMIT, &text, NULL, err);
+  result = result ? result : unet_config_parse(&predictor->config, text, weights->config, err);
+  free(text);
+  result = result ? result : safetensors_open(&weights->files, folder, "diffusion_pytorch_model", err);
+  return result ? result : prediction_read(signs, weights->files, err);
+}
+
+/* A folder of a U-Net, or of a model that has one. */
+static int open_unet_folder(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
+                            struct error *err) {
+  if (!has_index(unet))
+    return open_unet_in(predictor, unet, signs, err);
+  char *inside = text_path(unet, "unet");
+  int result =
+      inside ? open_unet_in(predictor, inside, signs, err) : error_set(err, STATUS_FAILED, "%s: out of memory", unet);
+  free(inside);
+  return result ? result : read_own_scheduler(unet, signs, err);
+}
+
+int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
+                         struct error *err) {
+  bool folder = platform_exists(unet) && !platform_can_read_file(unet);
+  return folder ? open_unet_folder(predictor, unet, signs, err)
+                : single_open_unet(&predictor->weights.files, unet, signs, err);
+}
+
+/* --- what the network predicts --- */
+
+/* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
+ * weights' file says counts before it, but for metadata, which may be older than --config. */
+static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
+                         const struct prediction_signs *signs, const struct log *log) {
+  const char *path = sources->unet ? sources->unet : sources->model;
+  enum prediction file = c->scheduler.prediction, own = signs->first.prediction;
+  bool follows = signs->first.witness < WITNESS_METADATA || (signs->first.witness == WITNESS_METADATA && sources->unet);
+  if (signs->first.witness == WITNESS_NONE)
+    return;
+  prediction_tell(signs, path, log);
+  if (follows)
+    c->scheduler.zero_snr |= signs->zero_snr;
+  if (own == file)
+    return;
+  if (follows)
+    c->scheduler.prediction = own;
+  log_line(log, LOG_WARNING,
+           "%s: predicts %s by %s, where the scheduler's config says %s; %s is followed, --prediction says otherwise",
+           path, prediction_name(own), signs->first.by, prediction_name(file), prediction_name(follows ? own : file));
+}
+
+static int refuse_zero_snr(const struct checkpoint_sources *sources, const char *folder, struct error *err) {
+  if (sources->zero_snr == SWITCH_ON)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: --zero-snr on: the model predicts epsilon, from which nothing follows where the schedule ends "
+        "in noise alone; a model that predicts v wants --prediction v beside it",
+        folder);
+  return error_set(err, STATUS_MODEL,
+                   "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
+                   "nothing follows then",
+                   folder);
+}
+
+/* What was asked for, else what the files say. */
+int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
+                                 struct prediction_signs *signs, const struct log *log, struct error *err) {
+  bool borrowed = c->single && sources->config && !sources->unet;
+  if (borrowed && single_prediction(c->single, signs, err))
+    return -1;
+  bool asked = sources_prediction(sources, &c->scheduler.prediction);
+  if (!asked && (borrowed || sources->unet))
+    follow_signs(c, sources, signs, log);
+  else if (asked && c->scheduler.prediction != PREDICT_EPSILON)
+    c->scheduler.zero_snr |= signs->zero_snr;
+  if (sources->zero_snr != SWITCH_AUTO)
+    c->scheduler.zero_snr = sources->zero_snr == SWITCH_ON;
+  return c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON ? refuse_zero_snr(sources, folder, err)
+                                                                             : 0;
+}
+
+/* --- what its name says --- */
+
+static bool has_word(const char *path, const char *word) {
+  size_t size = strlen(word);
+  for (const char *at = text_last_part(path); strlen(at) >= size; at++)
+    if (!strncasecmp(at, word, size))
+      return true;
+  return false;
+}
+
+/* Hyper-SD's U-Net of one step was trained at this timestep alone. Nothing but its name tells it. */
+int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log) {
+  const char *path = sources->unet ? sources->unet : sources->model;
+  bool one = has_word(path, "1step") || has_word(path, "1-step") || has_word(path, "1_step");
+  if (!one || !has_word(path, "hyper"))
+    return 0;
+  log_line(log, LOG_WARNING,
+           "%s: its name says Hyper-SD's network of one step, so it takes one, from timestep 800; another name leaves "
+           "that out",
+           path);
+  return 800;
+}
