@@ -123,13 +123,13 @@ static int find_numbers(const struct sink_wish *wish, long *first, long *end, st
   int lowest, highest;
   *first = 1;
   *end = wish->frames ? 1 + wish->frames : LONG_MAX;
-  if (pictures_open(&pictures, wish->input, wish->source, err))
+  if (source_pictures_open(&pictures, wish->input, wish->source, err))
     return -1;
   if (pictures && pictures_part(pictures, wish->source, wish->frames, &lowest, &highest)) {
     *first = lowest;
     *end = (long)highest + 1;
   }
-  pictures_close(&pictures);
+  source_pictures_close(&pictures);
   return 0;
 }
 

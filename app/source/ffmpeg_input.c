@@ -116,7 +116,7 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
 
 int input_open(struct ffmpeg_source *from, struct error *err) {
   const AVIOInterruptCB interrupt = {is_interrupted, from};
-  if (pictures_open(&from->pictures, from->spec, &from->options, err))
+  if (source_pictures_open(&from->pictures, from->spec, &from->options, err))
     return -1;
   if (from->pictures)
     return pictures_open_first(from->pictures, &from->input, err);

@@ -222,7 +222,8 @@ static int list_files(struct pictures *pictures, const char *globbed, const char
   return 0;
 }
 
-int pictures_open(struct pictures **out, const char *spec, const struct source_options *options, struct error *err) {
+int source_pictures_open(struct pictures **out, const char *spec, const struct source_options *options,
+                         struct error *err) {
   char globbed[2 * PATH_MAX];
   AVDictionary *wishes = NULL;
   int failed = 0;
@@ -245,11 +246,11 @@ int pictures_open(struct pictures **out, const char *spec, const struct source_o
   }
   av_dict_free(&wishes);
   if (!*out)
-    pictures_close(&pictures);
+    source_pictures_close(&pictures);
   return failed ? -1 : 0;
 }
 
-void pictures_close(struct pictures **pointer) {
+void source_pictures_close(struct pictures **pointer) {
   struct pictures *pictures = *pointer;
   *pointer = NULL;
   if (!pictures)

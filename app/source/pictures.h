@@ -15,9 +15,9 @@ struct pictures;
 
 /* Lists the pictures that spec names; *pictures is NULL where spec is no sequence, where there is none of its pictures,
  * and where the user's options ask for what only FFmpeg's own reader does. Returns 0, or -1 where memory is short. */
-int pictures_open(struct pictures **pictures, const char *spec, const struct source_options *options,
-                  struct error *err);
-void pictures_close(struct pictures **pictures); /* stores NULL; takes NULL */
+int source_pictures_open(struct pictures **pictures, const char *spec, const struct source_options *options,
+                         struct error *err);
+void source_pictures_close(struct pictures **pictures); /* stores NULL; takes NULL */
 
 /* Opens the first picture that can be read, else the first of all, which tells what kind of pictures these are. As
  * ffmpeg_open_input. */

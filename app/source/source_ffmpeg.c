@@ -31,7 +31,7 @@ static void ffmpeg_close(struct source *source) {
   decoder_close(&from->decoder);
   avformat_close_input(&from->input);
   pipe_input_close(&from->pipe);
-  pictures_close(&from->pictures);
+  source_pictures_close(&from->pictures);
   free(from->spec);
   free(from);
 }
