@@ -271,6 +271,25 @@ static void test_changed(void **state) {
   assert_all_freed();
 }
 
+/* Colours that are to be converted are software's, and come to the host where hardware has to decode. */
+static void test_wide_colours(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  reset();
+  read_clip("wide.mp4", &in_software, 0, &plain);
+  read_clip("wide.mp4", &options, 0, &given);
+  assert_same(&plain, &given);
+  assert_int_equal(hardware_state.opened, 0);
+  options.hardware_must = true;
+  read_clip("wide.mp4", &options, 0, &given);
+  assert_same(&plain, &given);
+  assert_int_equal(hardware_state.opened, 1);
+  assert_false(given.pictures[0].device);
+  read_clip("h264.mp4", &in_software, 0, &given);
+  assert_true(given.pictures[0].hash != plain.pictures[0].hash);
+  assert_all_freed();
+}
+
 static int make_clips(void **state) {
   if (hwdec_rig_open(state))
     return -1;
@@ -280,6 +299,7 @@ static int make_clips(void **state) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=100x60:r=10:d=0.5 palette.gif");
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.5 -pix_fmt yuv420p -c:v rawvideo raw.nut");
   shell(FFMPEG "-i h264.mp4 -c copy -metadata:s:v:0 rotate=90 turned.mp4");
+  shell(FFMPEG "-i h264.mp4 -c copy -bsf:v h264_metadata=colour_primaries=9:video_full_range_flag=0 wide.mp4");
   return 0;
 }
 
@@ -290,6 +310,7 @@ int main(void) {
       cmocka_unit_test(test_held),          cmocka_unit_test(test_shared),
       cmocka_unit_test(test_shared_ahead),  cmocka_unit_test(test_not_shared),
       cmocka_unit_test(test_asked_by_two),  cmocka_unit_test(test_changed),
+      cmocka_unit_test(test_wide_colours),
   };
   if (!clips_open())
     return 77;

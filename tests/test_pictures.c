@@ -179,25 +179,54 @@ static void expect_turned(const char *upright, const char *filter, const char *t
 
 #define ORIENTED "python3 -B \"$REVERIE_EXPECTED/../oriented.py\" "
 
+/* Where the pixel lies in the file that is seen at x and y, as EXIF has it; side: the last row and column. */
+static void find_stored(int orientation, int x, int y, int side, int *stored_x, int *stored_y) {
+  bool swaps = orientation >= 5,
+       from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8,
+       from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  *stored_x = swaps ? y : x;
+  *stored_y = swaps ? x : y;
+  if (from_right)
+    *stored_x = side - *stored_x;
+  if (from_bottom)
+    *stored_y = side - *stored_y;
+}
+
+/* Square pictures of one after the other orientation, in RGB. */
+static void expect_all_turned(const uint8_t *upright, const uint8_t *turned, int size, const char *kind) {
+  for (int orientation = 1; orientation <= 8; orientation++) {
+    long sum = 0;
+    for (int y = 0; y < size; y++)
+      for (int x = 0; x < size; x++) {
+        int stored_x, stored_y;
+        find_stored(orientation, x, y, size - 1, &stored_x, &stored_y);
+        for (int i = 0; i < 3; i++)
+          sum += labs(upright[(stored_y * size + stored_x) * 3 + i] - *turned++);
+      }
+    if (sum > 20L * size * size * 3)
+      fail_msg("%s: orientation %d is %.1f away", kind, orientation, (double)sum / (size * size * 3));
+  }
+}
+
 /* All that EXIF can say, in each kind of file that has it; the pictures of a sequence each say it for themselves. */
 static void test_orientation_of_pictures(void **state) {
   (void)state;
-  static const char *const filters[] = {"null",        "hflip",       "hflip,vflip", "vflip",
-                                        "transpose=0", "transpose=1", "transpose=3", "transpose=2"};
   static const char *const kinds[][2] = {
       {"jpg", "mjpeg -q:v 1 -pix_fmt yuvj420p"}, {"png", "png"}, {"webp", "libwebp -lossless 1"}, {"tiff", "tiff"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const char *kind = kinds[i][0];
-    char upright[32], turned[32];
+    size_t sizes[2];
     shell("rm -rf o t && mkdir o t && " FFMPEG
           "-f lavfi -i testsrc2=s=64x64 -frames:v 1 -f image2 -c:v %s up.%s && " ORIENTED "up.%s t/%%d.%s",
           kinds[i][1], kind, kind, kind);
     program_expect(0, "8 frames", "render t/%%d.%s o/%%d.png" PLAIN, kind);
-    snprintf(upright, sizeof upright, "up.%s", kind);
-    for (int j = 0; j < 8; j++) {
-      snprintf(turned, sizeof turned, "o/%d.png", j + 1);
-      expect_turned(upright, filters[j], turned, 64, 64);
-    }
+    uint8_t *upright = shell_output(&sizes[0], "ffmpeg -v error -i up.%s -pix_fmt rgb24 -f rawvideo -", kind);
+    uint8_t *turned = shell_output(&sizes[1], "ffmpeg -v error -i o/%%d.png -pix_fmt rgb24 -f rawvideo -");
+    assert_int_equal(sizes[0], 64 * 64 * 3);
+    assert_int_equal(sizes[1], 8 * 64 * 64 * 3);
+    expect_all_turned(upright, turned, 64, kind);
+    free(upright);
+    free(turned);
   }
   /* The output has the shape of the picture as it is seen. */
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x80 -frames:v 1 -f image2 wide.jpg && " ORIENTED "wide.jpg wide%%d.jpg");
@@ -236,6 +265,52 @@ static void test_orientation_of_video(void **state) {
   expect_turned("wide.mp4", "scale=512:320,transpose=2", "high.png", 320, 512);
 }
 
+/* The colour 200 60 40, as zscale writes it in wider primaries: of 10 and 8 bits, and of a picture with alpha. */
+static void test_wide_colours(void **state) {
+  (void)state;
+  static const char *const clips[] = {
+      "format=yuv420p10le,geq=lum=418:cb=417:cr=663 -c:v libx265 -x265-params log-level=none -color_primaries bt2020 "
+      "-colorspace bt2020nc -color_trc bt709 2020.mp4",
+      "format=yuv420p,geq=lum=98:cb=108:cr=178 -c:v libx264 -crf 1 -color_primaries smpte432 -colorspace bt709 "
+      "-color_trc bt709 p3.mp4",
+      "format=yuv420p,geq=lum=99:cb=107:cr=180 -c:v ffv1 -color_primaries smpte431 -colorspace bt709 -color_trc bt709 "
+      "dci.mkv"};
+  for (size_t i = 0; i < sizeof clips / sizeof *clips; i++) {
+    shell(FFMPEG "-f lavfi -i color=s=64x64:r=25:d=0.08 -vf %s", clips[i]);
+    program_expect(0, "1 frame", "render %s wide.png -y --frames 1" PLAIN, strrchr(clips[i], ' ') + 1);
+    expect_color("wide.png", 200, 60, 40, 3);
+  }
+}
+
+/* A line says so wherever pictures are looked at, and no line where nothing is lost. */
+static void test_transparency(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"seen.png", "seen.gif", "seen.mp4"};
+  struct outcome outcome;
+  shell(FFMPEG "-f lavfi -i color=red@0.5:s=64x64:d=0.04,format=rgba -frames:v 1 -c:v png alpha.png -c:v libvpx-vp9 "
+               "-pix_fmt yuva420p alpha.webm -pix_fmt rgb24 -c:v png plain.png");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_run(&outcome, "render alpha.png %s -y" PLAIN, outputs[i]);
+    assert_int_equal(outcome.status, 0);
+    assert_non_null(strstr(outcome.said, "alpha.png: left out: transparency\n"));
+  }
+  program_run(&outcome, "render alpha.webm seen.png -y" PLAIN);
+  assert_non_null(strstr(outcome.said, "alpha.webm: left out: transparency\n"));
+  program_run(&outcome, "render alpha.png hash:- -y" PLAIN);
+  assert_null(strstr(outcome.said, "left out"));
+  /* one format may have transparency or not, in one picture of a sequence or in its palette */
+  shell(FFMPEG "-i plain.png -pix_fmt rgba p1.png && cp p1.png p2.png && cp alpha.png p3.png && cp alpha.png p4.png");
+  program_expect(0, "1 frame", "render p1.png seen.png -y" PLAIN);
+  program_run(&outcome, "render p%%d.png hash:- -y" PLAIN);
+  assert_int_equal(outcome.lines, 1);
+  program_run(&outcome, "render p%%d.png seen.mp4 -y" PLAIN);
+  assert_int_equal(outcome.lines, 2);
+  assert_non_null(strstr(outcome.said, "p%d.png: left out: transparency\n"));
+  shell(FFMPEG "-i plain.png -vf palettegen=reserve_transparent=0 palette.png && " FFMPEG
+               "-i plain.png -i palette.png -lavfi paletteuse -frames:v 1 indexed.png");
+  program_expect(0, "1 frame", "render indexed.png seen.png -y" PLAIN);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gap),
@@ -245,6 +320,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_pictures_that_move),
       cmocka_unit_test(test_orientation_of_pictures),
       cmocka_unit_test(test_orientation_of_video),
+      cmocka_unit_test(test_wide_colours),
+      cmocka_unit_test(test_transparency),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -212,6 +212,10 @@ bool sink_keeps_timecode(const char *spec, const char *format) {
          tags_keep_timecode(target.container);
 }
 
+bool sink_shows_pictures(const char *spec) {
+  return find(spec) == &sink_ffmpeg;
+}
+
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec) {
   struct target target;
   if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))

@@ -70,6 +70,9 @@ bool sink_has_tracks(const char *spec, const char *format);
 /* True if spec's container keeps the input's timecode. */
 bool sink_keeps_timecode(const char *spec, const char *format);
 
+/* Whether what is written to spec is looked at, so that transparency is missed. */
+bool sink_shows_pictures(const char *spec);
+
 /* The format of frames that spec's encoder loses least of. codec, format: as in sink_options; may be NULL. */
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec);
 

@@ -58,6 +58,8 @@ static enum color_matrix find_matrix(const AVFrame *in) {
   case AVCOL_SPC_SMPTE170M:
     return MATRIX_BT601;
   default:
+    if (in->color_primaries == AVCOL_PRI_BT2020)
+      return MATRIX_BT2020;
     return in->height >= 720 || in->width >= 1280 ? MATRIX_BT709 : MATRIX_BT601;
   }
 }
@@ -82,7 +84,7 @@ static bool planes_usable(const AVFrame *in, enum pixel_format format) {
 
 static int make_scaler(struct convert *convert, const AVFrame *in, enum AVPixelFormat to, const struct frame *frame,
                        struct error *err) {
-  const int key[5] = {in->width, in->height, in->format, frame->matrix, frame->range};
+  const int key[6] = {in->width, in->height, in->format, to, frame->matrix, frame->range};
   if (convert->scaler && !memcmp(key, convert->scaler_key, sizeof key))
     return 0;
   sws_freeContext(convert->scaler);
@@ -112,6 +114,39 @@ static int scale(struct convert *convert, const AVFrame *in, enum AVPixelFormat 
   scaled.matrix = frame->matrix;
   scaled.range = frame->range;
   *frame = scaled;
+  return 0;
+}
+
+static int make_deep(struct convert *convert, const AVFrame *in, struct error *err) {
+  AVFrame *deep = convert->deep;
+  if (deep && deep->width == in->width && deep->height == in->height)
+    return 0;
+  av_frame_free(&convert->deep);
+  if ((deep = convert->deep = av_frame_alloc())) {
+    deep->format = AV_PIX_FMT_RGBA64;
+    deep->width = in->width;
+    deep->height = in->height;
+    if (av_frame_get_buffer(deep, 0) >= 0)
+      return 0;
+  }
+  av_frame_free(&convert->deep);
+  return error_set(err, STATUS_FAILED, "no memory to convert the colours of a %dx%d picture", in->width, in->height);
+}
+
+/* As scale, to RGBA whose primaries are BT.709's, from wider ones. */
+static int narrow(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err) {
+  struct frame narrowed;
+  if (make_deep(convert, in, err) || make_scaler(convert, in, AV_PIX_FMT_RGBA64, frame, err) ||
+      host_pictures_take(&convert->scaled, PIXEL_RGBA, in->width, in->height, &narrowed, err))
+    return -1;
+  AVFrame *deep = convert->deep;
+  sws_scale(convert->scaler, (const uint8_t *const *)in->data, in->linesize, 0, in->height, deep->data, deep->linesize);
+  gamut_prepare(&convert->gamut, in->color_primaries, in->color_trc);
+  for (int y = 0; y < in->height; y++)
+    gamut_convert_row(&convert->gamut,
+                      (const uint16_t *)(const void *)(deep->data[0] + (ptrdiff_t)y * deep->linesize[0]),
+                      frame_plane(&narrowed, 0) + (ptrdiff_t)y * narrowed.pitch[0], in->width);
+  *frame = narrowed;
   return 0;
 }
 
@@ -272,7 +307,8 @@ static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format for
 /* 1: frame has the surface's picture; 0: `in` is a frame of the host's now; -1. */
 static int take_surface(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   enum pixel_format format;
-  if (surfaces_readable(in, &format) && convert->gpu.impl && !convert->alpha && !convert_turns(convert)) {
+  bool wide = gamut_is_wide(in->color_primaries, in->color_trc);
+  if (surfaces_readable(in, &format) && convert->gpu.impl && !convert->alpha && !wide && !convert_turns(convert)) {
     *frame = (struct frame){.format = format,
                             .width = in->width,
                             .height = in->height,
@@ -295,9 +331,14 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   bool turned = convert_turns(convert);
   enum AVPixelFormat to = AV_PIX_FMT_YUV420P;
   enum pixel_format format = PIXEL_YUV420P;
-  bool direct = find_direct(in->format, &format) && (!turned || can_be_turned(format)) && planes_usable(in, format);
+  bool wide = gamut_is_wide(in->color_primaries, in->color_trc);
+  bool direct =
+      !wide && find_direct(in->format, &format) && (!turned || can_be_turned(format)) && planes_usable(in, format);
   if (direct) {
     borrow(frame, in, format);
+  } else if (wide) {
+    if (narrow(convert, in, frame, err))
+      return -1;
   } else {
     format = substitute(description, convert->alpha, in->width, in->height, &to);
     if (scale(convert, in, to, format, frame, err))
@@ -322,6 +363,7 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
 void convert_free(struct convert *convert) {
   surfaces_free(&convert->surfaces);
   sws_freeContext(convert->scaler);
+  av_frame_free(&convert->deep);
   picture_pool_close(&convert->decoded);
   host_pictures_free(&convert->scaled);
   host_pictures_free(&convert->turned);

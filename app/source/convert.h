@@ -1,10 +1,11 @@
 /* From a decoded AVFrame to struct frame: its own planes where the engine reads its format, else a picture made by
- * swscale; turned upright where the file says so. */
+ * swscale; in BT.709's colours where it has wider ones, and turned upright where the file says so. */
 #ifndef APP_SOURCE_CONVERT_H
 #define APP_SOURCE_CONVERT_H
 
 #include <libavutil/frame.h>
 
+#include "app/source/gamut.h"
 #include "app/source/surfaces.h"
 #include "unet/base/picture.h"
 
@@ -18,7 +19,9 @@ struct convert {
   /* Display pixel (x, y) = (xx x + xy y, yx x + yy y) of the stored one, each 0 or +-1; all 0: as stored. */
   int xx, xy, yx, yy;
   struct SwsContext *scaler;
-  int scaler_key[5];            /* what the scaler was made for: width, height, format, matrix, range */
+  int scaler_key[6];            /* what the scaler was made for: width, height, formats, matrix, range */
+  struct gamut gamut;           /* where colours are wider than BT.709's */
+  AVFrame *deep;                /* a picture before those are converted */
   struct picture_pool *decoded; /* pictures that are AVFrames */
   struct host_pictures scaled, turned;
   bool unlocked; /* there is no page-locked memory to be had */

@@ -7,7 +7,9 @@ enum { DAMAGE_IN_A_ROW_MAX = 1000, LOOK_UP_MS = 100 };
 
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err) {
   const struct source_options *options = &from->options;
-  const bool read_here = options->alpha || convert_turns(&from->convert);
+  const AVCodecParameters *video = from->stream->codecpar;
+  const bool read_here =
+      options->alpha || convert_turns(&from->convert) || gamut_is_wide(video->color_primaries, video->color_trc);
   from->packet = av_packet_alloc();
   from->frame = av_frame_alloc();
   from->ahead = av_frame_alloc();

@@ -66,6 +66,7 @@ struct ffmpeg_source {
   unsigned stamped;
   int64_t given_ns; /* when a frame was given out last */
   bool realtime, draining;
+  bool untold; /* that the output will lack transparency, once a picture has some */
   bool gave_up;     /* too much damage in a row */
   bool ended_early; /* at the end of the part asked for */
   bool unsure;      /* a seek may have landed too late, and no frame has come yet to tell */

@@ -1,6 +1,9 @@
 #include "app/source/left_out.h"
 
+#include <string.h>
+
 #include <libavutil/bprint.h>
+#include <libavutil/dovi_meta.h>
 #include <libavutil/pixdesc.h>
 
 #include "app/source/ffmpeg_util.h"
@@ -51,18 +54,57 @@ static bool has_timecode_tag(const AVFormatContext *input, const AVStream *video
   return av_dict_get(video->metadata, "timecode", NULL, 0) && !av_dict_get(input->metadata, "timecode", NULL, 0);
 }
 
-static bool has_transparency(const AVStream *video) {
-  const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get((enum AVPixelFormat)video->codecpar->format);
-  return pixels && pixels->flags & AV_PIX_FMT_FLAG_ALPHA;
+static bool is_palette_transparent(const AVFrame *frame) {
+  const uint32_t *palette = (const uint32_t *)(const void *)frame->data[1];
+  for (int i = 0; i < AVPALETTE_COUNT; i++)
+    if (palette[i] >> 24 != 255)
+      return true;
+  return false;
 }
 
-void left_out_tell(const AVFormatContext *input, const AVStream *video, const char *spec,
-                   const struct source_options *options) {
-  int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters, [TRANSPARENCY] = has_transparency(video)};
-  AVBPrint list;
+/* Whether one value of a row is below the greatest one. Of floating-point numbers that is 1. */
+static bool is_row_transparent(const uint8_t *row, const AVComponentDescriptor *alpha, int width) {
+  for (int x = 0; x < width; x++, row += alpha->step)
+    if (alpha->depth == 8    ? *row != 255
+        : alpha->depth <= 16 ? ((*(const uint16_t *)(const void *)row >> alpha->shift) + 1) & ((1 << alpha->depth) - 1)
+                             : *(const float *)(const void *)row < 1)
+      return true;
+  return false;
+}
+
+bool left_out_is_transparent(const AVFrame *frame) {
+  const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get(frame->format);
+  if (frame->format == AV_PIX_FMT_PAL8)
+    return is_palette_transparent(frame);
+  if (!pixels || !(pixels->flags & AV_PIX_FMT_FLAG_ALPHA))
+    return false;
+  if (pixels->flags & (AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BITSTREAM))
+    return true;
+  const AVComponentDescriptor *alpha = &pixels->comp[pixels->nb_components - 1];
+  for (int y = 0; y < frame->height; y++)
+    if (is_row_transparent(frame->data[alpha->plane] + (ptrdiff_t)y * frame->linesize[alpha->plane] + alpha->offset,
+                           alpha, frame->width))
+      return true;
+  return false;
+}
+
+/* VP8 and VP9 have it beside their pictures, where FFmpeg's own decoders do not look. Any palette could have
+ * transparent colours. */
+static bool has_transparency(const AVStream *video, const AVFrame *first) {
+  enum AVPixelFormat format = (enum AVPixelFormat)video->codecpar->format;
+  const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get(format);
+  const AVDictionaryEntry *beside = av_dict_get(video->metadata, "alpha_mode", NULL, 0);
+  if (beside && !strcmp(beside->value, "1"))
+    return true;
+  if (first)
+    return left_out_is_transparent(first);
+  return pixels && pixels->flags & AV_PIX_FMT_FLAG_ALPHA && format != AV_PIX_FMT_PAL8;
+}
+
+static void count_tracks(int counts[THINGS], const AVFormatContext *input, const AVStream *video, const char *spec,
+                         const struct source_options *options) {
   bool read_twice = ffmpeg_can_reopen(spec, options), sound_is_copied = options->no_sound || read_twice;
-  if (!options->tell_left_out)
-    return;
+  counts[CHAPTERS] = (int)input->nb_chapters;
   for (unsigned i = 0; i < input->nb_streams; i++)
     if (input->streams[i] != video)
       count_stream(counts, input->streams[i], sound_is_copied);
@@ -70,6 +112,14 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
     counts[TIMECODES] = 1;
   if (options->keeps_timecode && read_twice)
     counts[TIMECODES] = 0;
+}
+
+bool left_out_tell(const AVFormatContext *input, const AVStream *video, const AVFrame *first, const char *spec,
+                   const struct source_options *options) {
+  int counts[THINGS] = {[TRANSPARENCY] = options->tell_transparency && has_transparency(video, first)};
+  AVBPrint list;
+  if (options->tell_left_out)
+    count_tracks(counts, input, video, spec, options);
   av_bprint_init(&list, 0, AV_BPRINT_SIZE_AUTOMATIC);
   for (int i = 0; i < THINGS; i++)
     if (counts[i] == 1)
@@ -78,11 +128,33 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
       av_bprintf(&list, "%s%d %s", list.len ? ", " : "", counts[i], words[i].many);
   if (list.len)
     log_line(options->log, LOG_WARNING, "%s: left out: %s", spec, list.str);
+  return options->tell_transparency && !counts[TRANSPARENCY];
+}
+
+void left_out_tell_transparency(const char *spec, const struct log *log) {
+  log_line(log, LOG_WARNING, "%s: left out: %s", spec, words[TRANSPARENCY].one);
+}
+
+/* The profile of Dolby Vision whose pictures are in colours of its own, which no other decoder reads; 0: none. */
+static int own_colours_profile(const AVStream *video) {
+  size_t size = 0;
+  const AVDOVIDecoderConfigurationRecord *dolby =
+      (const void *)av_stream_get_side_data(video, AV_PKT_DATA_DOVI_CONF, &size);
+  if (!dolby || size < sizeof *dolby)
+    return 0;
+  bool own = dolby->dv_profile == 5 || (dolby->dv_profile == 10 && !dolby->dv_bl_signal_compatibility_id);
+  return own ? dolby->dv_profile : 0;
 }
 
 void left_out_tell_video(const AVStream *video, const char *spec, const struct log *log) {
   const AVCodecParameters *parameters = video->codecpar;
-  if (parameters->color_trc == AVCOL_TRC_SMPTE2084 || parameters->color_trc == AVCOL_TRC_ARIB_STD_B67)
+  int profile = own_colours_profile(video);
+  if (profile)
+    log_line(log, LOG_WARNING,
+             "%s: Dolby Vision profile %d has colours of its own, which are not converted: they come out green and "
+             "violet; take a version in HDR10, HLG or SDR",
+             spec, profile);
+  else if (parameters->color_trc == AVCOL_TRC_SMPTE2084 || parameters->color_trc == AVCOL_TRC_ARIB_STD_B67)
     log_line(log, LOG_WARNING, "%s: HDR video is taken without tone mapping: its colours come out pale", spec);
   if (parameters->field_order > AV_FIELD_PROGRESSIVE)
     log_line(log, LOG_WARNING, "%s: interlaced video is taken as whole pictures: what moves has combs", spec);

@@ -43,7 +43,8 @@ struct source_options {
   bool hardware_must;              /* what it cannot decode is an error */
   bool beside;                     /* it goes along with another source: pictures that it lacks are no error */
   bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
-  bool tell_left_out;              /* one line names what of the input the output will lack */
+  bool tell_left_out;              /* one line names what beside the pictures the output will lack */
+  bool tell_transparency;          /* and whether it will lack their transparency */
   bool keeps_timecode;             /* the output does, of an input that can be read twice */
   bool no_sound;                   /* sound that the output lacks is no loss */
   const struct log *log;

@@ -90,7 +90,6 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   about_settle(from);
   coverage_begin(&from->coverage, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
-  left_out_tell(from->input, from->stream, from->spec, &from->options);
   if (from->options.start + from->options.resume > 0 && (input_is_stream(from) || seek_resume(from) < 0))
     log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
   return begin_reading(from, err);
@@ -105,20 +104,20 @@ static int64_t next_time(struct ffmpeg_source *from) {
   return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
 }
 
-/* Codecs whose pictures may say themselves how they are to be turned. */
-static bool may_turn(enum AVCodecID codec) {
-  static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG,
-                                       AV_CODEC_ID_PNG,  AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF};
+/* Codecs whose pictures may say themselves how they are to be turned, or have transparency or not in one format. */
+static bool is_looked_at(enum AVCodecID codec) {
+  static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG,
+                                       AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF, AV_CODEC_ID_GIF};
   for (size_t i = 0; i < sizeof may / sizeof *may; i++)
     if (may[i] == codec)
       return true;
   return false;
 }
 
-/* The first picture is decoded for its shape, which is to be known before there is an engine. What paces itself is not
- * waited for. */
+/* The first picture is decoded for its shape, which is to be known before there is an engine, and its transparency.
+ * What paces itself is not waited for. */
 static void look_at_first(struct ffmpeg_source *from) {
-  if (from->realtime || input_is_stream(from) || !may_turn(from->stream->codecpar->codec_id))
+  if (from->realtime || input_is_stream(from) || !is_looked_at(from->stream->codecpar->codec_id))
     return;
   next_time(from);
   if (from->ahead_got <= 0)
@@ -144,6 +143,9 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   }
   begin_sound(from, false);
   look_at_first(from);
+  from->untold =
+      left_out_tell(from->input, from->stream, from->looked_ahead && from->ahead_got > 0 ? from->ahead : NULL,
+                    from->spec, &from->options);
   *source = &from->source;
   return 0;
 }
@@ -275,11 +277,19 @@ static void read_all_streams(struct ffmpeg_source *from) {
     from->input->streams[i]->discard = AVDISCARD_DEFAULT;
 }
 
+static void tell_transparency(struct ffmpeg_source *from) {
+  if (!from->untold || !left_out_is_transparent(from->frame))
+    return;
+  left_out_tell_transparency(from->spec, from->options.log);
+  from->untold = false;
+}
+
 /* 1: frame has the picture; 0: it is left out; -1. Live, where a surface cannot be had, software decodes what follows:
  * if it is the GPU that fails, the engine finds out. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
   int64_t captured_ns = decode_arrival(from, from->frame);
   about_orientation(from, from->frame);
+  tell_transparency(from);
   double aspect = about_aspect(from, from->frame);
   bool surface = surfaces_is_one(from->frame);
   int64_t time = from->frame->pts;
