@@ -311,6 +311,38 @@ static void test_transparency(void **state) {
   program_expect(0, "1 frame", "render indexed.png seen.png -y" PLAIN);
 }
 
+/* What is faster than GIF keeps 50 pictures a second, evenly, and a line says what is left out. */
+static void test_gif_of_many_frames(void **state) {
+  (void)state;
+  static const struct { int rate, frames, kept; } cases[] = {{240, 120, 25}, {60, 30, 25}, {50, 25, 25}, {30, 15, 15}};
+  struct outcome outcome;
+  double times[MOST];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    program_run(&outcome, "render lavfi:testsrc2=s=64x64:r=%d fast.gif -y --frames %d" PLAIN, cases[i].rate,
+                cases[i].frames);
+    char left_out[64];
+    snprintf(left_out, sizeof left_out, "50 pictures a second at most: %d frames are left out\n",
+             cases[i].frames - cases[i].kept);
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(outcome.lines, cases[i].frames > cases[i].kept ? 2 : 1);
+    assert_true(cases[i].frames == cases[i].kept || strstr(outcome.said, left_out));
+    assert_int_equal(clip_times("fast.gif", CLIP_FRAMES, times, MOST), cases[i].kept);
+    for (int j = 0; j < cases[i].kept && cases[i].rate >= 50; j++)
+      assert_float_equal(times[j], j * 0.02, 1e-6);
+  }
+}
+
+static void test_what_is_not_read(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.3 -c:v libwebp_anim animated.webp && cp animated.webp a1.webp");
+  program_expect(3, "animated.webp: animated WebP is not decoded", "render animated.webp hash:- -y" PLAIN);
+  program_expect(3, "animated WebP is not decoded", "render a%%d.webp hash:- -y" PLAIN);
+  program_expect(6, "no protocol c; if a file is meant, write ./c:d.mp4", "render pattern:64x64 c:d.mp4 --frames 1");
+  program_expect(6, "write ./c:d%d.png", "render pattern:64x64 c:d%%d.png --frames 1");
+  program_expect(3, "write ./c:d.mp4", "render c:d.mp4 hash:- -y");
+  program_expect(0, "1 frame", "render pattern:64x64 ./c:d.mkv --frames 1" PLAIN);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gap),
@@ -322,6 +354,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_orientation_of_video),
       cmocka_unit_test(test_wide_colours),
       cmocka_unit_test(test_transparency),
+      cmocka_unit_test(test_gif_of_many_frames),
+      cmocka_unit_test(test_what_is_not_read),
   };
   if (argc != 2 || !clips_open())
     return 77;

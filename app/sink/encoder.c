@@ -175,9 +175,12 @@ static AVRational exact_clock(AVRational rate, int finest) {
   return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
 }
 
-/* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits. */
+/* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits, and GIF has
+ * hundredths of a second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
+  if (codec->id == AV_CODEC_ID_GIF)
+    return (AVRational){1, 100};
   int finest = codec->id == AV_CODEC_ID_MPEG4 ? 60000 : 1000000;
   bool rounded = options->fps > 0 && is_rounded(rate, base) && !av_match_name(container->name, in_milliseconds);
   AVRational exact = rounded ? exact_clock(rate, finest) : (AVRational){1, 0};

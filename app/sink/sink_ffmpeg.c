@@ -21,6 +21,8 @@
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 
+enum { GIF_LEAST = 2 }; /* hundredths of a second from one picture to the next */
+
 struct ffmpeg_sink {
   struct sink sink;
   struct target target;
@@ -47,6 +49,8 @@ struct ffmpeg_sink {
   long sent, written;                /* pictures to the encoder, packets to the file */
   bool one_picture;                  /* an image file whose name has no place for a number */
   bool numbered;                     /* image files whose names have one: a picture's time is its number */
+  bool is_gif, gif_slots;            /* gif_slots: its frames are more than 50 a second */
+  long left_out;                     /* frames that GIF is too slow for */
   bool realtime, seekable, header, failed;
   bool pipe_unblocked; /* standard output, until the sink is closed */
 };
@@ -116,6 +120,8 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   to->stream->sample_aspect_ratio = encoder->sample_aspect_ratio;
   to->time_base = (AVRational){options->time_base_num, options->time_base_den};
   to->step = llrint(1 / (av_q2d(encoder->framerate) * av_q2d(encoder->time_base)));
+  if (encoder->codec_id == AV_CODEC_ID_GIF && to->step < GIF_LEAST)
+    to->step = GIF_LEAST;
   to->last_pts = to->delay = AV_NOPTS_VALUE;
   return 0;
 }
@@ -188,6 +194,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
   to->numbered = !strcmp(container->name, "image2") && !to->one_picture;
+  to->is_gif = !strcmp(container->name, "gif");
+  to->gif_slots = options->fps > 100.0 / GIF_LEAST + 0.01;
   if (to->numbered)
     av_opt_set_int(to->output->priv_data, "frame_pts", 1, 0);
   if (add_video(to, options, err))
@@ -322,6 +330,22 @@ static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
   to->last = frame_hold(frame);
 }
 
+/* Viewers show a picture of GIF for two hundredths of a second at least. Whether this one is left out for that; else
+ * *pts is its time. Of frames that all come faster, the first of each fiftieth of a second is kept; of others, those
+ * that are not too near to the one before. */
+static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64_t *pts) {
+  double hundredths = (double)frame->pts * av_q2d(to->time_base) * 100;
+  bool first = to->last_pts == AV_NOPTS_VALUE;
+  if (to->gif_slots)
+    *pts = (int64_t)floor(hundredths / GIF_LEAST + 1e-6) * GIF_LEAST;
+  bool left_out =
+      !first && (to->gif_slots ? *pts <= to->last_pts : hundredths < (double)(to->last_pts + GIF_LEAST / 2));
+  if (!first && *pts < to->last_pts + GIF_LEAST)
+    *pts = to->last_pts + GIF_LEAST;
+  to->left_out += left_out;
+  return left_out;
+}
+
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
@@ -336,6 +360,8 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   int64_t pts = settle_time(to, frame->pts);
   if (to->numbered)
     pts = frame->numbered ? frame->number : to->last_pts == AV_NOPTS_VALUE ? 1 : to->last_pts + 1;
+  if (to->is_gif && is_too_fast(to, frame, &pts))
+    return 0;
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
   int code = live_sound_write(to->live_sound, &to->muxer);
@@ -402,6 +428,9 @@ static void ffmpeg_set_end(struct sink *sink, int64_t pts) {
 
 static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  if (to->left_out)
+    log_line(to->log, LOG_WARNING, "%s: GIF shows 50 pictures a second at most: %ld frames are left out",
+             to->target.name, to->left_out);
   bool failed_before = to->failed;
   int code = failed_before ? 0 : complete(to, whole);
   /* Also after a failure: it writes out what is still held back, as far as there is room. */

@@ -111,9 +111,11 @@ static const AVOutputFormat *find_streamed(const struct scheme *scheme, const ch
   return container ? container : av_guess_format(scheme->container, NULL, NULL);
 }
 
-/* Muxers that open nothing themselves need one; else a name with a colon may be of a device or anything else. */
+/* Muxers that open nothing themselves, and that of pictures, need one; else a name with a colon may be of a device or
+ * anything else. */
 static bool lacks_protocol(const struct target *target) {
-  bool opens_itself = target->container && target->container->flags & AVFMT_NOFILE;
+  bool opens_itself =
+      target->container && target->container->flags & AVFMT_NOFILE && strcmp(target->container->name, "image2") != 0;
   return !target->stream && !opens_itself && !avio_find_protocol_name(target->url);
 }
 
@@ -135,8 +137,8 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   else if (find_camera(&target->container, spec, err))
     return -1;
   if (lacks_protocol(target))
-    return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s", target->name,
-                     (int)strcspn(target->url, ":"), target->url);
+    return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s; if a file is meant, write ./%s",
+                     target->name, (int)strcspn(target->url, ":"), target->url, target->url);
   if (!target->container && !format && is_named_pipe(spec))
     target->container = av_guess_format("matroska", NULL, NULL);
   if (!target->container && camera)

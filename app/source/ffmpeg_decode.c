@@ -1,5 +1,7 @@
 #include "app/source/ffmpeg_source.h"
 
+#include <string.h>
+
 #include "app/source/exif.h"
 #include "unet/base/platform.h"
 
@@ -136,6 +138,12 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
+/* A flag of its header says so. */
+static bool is_animated_webp(enum AVCodecID codec, const AVPacket *packet) {
+  return codec == AV_CODEC_ID_WEBP && packet->size > 20 && !memcmp(packet->data + 8, "WEBPVP8X", 8) &&
+         packet->data[20] & 2;
+}
+
 /* Hands the decoder from->packet, one of video. 0; -1. */
 static int send_packet(struct ffmpeg_source *from, struct error *err) {
   if (!ffmpeg_loop_take_packet(from, from->packet)) {
@@ -144,6 +152,7 @@ static int send_packet(struct ffmpeg_source *from, struct error *err) {
   }
   if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
+  from->animated_webp |= is_animated_webp(from->stream->codecpar->codec_id, from->packet);
   int code = exif_attach(from->stream->codecpar->codec_id, from->packet);
   if (code >= 0)
     code = decoder_send(from->decoder, from->packet);

@@ -67,6 +67,7 @@ struct ffmpeg_source {
   int64_t given_ns; /* when a frame was given out last */
   bool realtime, draining;
   bool untold; /* that the output will lack transparency, once a picture has some */
+  bool animated_webp; /* came, which FFmpeg may be unable to decode */
   bool gave_up;     /* too much damage in a row */
   bool ended_early; /* at the end of the part asked for */
   bool unsure;      /* a seek may have landed too late, and no frame has come yet to tell */

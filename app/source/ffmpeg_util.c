@@ -219,6 +219,11 @@ static const char *why_refused(const char *url, const AVInputFormat *format, int
     return "no X server answers there";
   if (code == AVERROR(EIO) && is_unknown_host(url))
     return "no computer is known by this name";
+  if (code == AVERROR_PROTOCOL_NOT_FOUND && !strstr(url, "://")) {
+    snprintf(buffer, 128, "no protocol %.*s is known; if a file is meant, write ./%s", (int)strcspn(url, ":"), url,
+             url);
+    return buffer;
+  }
   return ffmpeg_reason_of(url, code, buffer);
 }
 

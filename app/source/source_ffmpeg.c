@@ -196,6 +196,10 @@ static void tell_missing(const struct ffmpeg_source *from) {
 static int finish(struct ffmpeg_source *from, struct error *err) {
   if (source_interrupted(&from->source))
     return 0;
+  if (!from->serial && !from->read_error && from->animated_webp)
+    return error_set(err, STATUS_INPUT,
+                     "%s: animated WebP is not decoded by FFmpeg here; make a GIF, APNG or video of it first",
+                     from->spec);
   if (!from->serial && !from->read_error)
     return error_set(err, STATUS_INPUT, "%s: not one picture could be decoded%s", from->spec,
                      from->options.start > 0 ? " after --start" : "");
