@@ -168,10 +168,71 @@ static void test_programmes(void **state) {
               "ffprobe -v error -select_streams a -show_entries stream=channels -of csv=p=0 other.mkv");
 }
 
+/* Sound that the container cannot hold is encoded again, as long as it was, and to the sample where nothing is lost. */
+static void test_encoded_again(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out, *codec, *length;
+    int samples; /* that are decoded; 0: the codec does not say where its sound ends */
+  } cases[] = {{"pcm.mov", "again.mp4", "aac", "0.50", 0},
+               {"pcm.mov", "again.webm", "opus", NULL, 24000},
+               {"pcm.mov", "again.ts", "aac", NULL, 0},
+               {"disc.vob", "again.mkv", "pcm_s16le", NULL, 24000},
+               {"disc.m2ts", "again.mkv", "pcm_s16le", NULL, 24000},
+               {"disc.vob", "again.mov", "pcm_s16le", "0.50", 24000},
+               {"late.mkv", "again.webm", "opus", NULL, 24000 + 9600}};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=30:d=0.5 -f lavfi -i sine=d=0.5:r=48000 -c:v libx264 -c:a pcm_s16be "
+        "pcm.mov -c:v libx264 -c:a pcm_bluray -ac 2 disc.m2ts -c:v mpeg2video -c:a pcm_dvd -ac 2 -f vob disc.vob");
+  shell(FFMPEG "-i pcm.mov -itsoffset 0.2 -i pcm.mov -map 0:v -map 1:a -c copy late.mkv");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char command[512], wanted[64];
+    struct outcome outcome;
+    program_run(&outcome, "render %s %s -y --size 64x64", cases[i].in, cases[i].out);
+    if (outcome.status || outcome.lines != 2 || !strstr(outcome.said, "and is encoded again, as "))
+      fail_msg("%s to %s: status %d, %s", cases[i].in, cases[i].out, outcome.status, outcome.said);
+    snprintf(wanted, sizeof wanted, "echo %s", cases[i].codec);
+    snprintf(command, sizeof command,
+             "ffprobe -v error -select_streams a:0 -show_entries stream=codec_name -of csv=p=0 %s | head -1",
+             cases[i].out);
+    expect_same(cases[i].out, wanted, command);
+    snprintf(
+        command, sizeof command,
+        "ffprobe -v error -select_streams a -show_entries stream=duration -of csv=p=0 %s | xargs printf '%%.2f\\n'",
+        cases[i].out);
+    snprintf(wanted, sizeof wanted, "echo %s", cases[i].length);
+    if (cases[i].length)
+      expect_same(cases[i].out, wanted, command);
+    size_t size = 0;
+    if (cases[i].samples)
+      free(shell_output(&size, "ffmpeg -v error -i %s -map 0:a:0 -f s16le -ac 1 -", cases[i].out));
+    if (size != 2 * (size_t)cases[i].samples)
+      fail_msg("%s to %s: %zu samples, not %d", cases[i].in, cases[i].out, size / 2, cases[i].samples);
+  }
+}
+
+/* Opus begins before time 0 in Matroska, which has a place for that: its first packet stays, and moves nothing. */
+static void test_opus(void **state) {
+  (void)state;
+  double was[MOST], is[MOST], frames[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -f lavfi -i sine=d=0.4:r=48000 -c:v libx264 -bf 0 -c:a libopus "
+               "opus.mkv");
+  program_expect(0, NULL, "render opus.mkv opus2.mkv --size 64x64");
+  int count = clip_times("opus.mkv", CLIP_SOUND, was, MOST);
+  assert_int_equal(clip_times("opus2.mkv", CLIP_SOUND, is, MOST), count);
+  assert_int_equal(clip_times("opus2.mkv", CLIP_FRAMES, frames, MOST), 10);
+  double first[MOST];
+  clip_times("opus.mkv", CLIP_FRAMES, first, MOST);
+  for (int i = 0; i < count; i++)
+    if (fabs(is[i] - was[i] - (frames[0] - first[0])) > 1.1e-3)
+      fail_msg("packet %d at %f, not %f", i, is[i], was[i]);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_joins),     cmocka_unit_test(test_list),   cmocka_unit_test(test_sound_that_steps_back),
-      cmocka_unit_test(test_edit_list), cmocka_unit_test(test_tracks), cmocka_unit_test(test_programmes),
+      cmocka_unit_test(test_joins),         cmocka_unit_test(test_list),   cmocka_unit_test(test_sound_that_steps_back),
+      cmocka_unit_test(test_edit_list),     cmocka_unit_test(test_tracks), cmocka_unit_test(test_programmes),
+      cmocka_unit_test(test_encoded_again), cmocka_unit_test(test_opus),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -122,12 +122,29 @@ static void test_tags(void **state) {
 #undef TOLD
 }
 
+/* AVI has times of decoding alone: without B-frames they are those of showing, beside sound that begins with them. HEVC
+ * has the name in MP4 and MOV that Apple's players know. */
+static void test_players(void **state) {
+  (void)state;
+  double times[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 plain.mp4");
+  program_expect(0, NULL, "render plain.mp4 plain.avi --size 64x64");
+  assert_int_equal(clip_times("plain.avi", CLIP_FRAMES, times, MOST), 10);
+  assert_true(fabs(times[0]) < 1e-6);
+  for (int i = 0; i < 2; i++) {
+    const char *extension = i ? "mov" : "mp4";
+    char command[128];
+    program_expect(0, NULL, "render plain.mp4 hevc.%s --size 64x64 --codec hevc", extension);
+    snprintf(command, sizeof command, "ffprobe -v error -show_entries stream=codec_tag_string -of csv=p=0 hevc.%s",
+             extension);
+    expect_same("tag", "echo hvc1", command);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_last_picture),
-      cmocka_unit_test(test_timecode),
-      cmocka_unit_test(test_rounded_clock),
-      cmocka_unit_test(test_tags),
+      cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
+      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -69,7 +69,8 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tra
     int code = avcodec_parameters_copy(stream->codecpar, from->streams[i]->codecpar);
     if (code < 0)
       return code;
-    stream->codecpar->codec_tag = 0;
+    if (stream->codecpar->codec_id != AV_CODEC_ID_HEVC)
+      stream->codecpar->codec_tag = 0;
     stream->time_base = from->streams[i]->time_base;
     stream->avg_frame_rate = from->streams[i]->avg_frame_rate;
     stream->sample_aspect_ratio = from->streams[i]->sample_aspect_ratio;

@@ -1,5 +1,7 @@
 #include "app/sink/muxer.h"
 
+#include <math.h>
+
 #include <libavcodec/avcodec.h>
 #include <libavutil/avstring.h>
 #include <libavutil/opt.h>
@@ -7,6 +9,9 @@
 static const int64_t flush_time = AV_TIME_BASE / 2;
 /* For so much clip time MP4's index waits for streams that begin late. */
 static const int64_t patience = 10 * AV_TIME_BASE;
+
+/* Times are rounded to milliseconds. */
+static const double slack_seconds = 0.001;
 
 bool muxer_is_mp4(const AVOutputFormat *container) {
   return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
@@ -17,7 +22,34 @@ int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
   return as_it_is ? packet->size : packet->size > 0;
 }
 
+static bool is_matroska(const AVFormatContext *output) {
+  return av_match_name(output->oformat->name, "matroska,webm");
+}
+
+/* Seconds of a stream before its time 0 that its container can say. */
+static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
+  const AVCodecParameters *codec = stream->codecpar;
+  if (!is_matroska(output))
+    return output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED ? 0 : INFINITY;
+  bool opus = codec->codec_id == AV_CODEC_ID_OPUS && codec->sample_rate > 0;
+  return opus ? (double)codec->initial_padding / codec->sample_rate : 0;
+}
+
+bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin) {
+  return begin < 0 && begin < -room_before_start(muxer->output, stream) - slack_seconds;
+}
+
+void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base) {
+  double room = LIBAVFORMAT_VERSION_MAJOR < 60 ? room_before_start(muxer->output, stream) : 0;
+  int64_t shift = is_matroska(muxer->output) ? llrint(room / av_q2d(time_base)) : 0;
+  packet->pts += packet->pts != AV_NOPTS_VALUE ? shift : 0;
+  packet->dts += packet->dts != AV_NOPTS_VALUE ? shift : 0;
+}
+
 int muxer_open(struct muxer *muxer, AVFormatContext *output) {
+  /* All streams would be moved to make room for what Opus begins with, which has a place of its own. */
+  if (is_matroska(output))
+    output->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
   muxer->output = output;
   muxer->fragments = muxer_is_mp4(output->oformat);
   muxer->tracks = av_calloc(output->nb_streams, sizeof *muxer->tracks);

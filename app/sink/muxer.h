@@ -31,6 +31,12 @@ int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 /* After all streams were added to output and before its header is written. Returns 0 or an FFmpeg error code, as all of
  * these do. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
+/* True if a packet that begins at so many seconds lies before all times that the container has: its muxer would move
+ * the pictures and all the sound to make room for what nobody is to hear. */
+bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin);
+/* Moves a packet by what its container puts before time 0, where its muxer leaves that to others: FFmpeg's older ones
+ * of Matroska do for Opus. Times are in time_base. */
+void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
 /* Takes what packet refers to. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
 /* Writes what is held back, after the last packet. */

@@ -115,6 +115,9 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   to->stream = avformat_new_stream(to->output, NULL);
   if (!to->stream || avcodec_parameters_from_context(to->stream->codecpar, encoder) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
+  /* Apple's players take HEVC under this name alone. */
+  if (encoder->codec_id == AV_CODEC_ID_HEVC && muxer_is_mp4(to->target.container))
+    to->stream->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
   to->stream->time_base = encoder->time_base;
   to->stream->avg_frame_rate = encoder->framerate;
   to->stream->sample_aspect_ratio = encoder->sample_aspect_ratio;
@@ -412,6 +415,8 @@ static int complete(struct ffmpeg_sink *to, bool whole) {
     code = write_held(to, true);
   if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
     code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
+  if (code >= 0)
+    code = sound_finish(to->sound, &to->muxer, whole ? INFINITY : end);
   if (code >= 0)
     code = live_sound_finish(to->live_sound, &to->muxer);
   if (code >= 0)

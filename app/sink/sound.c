@@ -8,6 +8,7 @@
 
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
+#include "app/sink/sound_encoder.h"
 #include "app/sink/sound_reader.h"
 #include "app/sink/tags.h"
 
@@ -15,8 +16,9 @@ struct sound {
   AVFormatContext *input, *output;
   struct sound_reader reader;
   AVPacket *packet;
-  int *target;  /* output stream of each input stream, or -1 */
-  bool waiting; /* packet holds one that begins later than what was asked for */
+  struct sound_encoder **encoders; /* of each input stream; NULL: it is copied, or left out */
+  int *target;                     /* output stream of each input stream, or -1 */
+  bool waiting;                    /* packet holds one that begins later than what was asked for */
   const struct log *log;
   int64_t origin; /* in AV_TIME_BASE units */
   double duration;
@@ -99,23 +101,50 @@ static bool is_wanted(const struct sound *sound, const struct sink_options *opti
   return false;
 }
 
+static void use_stream(struct sound *sound, int index, const AVStream *to) {
+  sound->target[index] = to->index;
+  sound->input->streams[index]->discard = AVDISCARD_DEFAULT;
+  sound->reader.tracks[index].wanted = true;
+}
+
+/* A stream that does not fit. Returns as add_stream. */
+static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
+  AVStream *from = sound->input->streams[index];
+  const AVOutputFormat *container = sound->output->oformat;
+  const char *was = avcodec_get_name(from->codecpar->codec_id);
+  unsigned streams = sound->output->nb_streams;
+  enum AVCodecID codec = sound_encoder_choose(container, from->codecpar);
+  int code = codec == AV_CODEC_ID_NONE
+                 ? AVERROR_ENCODER_NOT_FOUND
+                 : sound_encoder_open(&sound->encoders[index], sound->output, codec, from, sound->duration);
+  if (code == AVERROR(ENOMEM) || sound->output->nb_streams > streams + (code >= 0))
+    return -1;
+  if (code < 0) {
+    log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and cannot be encoded again; it is left out",
+             was, container->name);
+    return 0;
+  }
+  AVStream *to = sound_encoder_stream(sound->encoders[index]);
+  tags_copy_stream(to, from);
+  to->disposition = from->disposition;
+  use_stream(sound, index, to);
+  log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is encoded again, as %s", was,
+           container->name, avcodec_get_name(codec));
+  return 1;
+}
+
 /* Returns how many streams come of this one: 1, or 0 where it is left out; -1 without memory. */
 static int add_stream(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   int fit = fits(sound->output, from);
   if (fit < 0)
     return -1;
-  if (!fit) {
-    log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
-             avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
-    return 0;
-  }
+  if (!fit)
+    return add_encoded(sound, options, index);
   AVStream *to = copy_stream(sound->output, from);
   if (!to)
     return -1;
-  sound->target[index] = to->index;
-  from->discard = AVDISCARD_DEFAULT;
-  sound->reader.tracks[index].wanted = true;
+  use_stream(sound, index, to);
   return 1;
 }
 
@@ -173,7 +202,8 @@ static int prepare(struct sound *sound, const struct sink_options *options, stru
     return 0;
   sound->packet = av_packet_alloc();
   sound->target = calloc((size_t)sound->input->nb_streams + 1, sizeof *sound->target);
-  if (!sound->packet || !sound->target || sound_reader_begin(&sound->reader, sound->input))
+  sound->encoders = calloc((size_t)sound->input->nb_streams + 1, sizeof(struct sound_encoder *));
+  if (!sound->packet || !sound->target || !sound->encoders || sound_reader_begin(&sound->reader, sound->input))
     return no_memory(options, err);
   int added = choose_streams(sound, options, &tracks);
   if (added < 0)
@@ -238,16 +268,35 @@ int sound_check(const struct sound *sound, struct error *err) {
 }
 
 /* From the input's clock to the output's. */
-static void settle_times(const struct sound *sound, AVPacket *packet) {
+static void move_times(const struct sound *sound, AVPacket *packet) {
   const AVStream *from = sound->input->streams[packet->stream_index];
   int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
   if (packet->pts != AV_NOPTS_VALUE)
     packet->pts -= shift;
   if (packet->dts != AV_NOPTS_VALUE)
     packet->dts -= shift;
+}
+
+static int copy_packet(struct sound *sound, struct muxer *muxer, AVPacket *packet) {
+  const AVStream *from = sound->input->streams[packet->stream_index];
   packet->stream_index = sound->target[packet->stream_index];
   packet->pos = -1;
+  muxer_make_room(muxer, sound->output->streams[packet->stream_index], packet, from->time_base);
   av_packet_rescale_ts(packet, from->time_base, sound->output->streams[packet->stream_index]->time_base);
+  return muxer_write(muxer, packet);
+}
+
+/* Writes the packet that waits. */
+static int write_packet(struct sound *sound, struct muxer *muxer) {
+  AVPacket *packet = sound->packet;
+  struct sound_encoder *encoder = sound->encoders[packet->stream_index];
+  sound->waiting = false;
+  move_times(sound, packet);
+  if (!encoder)
+    return copy_packet(sound, muxer, packet);
+  int code = sound_encoder_write(encoder, muxer, packet);
+  av_packet_unref(packet);
+  return code;
 }
 
 /* When the packet that waits begins, in seconds of the output. */
@@ -259,11 +308,15 @@ static double begin_of(const struct sound *sound) {
   return stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
 }
 
-/* Before the start asked for, behind the end; or, as the first packet of AAC is, before 0 in a container without times
- * below it: its muxer would move the pictures and all the sound to make room for what nobody is to hear. */
-static bool is_outside(const struct sound *sound, double begin) {
-  bool early = sound->origin || sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
-  return (early && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
+/* True for the packet that waits if it lies behind the end, or before the start that was asked for or the first time of
+ * the container. A decoder may need what comes before the start. */
+static bool is_outside(const struct sound *sound, const struct muxer *muxer, double begin) {
+  int stream = sound->packet->stream_index;
+  if (sound->duration > 0 && begin >= sound->duration)
+    return true;
+  if (sound->encoders[stream] || begin >= 0)
+    return false;
+  return sound->origin || muxer_is_too_early(muxer, sound->output->streams[sound->target[stream]], begin);
 }
 
 int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
@@ -271,13 +324,12 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
     double begin = begin_of(sound);
     if (begin >= time)
       return 0;
-    sound->waiting = false;
-    if (is_outside(sound, begin)) {
+    if (is_outside(sound, muxer, begin)) {
+      sound->waiting = false;
       av_packet_unref(sound->packet);
       continue;
     }
-    settle_times(sound, sound->packet);
-    int code = muxer_write(muxer, sound->packet);
+    int code = write_packet(sound, muxer);
     if (code < 0)
       return code;
   }
@@ -285,12 +337,19 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
 }
 
 int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
-  if (!sound || !next_packet(sound) || is_outside(sound, begin_of(sound)) ||
-      !muxer_lacks(muxer, sound->target[sound->packet->stream_index]))
+  if (!sound || !next_packet(sound) || is_outside(sound, muxer, begin_of(sound)))
     return 0;
-  sound->waiting = false;
-  settle_times(sound, sound->packet);
-  return muxer_write(muxer, sound->packet);
+  int stream = sound->packet->stream_index;
+  bool copied = !sound->encoders[stream];
+  return copied && muxer_lacks(muxer, sound->target[stream]) ? write_packet(sound, muxer) : 0;
+}
+
+int sound_finish(struct sound *sound, struct muxer *muxer, double end) {
+  int code = 0;
+  for (int i = 0; sound && code >= 0 && i < sound->reader.streams; i++)
+    if (sound->encoders[i])
+      code = sound_encoder_finish(sound->encoders[i], muxer, end);
+  return code;
 }
 
 bool sound_has_more(const struct sound *sound) {
@@ -300,6 +359,9 @@ bool sound_has_more(const struct sound *sound) {
 void sound_close(struct sound **sound) {
   if (*sound) {
     av_packet_free(&(*sound)->packet);
+    for (int i = 0; (*sound)->encoders && i < (*sound)->reader.streams; i++)
+      sound_encoder_close(&(*sound)->encoders[i]);
+    free((*sound)->encoders);
     sound_reader_free(&(*sound)->reader);
     avformat_close_input(&(*sound)->input);
     free((*sound)->target);

@@ -8,7 +8,8 @@
 
 struct sound;
 
-/* Adds the sound streams of options->sound that output's container takes as streams of output, and its metadata; call
+/* Adds the sound streams of options->sound as streams of output, encoded again where its container does not take them,
+ * and its metadata; call
  * it before the header is written. What cannot be copied is said in one line and left out (where there is no second way
  * in, by left_out_tell). *sound stays NULL where there is nothing to copy, which is no error. -1: out of memory. */
 int sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options, struct error *err);
@@ -19,7 +20,9 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time); /*
 
 /* Writes the next packet already where nothing of its stream was written yet. Returns likewise. */
 int sound_send_ahead(struct sound *sound, struct muxer *muxer); /* takes NULL */
-bool sound_has_more(const struct sound *sound);                 /* takes NULL */
+/* Writes what encoders hold back, up to so many seconds, once all that begins before was written. Returns likewise. */
+int sound_finish(struct sound *sound, struct muxer *muxer, double end); /* takes NULL */
+bool sound_has_more(const struct sound *sound);                         /* takes NULL */
 /* After the last packet was written: 0, or -1 where the input could not be read to its end. */
 int sound_check(const struct sound *sound, struct error *err); /* takes NULL */
 void sound_close(struct sound **sound);                        /* stores NULL; takes NULL */

@@ -1,0 +1,334 @@
+#include "app/sink/sound_encoder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/audio_fifo.h>
+#include <libavutil/avstring.h>
+#include <libswresample/swresample.h>
+
+enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000 };
+
+/* Packets' times are rounded by their containers: samples follow each other without a gap up to so many seconds. */
+static const double tolerance = 0.04;
+
+struct sound_encoder {
+  AVCodecContext *decoder, *encoder;
+  struct SwrContext *resampler;
+  AVAudioFifo *samples;
+  AVStream *stream; /* belongs to the output */
+  AVRational time_base;
+  AVPacket *packet;
+  AVFrame *frame, *sent;
+  AVChannelLayout layout; /* that the resampler is for, with the two below */
+  int format, rate;
+  int64_t placed; /* samples that were placed, from the output's time 0 on, as far as they wait or were sent */
+  int64_t given;  /* samples that the encoder got */
+  int64_t last;   /* the first one that is left out at the end */
+};
+
+/* --- opening --- */
+
+static bool is_deep(const AVCodecParameters *from) {
+  return from->bits_per_raw_sample > 16 || (!from->bits_per_raw_sample && from->bits_per_coded_sample > 16);
+}
+
+enum AVCodecID sound_encoder_choose(const AVOutputFormat *container, const AVCodecParameters *from) {
+  enum AVCodecID codec = container->audio_codec;
+  if (av_match_name(container->name, "matroska,mov"))
+    codec = is_deep(from) ? AV_CODEC_ID_PCM_S24LE : AV_CODEC_ID_PCM_S16LE;
+  else if (av_match_name(container->name, "webm"))
+    codec = AV_CODEC_ID_OPUS;
+  else if (muxer_is_mp4(container) || av_match_name(container->name, "mpegts,flv"))
+    codec = AV_CODEC_ID_AAC;
+  return avcodec_find_encoder(codec) ? codec : AV_CODEC_ID_NONE;
+}
+
+static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
+  const AVCodec *codec = avcodec_find_decoder(from->codecpar->codec_id);
+  sound->decoder = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!sound->decoder)
+    return codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
+  int code = avcodec_parameters_to_context(sound->decoder, from->codecpar);
+  sound->decoder->pkt_timebase = from->time_base;
+  return code < 0 ? code : avcodec_open2(sound->decoder, codec, NULL);
+}
+
+/* The input's rate, or the lowest one of the codec's above it, or its highest. */
+static int choose_rate(const AVCodec *codec, int rate) {
+  int above = 0, highest = 0;
+  if (rate <= 0)
+    return RATE_USUAL;
+  for (const int *known = codec->supported_samplerates; known && *known; known++) {
+    if (*known >= rate && (!above || *known < above))
+      above = *known;
+    highest = *known > highest ? *known : highest;
+  }
+  return above ? above : highest ? highest : rate;
+}
+
+/* The input's channels, or as many as the codec has layouts for. */
+static int choose_layout(AVChannelLayout *layout, const AVCodec *codec, const AVChannelLayout *from) {
+  int channels = from->nb_channels > 0 ? from->nb_channels : 2;
+  if (!codec->ch_layouts && from->order == AV_CHANNEL_ORDER_NATIVE)
+    return av_channel_layout_copy(layout, from);
+  const AVChannelLayout *best = NULL;
+  for (const AVChannelLayout *known = codec->ch_layouts; known && known->nb_channels; known++) {
+    if (!av_channel_layout_compare(known, from))
+      return av_channel_layout_copy(layout, from);
+    if (known->nb_channels <= channels && (!best || known->nb_channels > best->nb_channels))
+      best = known;
+  }
+  if (best)
+    return av_channel_layout_copy(layout, best);
+  av_channel_layout_default(layout, channels);
+  return 0;
+}
+
+static enum AVSampleFormat choose_format(const AVCodec *codec) {
+  return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
+}
+
+static int open_encoder(struct sound_encoder *sound, const AVOutputFormat *container, enum AVCodecID id) {
+  const AVCodec *codec = id == AV_CODEC_ID_OPUS ? avcodec_find_encoder_by_name("libopus") : avcodec_find_encoder(id);
+  if (!codec)
+    codec = avcodec_find_encoder(id);
+  AVCodecContext *encoder = sound->encoder = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!encoder)
+    return codec ? AVERROR(ENOMEM) : AVERROR_ENCODER_NOT_FOUND;
+  int code = choose_layout(&encoder->ch_layout, codec, &sound->decoder->ch_layout);
+  if (code < 0)
+    return code;
+  encoder->sample_rate = choose_rate(codec, sound->decoder->sample_rate);
+  encoder->sample_fmt = choose_format(codec);
+  encoder->time_base = (AVRational){1, encoder->sample_rate};
+  encoder->bit_rate = (int64_t)BITS_A_CHANNEL * encoder->ch_layout.nb_channels;
+  if (container->flags & AVFMT_GLOBALHEADER)
+    encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  return avcodec_open2(encoder, codec, NULL);
+}
+
+static int add_stream(struct sound_encoder *sound, AVFormatContext *output) {
+  const AVCodecContext *encoder = sound->encoder;
+  sound->packet = av_packet_alloc();
+  sound->frame = av_frame_alloc();
+  sound->sent = av_frame_alloc();
+  sound->samples = av_audio_fifo_alloc(encoder->sample_fmt, encoder->ch_layout.nb_channels, encoder->sample_rate);
+  if (!sound->packet || !sound->frame || !sound->sent || !sound->samples)
+    return AVERROR(ENOMEM);
+  sound->stream = avformat_new_stream(output, NULL);
+  if (!sound->stream)
+    return AVERROR(ENOMEM);
+  sound->stream->time_base = encoder->time_base;
+  return avcodec_parameters_from_context(sound->stream->codecpar, encoder);
+}
+
+int sound_encoder_open(struct sound_encoder **out, AVFormatContext *output, enum AVCodecID codec, const AVStream *from,
+                       double duration) {
+  struct sound_encoder *sound = *out = calloc(1, sizeof *sound);
+  int code = sound ? open_decoder(sound, from) : AVERROR(ENOMEM);
+  if (code >= 0)
+    code = open_encoder(sound, output->oformat, codec);
+  if (code >= 0)
+    code = add_stream(sound, output);
+  if (code < 0) {
+    sound_encoder_close(out);
+    return code;
+  }
+  sound->time_base = from->time_base;
+  sound->last = duration > 0 ? llrint(duration * sound->encoder->sample_rate) : INT64_MAX;
+  return 0;
+}
+
+AVStream *sound_encoder_stream(const struct sound_encoder *sound) {
+  return sound->stream;
+}
+
+void sound_encoder_close(struct sound_encoder **pointer) {
+  struct sound_encoder *sound = *pointer;
+  *pointer = NULL;
+  if (!sound)
+    return;
+  avcodec_free_context(&sound->decoder);
+  avcodec_free_context(&sound->encoder);
+  swr_free(&sound->resampler);
+  if (sound->samples)
+    av_audio_fifo_free(sound->samples);
+  av_channel_layout_uninit(&sound->layout);
+  av_packet_free(&sound->packet);
+  av_frame_free(&sound->frame);
+  av_frame_free(&sound->sent);
+  free(sound);
+}
+
+/* --- encoding --- */
+
+static int write_packets(struct sound_encoder *sound, struct muxer *muxer) {
+  int code;
+  while ((code = avcodec_receive_packet(sound->encoder, sound->packet)) >= 0) {
+    if (muxer_is_too_early(muxer, sound->stream, (double)sound->packet->pts * av_q2d(sound->encoder->time_base))) {
+      av_packet_unref(sound->packet);
+      continue;
+    }
+    sound->packet->stream_index = sound->stream->index;
+    muxer_make_room(muxer, sound->stream, sound->packet, sound->encoder->time_base);
+    av_packet_rescale_ts(sound->packet, sound->encoder->time_base, sound->stream->time_base);
+    code = muxer_write(muxer, sound->packet);
+    av_packet_unref(sound->packet);
+    if (code < 0)
+      return code;
+  }
+  return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
+}
+
+static int send_frame(struct sound_encoder *sound, int count) {
+  AVFrame *frame = sound->sent;
+  frame->nb_samples = count;
+  frame->format = sound->encoder->sample_fmt;
+  frame->sample_rate = sound->encoder->sample_rate;
+  frame->pts = sound->given;
+  int code = av_channel_layout_copy(&frame->ch_layout, &sound->encoder->ch_layout);
+  if (code >= 0)
+    code = av_frame_get_buffer(frame, 0);
+  if (code >= 0)
+    code = av_audio_fifo_read(sound->samples, (void **)frame->data, count);
+  if (code >= 0)
+    code = avcodec_send_frame(sound->encoder, frame);
+  av_frame_unref(frame);
+  sound->given += count;
+  return code;
+}
+
+static int encode(struct sound_encoder *sound, struct muxer *muxer, bool all) {
+  int64_t size = sound->encoder->frame_size > 0 ? sound->encoder->frame_size : FRAME_USUAL, there;
+  int code = 0;
+  while (code >= 0) {
+    there = FFMIN(av_audio_fifo_size(sound->samples), sound->last - sound->given);
+    if (there < (all ? 1 : size))
+      break;
+    code = send_frame(sound, (int)FFMIN(there, size));
+    if (code >= 0)
+      code = write_packets(sound, muxer);
+  }
+  return code;
+}
+
+/* --- placing --- */
+
+static int add_silence(struct sound_encoder *sound, int64_t count) {
+  const AVCodecContext *to = sound->encoder;
+  uint8_t *data[AV_NUM_DATA_POINTERS * 8] = {0};
+  int code = av_samples_alloc(data, NULL, to->ch_layout.nb_channels, FRAME_USUAL, to->sample_fmt, 0);
+  if (code >= 0)
+    code = av_samples_set_silence(data, 0, FRAME_USUAL, to->ch_layout.nb_channels, to->sample_fmt);
+  for (; code >= 0 && count > 0; count -= FRAME_USUAL) {
+    int some = count < FRAME_USUAL ? (int)count : FRAME_USUAL;
+    code = av_audio_fifo_write(sound->samples, (void **)data, some);
+    sound->placed += some;
+  }
+  av_freep(&data[0]);
+  return code < 0 ? code : 0;
+}
+
+/* Adds converted samples behind those that are placed, but for the first `late`. */
+static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, int late) {
+  const AVCodecContext *to = sound->encoder;
+  bool planar = av_sample_fmt_is_planar(to->sample_fmt);
+  int planes = planar ? to->ch_layout.nb_channels : 1;
+  int size = av_get_bytes_per_sample(to->sample_fmt) * (planar ? 1 : to->ch_layout.nb_channels);
+  if (late >= count)
+    return 0;
+  for (int i = 0; i < planes; i++)
+    data[i] += (ptrdiff_t)late * size;
+  int code = av_audio_fifo_write(sound->samples, (void **)data, count - late);
+  sound->placed += count - late;
+  return code < 0 ? code : 0;
+}
+
+/* Places samples that are to be heard from this one on. Sound that begins late has silence before it; what would be
+ * heard before time 0 or what is there already is left out. */
+static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t at) {
+  int64_t gap = at - sound->placed;
+  bool follows = sound->placed && llabs(gap) < llrint(tolerance * sound->encoder->sample_rate);
+  int code = gap > 0 && !follows ? add_silence(sound, gap) : 0;
+  int64_t late = gap < 0 && !follows ? -gap : 0;
+  return code < 0 ? code : add_samples(sound, data, count, late < count ? (int)late : count);
+}
+
+/* Makes the resampler for samples as the frame's, which may change on the way. */
+static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
+  AVCodecContext *to = sound->encoder;
+  if (from->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
+    av_channel_layout_default(&from->ch_layout, from->ch_layout.nb_channels);
+  if (sound->resampler && sound->format == from->format && sound->rate == from->sample_rate &&
+      !av_channel_layout_compare(&sound->layout, &from->ch_layout))
+    return 0;
+  swr_free(&sound->resampler);
+  sound->format = from->format;
+  sound->rate = from->sample_rate;
+  int code = av_channel_layout_copy(&sound->layout, &from->ch_layout);
+  if (code >= 0)
+    code = swr_alloc_set_opts2(&sound->resampler, &to->ch_layout, to->sample_fmt, to->sample_rate, &from->ch_layout,
+                               from->format, from->sample_rate, 0, NULL);
+  return code < 0 ? code : swr_init(sound->resampler);
+}
+
+/* from NULL: what the resampler holds back. */
+static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at) {
+  const AVCodecContext *to = sound->encoder;
+  uint8_t *data[AV_NUM_DATA_POINTERS * 8] = {0};
+  int64_t held = swr_get_delay(sound->resampler, to->sample_rate);
+  int most = swr_get_out_samples(sound->resampler, from ? from->nb_samples : 0);
+  int code = av_samples_alloc(data, NULL, to->ch_layout.nb_channels, most > 0 ? most : 1, to->sample_fmt, 0);
+  void *memory = data[0];
+  if (code >= 0)
+    code = swr_convert(sound->resampler, data, most, from ? (const uint8_t **)(uintptr_t)from->extended_data : NULL,
+                       from ? from->nb_samples : 0);
+  if (code > 0)
+    code = place(sound, data, code, at - held);
+  av_free(memory);
+  return code;
+}
+
+static int take_frame(struct sound_encoder *sound, struct muxer *muxer) {
+  AVFrame *frame = sound->frame;
+  int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
+  int code = fit_resampler(sound, frame);
+  if (code < 0)
+    return code;
+  int64_t at = time == AV_NOPTS_VALUE ? sound->placed + swr_get_delay(sound->resampler, sound->encoder->sample_rate)
+                                      : av_rescale_q(time, sound->time_base, sound->encoder->time_base);
+  code = convert(sound, frame, at);
+  return code < 0 ? code : encode(sound, muxer, false);
+}
+
+static int take_frames(struct sound_encoder *sound, struct muxer *muxer) {
+  int code;
+  while ((code = avcodec_receive_frame(sound->decoder, sound->frame)) >= 0) {
+    code = take_frame(sound, muxer);
+    av_frame_unref(sound->frame);
+    if (code < 0)
+      return code;
+  }
+  return code == AVERROR(ENOMEM) ? code : 0;
+}
+
+int sound_encoder_write(struct sound_encoder *sound, struct muxer *muxer, const AVPacket *packet) {
+  int code = avcodec_send_packet(sound->decoder, packet);
+  return code == AVERROR(ENOMEM) ? code : take_frames(sound, muxer);
+}
+
+int sound_encoder_finish(struct sound_encoder *sound, struct muxer *muxer, double end) {
+  int code = sound_encoder_write(sound, muxer, NULL);
+  if (code >= 0 && sound->resampler)
+    code = convert(sound, NULL, sound->placed + swr_get_delay(sound->resampler, sound->encoder->sample_rate));
+  if (end * sound->encoder->sample_rate < (double)sound->last)
+    sound->last = llrint(end * sound->encoder->sample_rate);
+  if (code >= 0)
+    code = encode(sound, muxer, true);
+  if (code >= 0)
+    code = avcodec_send_frame(sound->encoder, NULL);
+  return code < 0 ? code : write_packets(sound, muxer);
+}
