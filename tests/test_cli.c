@@ -478,6 +478,10 @@ static void test_disk_fills_up(void **state) {
     long frames = clip_count_frames(name);
     if (frames < 12)
       fail_msg("%s: %ld frames are left", extension, frames);
+    char told[32];
+    snprintf(told, sizeof told, "%ld frames are in it", frames);
+    if (!strstr(outcome.said, told))
+      fail_msg("%s: %ld frames are left, and it says: %s", extension, frames, outcome.said);
   }
 }
 

@@ -252,6 +252,10 @@ static void test_info(void **state) {
   assert_true(info.width == 64 && info.height == 48 && info.frames == 25 && !info.realtime && info.damaged == 0);
   assert_true(info.fps == 25 && info.duration == 1 && info.shape == 64.0 / 48);
   assert_non_null(strstr(info.description, "info.mp4: h264 64x48, 25 fps"));
+  shell(FFMPEG "-ss 0.5 -i info.mp4 -c copy edited.mp4"); /* in the middle of its pictures */
+  long shown = count_frames(clip("edited.mp4"), NULL, &info);
+  assert_in_range(shown, 12, 13);
+  assert_int_equal(info.frames, shown);
 }
 
 /* Pixels that are not square: the first frame and, before it, the source say so. */

@@ -240,6 +240,16 @@ static int run_all(struct run *run, struct error *err) {
   return make_pictures(run, &first, err);
 }
 
+/* Adds to what writing failed with how much can be played of what was written. */
+static void say_kept(const struct sink *sink, struct error *err) {
+  const struct error failed = *err;
+  long kept = sink_pictures(sink);
+  if (kept == 0)
+    error_set(err, failed.status, "%s; no frame is in it", failed.message);
+  else if (kept > 0)
+    error_set(err, failed.status, "%s; %ld frame%s in it", failed.message, kept, kept == 1 ? " is" : "s are");
+}
+
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
   *result = (struct pipeline_result){0};
   struct run run = {.pipeline = pipeline, .result = result};
@@ -265,6 +275,8 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
     *err = finish_error;
     status = -1;
   }
+  if (run.sink && status && err->status == STATUS_OUTPUT)
+    say_kept(run.sink, err);
   if (run.started_ns)
     result->seconds = (double)(platform_now_ns() - run.started_ns) * 1e-9;
   sink_close(&run.sink);

@@ -98,6 +98,23 @@ static int64_t find_end(const struct ffmpeg_source *from) {
   return part && part < end ? part : end;
 }
 
+/* Returns how many pictures the index names that are shown; an edit list leaves the others out. */
+static long count_shown(const AVStream *stream) {
+  AVStream *asked = (AVStream *)(uintptr_t)stream; /* FFmpeg's functions take no const */
+  int entries = avformat_index_get_entries_count(asked);
+  long shown = 0;
+  for (int i = 0; i < entries; i++)
+    shown += !(avformat_index_get_entry(asked, i)->flags & AVINDEX_DISCARD_FRAME);
+  return shown;
+}
+
+/* Returns how many frames a whole file has by its header; 0: that is unknown. */
+static long told_frames(const struct ffmpeg_source *from) {
+  bool indexed = from->stream->nb_frames > 0 && av_match_name("mp4", from->input->iformat->name);
+  long shown = indexed ? count_shown(from->stream) : 0;
+  return shown ? shown : (long)from->stream->nb_frames;
+}
+
 static void settle_info(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
   info->fps = frame_rate(from);
@@ -110,9 +127,9 @@ static void settle_info(struct ffmpeg_source *from) {
   info->duration = from->realtime || from->options.loop ? 0 : info->length;
   info->end = from->options.loop ? 0 : find_end(from);
   bool whole = from->options.start <= 0 && from->options.duration <= 0;
-  info->frames = from->options.loop                     ? 0
-                 : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
-                                                        : lrint(info->duration * info->fps);
+  info->frames = from->options.loop               ? 0
+                 : whole && told_frames(from) > 0 ? told_frames(from)
+                                                  : lrint(info->duration * info->fps);
 }
 
 void about_settle(struct ffmpeg_source *from) {
