@@ -114,6 +114,21 @@ static void test_sound_that_steps_back(void **state) {
   expect_rising("back.mkv", sounds, clip_times("back.mkv", CLIP_SOUND, sounds, MOST));
 }
 
+/* A recording whose second part has sound of another codec: the pictures are all there, and the line blames the sound.
+ */
+static void test_other_codec(void **state) {
+  (void)state;
+  shell(FFMPEG "-i part.ts -c:v copy -c:a mp2 other.ts && cat part.ts other.ts >codecs.ts");
+  static const char *const outputs[] = {"codecs.mp4", "codecs.mkv"};
+  for (int i = 0; i < 2; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render codecs.ts %s --size 64x64", outputs[i]);
+    if (outcome.status != 3 || !strstr(outcome.said, "of another codec than the track began with"))
+      fail_msg("%s: status %d, %s", outputs[i], outcome.status, outcome.said);
+    assert_int_equal(clip_count_frames(outputs[i]), 30);
+  }
+}
+
 /* An edit list of two parts: what it leaves out is neither seen nor heard. */
 static void test_edit_list(void **state) {
   (void)state;
@@ -230,9 +245,15 @@ static void test_opus(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_joins),         cmocka_unit_test(test_list),   cmocka_unit_test(test_sound_that_steps_back),
-      cmocka_unit_test(test_edit_list),     cmocka_unit_test(test_tracks), cmocka_unit_test(test_programmes),
-      cmocka_unit_test(test_encoded_again), cmocka_unit_test(test_opus),
+      cmocka_unit_test(test_joins),
+      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_sound_that_steps_back),
+      cmocka_unit_test(test_other_codec),
+      cmocka_unit_test(test_edit_list),
+      cmocka_unit_test(test_tracks),
+      cmocka_unit_test(test_programmes),
+      cmocka_unit_test(test_encoded_again),
+      cmocka_unit_test(test_opus),
   };
   if (argc != 2 || !clips_open())
     return 77;

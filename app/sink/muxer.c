@@ -63,11 +63,21 @@ static int pending_error(const AVFormatContext *output) {
   return output->pb ? output->pb->error : 0;
 }
 
+/* True if what failed is the packet and not the output. */
+static bool is_refusal(const AVFormatContext *output, int code) {
+  return code < 0 && code != AVERROR(ENOMEM) && code != AVERROR_EXIT && output->pb && !output->pb->error;
+}
+
 static int write_now(struct muxer *muxer, AVPacket *packet) {
   struct muxer_track *track = &muxer->tracks[packet->stream_index];
   int64_t units = muxer_units(muxer->output->streams[packet->stream_index]->codecpar, packet);
   int64_t duration = packet->duration;
+  bool sound = muxer->output->streams[packet->stream_index]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
   int code = av_interleaved_write_frame(muxer->output, packet);
+  if (sound && is_refusal(muxer->output, code)) {
+    muxer->refused++;
+    return 0;
+  }
   if (code < 0)
     return code;
   track->units += units;

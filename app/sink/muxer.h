@@ -21,7 +21,8 @@ struct muxer {
   struct muxer_track *tracks; /* one for each stream of output */
   int64_t flushed;            /* clip time up to which everything was given to the system, in AV_TIME_BASE units */
   bool begun;                 /* flushed is known */
-  bool fragments;             /* MP4 and MOV: a flush ends a fragment, and the first one writes the index before it */
+  long refused;   /* packets of sound that the container does not take: damaged, or of another codec than their track */
+  bool fragments; /* MP4 and MOV: a flush ends a fragment, and the first one writes the index before it */
 };
 
 /* How much of what has to be found again packet is: bytes of sound, which some containers cut into other packets, else

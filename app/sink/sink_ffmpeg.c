@@ -458,7 +458,7 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     return output_failed(to, code, err);
   if (fragments && mp4_settle(file_path(to->target.url), &to->muxer, to->log, err))
     return -1;
-  return sound_check(to->sound, err);
+  return sound_check(to->sound, to->muxer.refused, err);
 }
 
 static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double seconds) {

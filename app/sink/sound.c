@@ -248,7 +248,7 @@ static bool next_packet(struct sound *sound) {
   return sound->waiting;
 }
 
-int sound_check(const struct sound *sound, struct error *err) {
+int sound_check(const struct sound *sound, long refused, struct error *err) {
   char reason[128];
   if (!sound)
     return 0;
@@ -259,6 +259,10 @@ int sound_check(const struct sound *sound, struct error *err) {
   if (reader->failure)
     return error_set(err, STATUS_INPUT, "sound: cannot be read to its end, and what follows is missing: %s",
                      ffmpeg_reason(reader->failure, reason));
+  if (refused)
+    return error_set(err, STATUS_INPUT,
+                     "sound: %ld packet%s left out: damaged, or of another codec than the track began with", refused,
+                     refused == 1 ? " is" : "s are");
   if (reader->unplaced)
     return error_set(
         err, STATUS_INPUT,

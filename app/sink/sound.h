@@ -24,7 +24,8 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer); /* takes NULL */
 int sound_finish(struct sound *sound, struct muxer *muxer, double end); /* takes NULL */
 bool sound_has_more(const struct sound *sound);                         /* takes NULL */
 /* After the last packet was written: 0, or -1 where the input could not be read to its end. */
-int sound_check(const struct sound *sound, struct error *err); /* takes NULL */
-void sound_close(struct sound **sound);                        /* stores NULL; takes NULL */
+/* refused: packets of it that the muxer did not take. */
+int sound_check(const struct sound *sound, long refused, struct error *err); /* takes NULL */
+void sound_close(struct sound **sound);                                      /* stores NULL; takes NULL */
 
 #endif
