@@ -123,16 +123,21 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
 
 void source_get_info(const struct source *source, struct source_info *info) {
   (void)source;
+  int width = script.shapeless ? 0 : WIDTH, height = script.shapeless ? 0 : HEIGHT;
   *info = (struct source_info){.description = "fake",
-                               .width = WIDTH,
-                               .height = HEIGHT,
-                               .shape = (double)WIDTH / HEIGHT,
+                               .width = width,
+                               .height = height,
+                               .shape = script.shapeless ? 0 : (double)WIDTH / HEIGHT,
                                .fps = 1000.0 / script.frame_ms,
                                .time_base_num = 1,
                                .time_base_den = 1000,
                                .realtime = script.realtime,
                                .returns = script.realtime,
                                .hardware = script.hardware};
+  if (!script.shapeless)
+    return;
+  strcpy(info->name, "fake: grey");
+  source_describe(info);
 }
 
 void source_interrupt(struct source *source) {

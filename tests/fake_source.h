@@ -6,6 +6,7 @@
 #include "app/source/source.h"
 
 struct fake_source_script {
+  bool shapeless;     /* its size is not known before its first picture */
   bool realtime;      /* a camera: waits frame_ms for every frame */
   int frame_ms;       /* between frames, on the clock of a camera or in the timestamps of a file */
   long frames;        /* of each opening; then the end */

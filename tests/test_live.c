@@ -2,6 +2,7 @@
 #include "tests/cmocka_all.h"
 
 #include <arpa/inet.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -593,6 +594,23 @@ static void test_page_shows_what_is_seen(void **state) {
   quit_window();
 }
 
+/* Where no screen shows that a source is away, the terminal says so, once. */
+static void test_a_loss_is_told_once(void **state) {
+  (void)state;
+  struct outcome outcome;
+  int handle, port = take_port(&handle);
+  close(handle);
+  screen.program = program_start("@ live udp://127.0.0.1:%d --read-timeout 0.2 --ipc ipc.sock" PICTURE, port);
+  wait_for(FIND_WINDOW);
+  wait_said("nothing came for 0.2 s");
+  wait_ipc("[\"get_property\",\"figures\"]", "nothing came for 0.2 s"); /* the window's thread knows of it, too */
+  pause_ms(STANDSTILL_MS);
+  shell("test $(grep -c 'nothing came' err.txt) = 1");
+  kill(screen.program, SIGINT);
+  finish(&outcome);
+  assert_int_equal(outcome.status, 130);
+}
+
 static int end_program(void **state) {
   return screen_end_program(state) || program_own_model(state);
 }
@@ -620,6 +638,7 @@ int main(int argc, char **argv) {
       TINY(test_midi),
       TINY(test_presets),
       CASE(test_page_shows_what_is_seen),
+      TINY(test_a_loss_is_told_once),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -163,6 +163,10 @@ static void what_is_refused(void **unused) {
   expect_refused("{\"command\":[\"quit\"]}", "quit");
   expect_refused("{\"command\":[\"rm\",\"-rf\"]}", "rm");
   expect_refused("{\"command\":[\"new-seed\",1,2]}", "at most one number");
+  expect_refused("{\"command\":[\"set\",\"strength\",0.7]}",
+                 "set: there is no such command: set_property with NAME and VALUE");
+  expect_refused("{\"command\":[\"set\"]}", "set: there is no such command");
+  expect_refused("{\"command\":[\"strength\",\"up\"]}", "command-list");
   expect_refused("{\"command\":\"new-seed\"}", "a list");
   expect_refused("{\"command\":[]}", "a list");
   expect_refused("{\"request_id\":\"x\",\"command\":[\"new-seed\"]}", "request_id");

@@ -1,6 +1,7 @@
 /* OSC without a network: what messages do to the hub, what is answered, and how packets are read and written, with
  * liblo as the other side. */
 #include <lo/lo.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,6 +258,35 @@ static void every_type_is_read(void **state) {
   assert_string_equal(rig->heard.text[0], "/all i:7 f:0.5 h:1.099511628e+12 d:0.125 s:x T:1 F:0 I:1");
 }
 
+static void note_number(void *opaque, const struct osc_message *message) {
+  *(double *)opaque = message->argument[0].number;
+}
+
+static double through_float(float number) {
+  uint8_t bytes[64];
+  double read = -1;
+  lo_message message = lo_message_new();
+  lo_message_add_float(message, number);
+  size_t size = pack(message, "/x", bytes, sizeof bytes);
+  assert_int_equal(osc_read(bytes, size, note_number, &read), 1);
+  return read;
+}
+
+/* A float that is nearest to a number of few digits is that number; every float comes back as it was. */
+static void floats_are_what_is_meant(void **state) {
+  (void)state;
+  static const double meant[] = {0.7, 0.1, -0.35, 1.2, 33.3, 0.001, 1e-7, 2, 0, 16777216, 0.123456};
+  for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+    assert_true(through_float((float)meant[i]) == meant[i]);
+  for (int i = 0; i <= 1000; i++)
+    assert_true(through_float((float)i / 1000) == i / 1000.0);
+  for (int i = 0; i < 2000; i++) {
+    float number = (float)ldexp((double)rand() / RAND_MAX - 0.5, rand() % 60 - 30);
+    assert_true((float)through_float(number) == number);
+  }
+  assert_true(isinf(through_float(INFINITY)) && isnan(through_float(NAN)));
+}
+
 /* Cut anywhere, or with any byte changed, it is read or left alone; what is cut has nothing in it. */
 static void damaged_packets_do_nothing(void **state) {
   struct rig *rig = *state;
@@ -308,6 +338,7 @@ int main(void) {
       WITH_RIG(commands_run_and_buttons_are_let_go),
       WITH_RIG(bundles_are_read),
       WITH_RIG(every_type_is_read),
+      cmocka_unit_test(floats_are_what_is_meant),
       WITH_RIG(damaged_packets_do_nothing),
       WITH_RIG(packets_hold_what_fits),
   };

@@ -284,6 +284,28 @@ static void sender_comes_late(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
+/* A stream that is joined in its middle has its size with its first picture, and is called by it from then on. */
+static void a_size_that_comes_later_is_told(void **state) {
+  (void)state;
+  struct reading reading;
+  struct source_info info = {.name = "udp://x: h264"};
+  source_describe(&info);
+  assert_string_equal(info.description, "udp://x: h264");
+  info.fps = 25;
+  source_describe(&info);
+  assert_string_equal(info.description, "udp://x: h264, 25 fps");
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.frame_ms = 40, .frames = 3, .shapeless = true});
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_true(reader_get_info(reading.reader, &info));
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "fake: grey %dx%d, 25 fps", info.width, info.height);
+  assert_true(info.width > 0);
+  assert_string_equal(info.description, wanted);
+  reading_finish(&reading, 0, NULL);
+}
+
 static void mistaken_name_ends_it(void **state) {
   (void)state;
   struct reading reading;
@@ -467,6 +489,7 @@ int main(void) {
       cmocka_unit_test(paused_file_waits),
       cmocka_unit_test(paused_camera_runs_on),
       cmocka_unit_test(sender_comes_late),
+      cmocka_unit_test(a_size_that_comes_later_is_told),
       cmocka_unit_test(mistaken_name_ends_it),
       cmocka_unit_test(switched_at_once),
       cmocka_unit_test(switched_at_the_end),

@@ -214,6 +214,11 @@ static int unobserve(struct messages *messages, const struct request *request, c
 
 static int run_command(struct messages *messages, const struct request *request, struct error *err) {
   const cJSON *value = request->argument[0];
+  if (!commands_find(request->command, strlen(request->command)))
+    return error_set(err, STATUS_USAGE,
+                     "%.40s: there is no such command: set_property with NAME and VALUE sets a value, and "
+                     "get_property with command-list lists the other commands",
+                     request->command);
   if (request->count > 1 || (value && !cJSON_IsNumber(value)))
     return error_set(err, STATUS_USAGE, "%.40s: at most one number can follow", request->command);
   return hub_run(messages->hub, request->command, value ? value->valuedouble : (double)NAN, err);

@@ -1,13 +1,27 @@
 #include "app/control/osc_packet.h"
 
+#include <float.h>
 #include <lo/lo.h>
 #include <lo/lo_lowlevel.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BUNDLE_HEAD = 16, DEPTH_MAX = 4 };
 static const char bundle_word[8] = "#bundle";
+
+/* Returns the shortest decimal number that is this float: a sender that has no doubles means 0.7 and not 0.699999988,
+ * which is what presets and other clients would show. */
+static double from_float(float number) {
+  char text[32];
+  for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, (double)number);
+    if (strtof(text, NULL) == number)
+      break;
+  }
+  return strtod(text, NULL);
+}
 
 /* at: four bytes are all that it is aligned to. */
 static struct osc_argument read_argument(char type, const void *at) {
@@ -29,7 +43,7 @@ static struct osc_argument read_argument(char type, const void *at) {
     break;
   case LO_FLOAT:
     memcpy(&value.f, at, sizeof value.f);
-    argument.number = (double)value.f;
+    argument.number = from_float(value.f);
     break;
   case LO_DOUBLE:
     memcpy(&value.d, at, sizeof value.d);

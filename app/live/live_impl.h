@@ -150,7 +150,6 @@ struct live {
   bool operator_changed;             /* since then */
   struct present_view operator_view; /* drawn then */
   int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
-  bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
   struct costs costs;           /* until pictures took their ways */

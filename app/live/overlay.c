@@ -39,16 +39,10 @@ void live_describe_start(const struct live *live, char *words, size_t size) {
 
 void live_tell_terminal(struct live *live) {
   const struct live_state *state = &live->state;
-  struct reader_status reader = {0};
   bool seen = state->settings.values.hud || window_has_operator(live->window);
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
   if (!seen && state->notice_until_ns != live->notice_told_ns)
     log_line(&live->log, LOG_WARNING, "%s", state->notice);
-  if (!seen && reader.lost && !live->loss_told)
-    log_line(&live->log, LOG_WARNING, "source lost: %s", reader.reason);
   live->notice_told_ns = state->notice_until_ns;
-  live->loss_told = reader.lost;
 }
 
 /* As many rows as there is room for. */

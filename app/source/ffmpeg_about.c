@@ -73,8 +73,8 @@ void about_shape(struct ffmpeg_source *from) {
   info->width = swap ? decoder->height : decoder->width;
   info->height = swap ? decoder->width : decoder->height;
   info->shape = info->height > 0 ? info->width * about_aspect(from, NULL) / info->height : 0;
-  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name.text, decoder->codec->name,
-           info->width, info->height, info->fps);
+  snprintf(info->name, sizeof info->name, "%.90s: %.30s", name.text, decoder->codec->name);
+  source_describe(info);
 }
 
 /* When the pictures end, in the stream's time base; 0: the container does not say. MP4 and MOV do, and not of each

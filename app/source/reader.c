@@ -209,6 +209,7 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   info.width = frame->width;
   info.height = frame->height;
   info.shape = frame_aspect(frame);
+  source_describe(&info);
   learn(reader, &info);
 }
 

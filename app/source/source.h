@@ -54,7 +54,8 @@ struct source_options {
 enum { SOURCE_NOT_YET = -2 };
 
 struct source_info {
-  char description[160];            /* "clip.mp4: h264 1280x720, 25 fps" */
+  char description[160];            /* "clip.mp4: h264 1280x720, 25 fps", by source_describe */
+  char name[128];                   /* what it begins with: "clip.mp4: h264"; "": it stays as it is */
   int width, height;                /* as stored, in pixels; 0 unknown */
   double shape;                     /* width / height it is to be seen in; 0 unknown */
   double fps;                       /* average; 0 unknown */
@@ -74,6 +75,9 @@ struct source_info {
 static inline double source_tick(const struct source_info *info) {
   return info->time_base_den > 0 ? (double)info->time_base_num / info->time_base_den : 0;
 }
+
+/* Writes the description again, of what is known by now: a stream that is joined in its middle has its size later. */
+void source_describe(struct source_info *info);
 
 struct source_impl {
   const char *name; /* "ffmpeg", "pattern" */
