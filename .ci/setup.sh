@@ -5,8 +5,8 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libsdl2-dev libsdl2-t
   libavdevice-dev libavfilter-dev libswresample-dev libswscale-dev libavutil-dev libcjson-dev libpcre2-dev libutf8proc-dev zlib1g-dev
   libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev
   libasound2-dev libx11-dev libxrandr-dev libfontconfig-dev)
-test_packages=(libcmocka-dev ffmpeg xvfb xdotool xserver-xorg-core xserver-xorg-video-dummy x11-xserver-utils
-  libgl1-mesa-dri libegl1 python3 openssl gcc-mingw-w64-x86-64-posix)
+test_packages=(libcmocka-dev ffmpeg xvfb xdotool xserver-xorg-core xserver-xorg-video-dummy x11-utils
+  x11-xserver-utils libgl1-mesa-dri libegl1 python3 openssl gcc-mingw-w64-x86-64-posix)
 
 # Installs those of the named packages that are missing. Where that cannot be done it prints the one command that would,
 # and returns 1. On a system without dpkg it leaves the matter to Meson, whose errors name what is missing.

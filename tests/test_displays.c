@@ -90,6 +90,7 @@ static void test_displays_come_and_go(void **state) {
   struct outcome outcome;
   start_operator("--record shown.mkv -y --ipc ipc.sock");
   expect_place("1280,0,640,800");
+  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
   shell(OFF);
   wait_said("reverie: the display DUMMY1 is gone: the output comes back with it\n");
   wait_for("! xdotool search --onlyvisible --name '^reverie$'");
@@ -98,6 +99,7 @@ static void test_displays_come_and_go(void **state) {
   wait_said("reverie: the output is on the display DUMMY1 again\n");
   wait_for("xdotool search --onlyvisible --name '^reverie$'");
   wait_for("! " ALERTS " | grep -q display");
+  wait_for("test $(xdotool getwindowfocus) = $(" FIND_OPERATOR ")"); /* who types goes on typing there */
   expect_place("1280,0,640,480");
   shell(ON);
   expect_place("1280,0,640,800");
@@ -114,6 +116,42 @@ static void test_displays_come_and_go(void **state) {
       !strstr(outcome.said, "reverie: the window is gone: another program has destroyed it\n"))
     fail_msg("status %d after the window's end: %s", outcome.status, outcome.said);
   shell("ffprobe -v error shown.mkv");
+}
+
+/* The picture's window is in the upper left corner, and the operator's beside or below it, within the display. */
+#define APART                                                                                                          \
+  "eval $(xdotool getwindowgeometry --shell $(" FIND_OPERATOR ")); left=$X top=$Y right=$((X + WIDTH)) "               \
+  "bottom=$((Y + HEIGHT)); eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")); test $X,$Y = 0,0 && "         \
+  "test $left -ge $WIDTH -o $top -ge $HEIGHT && test $right -le 1280 -a $bottom -le 800"
+
+/* On one display the audience's picture is whole, too, however the operator's window comes. */
+static void test_one_display(void **state) {
+  (void)state;
+  shell(OFF " && xrandr --query >/dev/null");
+  shell("xprop -root -f _MOTIF_WM_HINTS 32c -set _MOTIF_WM_HINTS 0"); /* as with a manager: SDL asks whether it is known
+                                                                       */
+  start_operator("");
+  wait_for(APART);
+  wait_for("xprop -id $(" FIND_WINDOW ") _MOTIF_WM_HINTS | grep -q '= 0x2, 0x0, 0x0'"); /* no border */
+  shell("for window in $(" FIND_WINDOW ") $(" FIND_OPERATOR
+        "); do xprop -id $window 32c _NET_WM_ICON | grep -q '= 64, 64, '; done");
+  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
+  quit_window();
+  start_operator("--window 900x500");
+  wait_for(APART);
+  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
+  quit_window();
+  start_window("still.mkv --loop --size 128x128 --window 640x400 --threads 1 -v");
+  expect_place("320,200,640,400");
+  press("O");
+  wait_for(FIND_OPERATOR " && " APART);
+  wait_for("xprop -id $(" FIND_WINDOW ") _MOTIF_WM_HINTS | grep -q '= 0x2, 0x0, 0x0'");
+  press("O");
+  wait_for("! " FIND_OPERATOR);
+  expect_place("320,200,640,400");
+  wait_for("xprop -id $(" FIND_WINDOW ") _MOTIF_WM_HINTS | grep -q '= 0x2, 0x0, 0x1'");
+  shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");
+  quit_window();
 }
 
 static int two_displays(void **state) {
@@ -143,6 +181,7 @@ int main(int argc, char **argv) {
       CASE(test_names),
       CASE(test_operator),
       CASE(test_displays_come_and_go),
+      CASE(test_one_display),
   };
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
@@ -151,7 +190,7 @@ int main(int argc, char **argv) {
     return 77;
   }
   if (argc < 2 ||
-      system("command -v xrandr xdotool >/dev/null && "
+      system("command -v xrandr xdotool xprop >/dev/null && "
              "test -e \"$(Xorg -showDefaultModulePath 2>&1 | cut -d, -f1)/drivers/dummy_drv.so\"") ||
       !clips_open())
     return 77;

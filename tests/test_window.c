@@ -7,6 +7,7 @@
 
 #include "app/control/keys.h"
 #include "app/control/panel.h"
+#include "app/window/icon.h"
 #include "app/window/window.h"
 
 static struct window *window;
@@ -179,6 +180,26 @@ static void text_of_other_layouts(void **state) {
   window_take_text(window, false);
 }
 
+static void expect_colour(const uint8_t *rgba, int column, int row, uint32_t wanted) {
+  const uint8_t *at = rgba + 4 * (row * ICON_SIDE + column);
+  assert_int_equal((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3], wanted);
+}
+
+/* What docks and task lists show, and what they say for why the screen stays on. */
+static void icon_and_reason(void **state) {
+  (void)state;
+  uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
+  icon_draw(rgba);
+  expect_colour(rgba, 0, 0, 0);
+  expect_colour(rgba, 10, 10, 0x12102bff);
+  expect_colour(rgba, 26, 32, 0xf4e9d8ff);
+  expect_colour(rgba, 38, 32, 0xff5fa2ff);
+  expect_colour(rgba, 28, 14, 0xf4e9d8ff); /* the lid */
+#ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
+  assert_string_equal(SDL_GetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME), "Showing live video");
+#endif
+}
+
 static void drop(Uint32 type, const char *text) {
   push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
 }
@@ -215,6 +236,7 @@ int main(void) {
       cmocka_unit_test(dropping),
       cmocka_unit_test(other_layouts),
       cmocka_unit_test(text_of_other_layouts),
+      cmocka_unit_test(icon_and_reason),
   };
   struct error err = {0};
   struct window_event event;

@@ -61,7 +61,8 @@ static void adopt_engine(struct live *live) {
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width && !live_fills_display(live)) {
     int width, height;
-    live_fit_window((double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width, &height);
+    live_fit_window(live, (double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width,
+                    &height);
     window_resize(live->window, width, height);
   }
 }

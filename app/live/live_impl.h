@@ -316,7 +316,7 @@ int live_open_window(struct live *live, struct error *err);
 bool live_fills_display(const struct live *live);
 void live_close_window(struct live *live);
 /* The window's size where nobody asked for another: as large as fits for a picture of this shape, width over height. */
-void live_fit_window(double shape, int *width, int *height);
+void live_fit_window(const struct live *live, double shape, int *width, int *height);
 /* Returns whether something on screen may have changed. */
 bool live_handle_events(struct live *live, int64_t now_ns);
 /* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */

@@ -33,9 +33,17 @@ enum {
   OPERATOR_NS = 50000000,
 };
 
-void live_fit_window(double shape, int *width, int *height) {
-  *width = (int)lrint(fmin(WINDOW_WIDTH, WINDOW_HEIGHT * shape));
-  *height = (int)lrint(fmin(WINDOW_HEIGHT, WINDOW_WIDTH / shape));
+/* Beside the operator's window on one display, half of its width is left for that one. */
+void live_fit_window(const struct live *live, double shape, int *width, int *height) {
+  double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
+  if (live->options->values.with_operator && window_count_displays(live->window) == 1) {
+    int display_width, display_height;
+    window_get_display(live->window, &display_width, &display_height);
+    most_width = fmin(most_width, display_width / 2.0);
+    most_height = fmin(most_height, display_height);
+  }
+  *width = (int)lrint(fmin(most_width, most_height * shape));
+  *height = (int)lrint(fmin(most_height, most_width / shape));
 }
 
 bool live_fills_display(const struct live *live) {
@@ -51,7 +59,7 @@ static void choose_size(const struct live *live, struct window_params *params) {
   params->width = options->window_width;
   params->height = options->window_height;
   if (!params->width && !live_fills_display(live))
-    live_fit_window(shape > 0 ? shape : 1, &params->width, &params->height);
+    live_fit_window(live, shape > 0 ? shape : 1, &params->width, &params->height);
 }
 
 static int open_operator(struct live *live, struct error *err) {
@@ -69,7 +77,7 @@ static void open_history(struct live *live) {
 int live_open_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   struct window_params params = {.title = "reverie",
-                                 .borderless = options->values.with_operator && window_count_displays(live->window) > 1,
+                                 .borderless = options->values.with_operator,
                                  .fullscreen = options->values.fullscreen || live_fills_display(live)};
   choose_size(live, &params);
   if (live->came)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/window/icon.h"
 #include "app/window/x11.h"
 
 static int fail(struct error *err, const char *what) {
@@ -14,6 +15,9 @@ static int fail(struct error *err, const char *what) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+#ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
+  SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video"); /* else a game is said to be played */
+#endif
 #if SDL_VERSION_ATLEAST(2, 0, 22)
   SDL_SetHint(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, "1"); /* else what is composed is cut at ten wide characters */
 #endif
@@ -88,7 +92,25 @@ int window_count_displays(const struct window *window) {
   return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
-static SDL_Window *make(const struct window *window, enum window_which which, const struct window_params *params) {
+void window_get_display(const struct window *window, int *width, int *height) {
+  SDL_Rect bounds = {0};
+  SDL_GetDisplayBounds(window->display[WINDOW_OUTPUT], &bounds);
+  *width = bounds.w;
+  *height = bounds.h;
+}
+
+/* SDL copies it. Where there is no memory the window has none. */
+void window_set_icon(SDL_Window *window) {
+  uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
+  icon_draw(rgba);
+  SDL_Surface *icon =
+      SDL_CreateRGBSurfaceWithFormatFrom(rgba, ICON_SIDE, ICON_SIDE, 32, ICON_SIDE * 4, SDL_PIXELFORMAT_RGBA32);
+  if (window && icon)
+    SDL_SetWindowIcon(window, icon);
+  SDL_FreeSurface(icon);
+}
+
+SDL_Window *window_make(const struct window *window, enum window_which which, const struct window_params *params) {
   int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
   SDL_Rect bounds = {0, 0, params->width, params->height};
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI;
@@ -137,9 +159,10 @@ static SDL_Window *make_hidden(const struct window_params *params) {
 
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
-  window->sdl[WINDOW_OUTPUT] = params->place ? make_hidden(params) : make(window, WINDOW_OUTPUT, params);
+  window->sdl[WINDOW_OUTPUT] = params->place ? make_hidden(params) : window_make(window, WINDOW_OUTPUT, params);
   if (!window->sdl[WINDOW_OUTPUT])
     return fail(err, "display");
+  window_set_icon(window->sdl[WINDOW_OUTPUT]);
   window->borderless = params->borderless;
   window->connection = x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
   if (params->place) /* it may have been moved */
@@ -163,51 +186,15 @@ void window_show(struct window *window) {
     SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
 }
 
-/* Screens of an X server that are no parts of one share no context. */
-static bool try_operator(struct window *window, const struct window_params *params) {
-  SDL_Window *sdl = window->lost ? NULL : make(window, WINDOW_OPERATOR, params);
-  window->sdl[WINDOW_OPERATOR] = sdl;
-  bool drawable = sdl && !SDL_GL_MakeCurrent(sdl, window->context.gl);
-  window->used = drawable ? WINDOW_OPERATOR : window->used;
-  if (!drawable)
-    window_close_operator(window);
-  return drawable;
-}
-
-/* The first that the output is not on, as displays come and go; else its own. */
-static int other_display(const struct window *window) {
-  int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
-  return own == 0 && window_count_displays(window) > 1;
-}
-
-int window_open_operator(struct window *window, const struct window_params *params, struct error *err) {
-  window->display[WINDOW_OPERATOR] = other_display(window);
-  bool opened = try_operator(window, params);
-  if (!opened) {
-    window->display[WINDOW_OPERATOR] = window->display[WINDOW_OUTPUT];
-    opened = try_operator(window, params);
-  }
-  return opened ? 0 : error_set(err, STATUS_OUTPUT, "no operator's window: %s", SDL_GetError());
-}
-
-/* A window that nobody has but the one whose display is gone is better in the way than away. */
-static void show_again(struct window *window) {
+/* A window that nobody has but the one whose display is gone is better in the way than away. The keyboard stays with
+ * whoever has it. */
+void window_show_again(struct window *window) {
+  unsigned long focus = window->hidden ? x11_hold_focus(window->sdl[WINDOW_OUTPUT]) : 0;
   if (window->hidden && !window->lost)
     SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
+  if (window->hidden)
+    x11_give_focus(window->sdl[WINDOW_OUTPUT], focus);
   window->hidden = false;
-}
-
-void window_close_operator(struct window *window) {
-  window->used = WINDOW_OPERATOR;
-  window_use(window, WINDOW_OUTPUT);
-  if (window->sdl[WINDOW_OPERATOR] && !window->lost)
-    SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
-  window->sdl[WINDOW_OPERATOR] = NULL;
-  show_again(window);
-}
-
-bool window_has_operator(const struct window *window) {
-  return window->sdl[WINDOW_OPERATOR] != NULL;
 }
 
 /* Some systems have one interval for all windows: it is said each time. */
@@ -255,7 +242,7 @@ static bool follow_windows(struct window *window, const SDL_Event *sdl, struct w
 static void return_to_display(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   bool fills = window->fullscreen;
-  show_again(window);
+  window_show_again(window);
   fill_display(window, false);
   SDL_SetWindowPosition(sdl, window->place.bounds.x, window->place.bounds.y);
   fill_display(window, fills);
@@ -324,8 +311,10 @@ void window_get_size(const struct window *window, int *width, int *height) {
 void window_resize(struct window *window, int width, int height) {
   window->width = window->fullscreen ? width : 0;
   window->height = height;
-  if (!window->fullscreen)
-    SDL_SetWindowSize(window->sdl[WINDOW_OUTPUT], width, height);
+  if (window->fullscreen)
+    return;
+  SDL_SetWindowSize(window->sdl[WINDOW_OUTPUT], width, height);
+  window_keep_apart(window);
 }
 
 void window_set_fullscreen(struct window *window, bool fullscreen) {

@@ -73,6 +73,8 @@ struct window_event {
  * says what works without a display; a number or name that no display has is STATUS_USAGE. */
 int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
 int window_count_displays(const struct window *window);
+/* The size of the display that the output is to be on. */
+void window_get_display(const struct window *window, int *width, int *height);
 
 /* Calls take for every display, in order, with no window needed. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
@@ -83,8 +85,9 @@ int window_open(struct window *window, const struct window_params *params, struc
 void window_show(struct window *window);   /* the output */
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
-/* The operator's window, on another display than the output where there is one. It shares the context, and is never
- * waited for. */
+/* The operator's window, on another display than the output where there is one. Else the output loses its border and
+ * goes into the display's upper left corner until the operator's window is closed, and that one takes no more than the
+ * room beside or below it. It shares the context, and is never waited for. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);

@@ -1,4 +1,5 @@
-/* What window.c, which opens, moves and shows windows, and window_events.c, which reads their events, share. */
+/* What window.c, which opens, moves and shows windows, window_operator.c, which has the second one, and
+ * window_events.c, which reads their events, share. */
 #ifndef APP_WINDOW_WINDOW_IMPL_H
 #define APP_WINDOW_WINDOW_IMPL_H
 
@@ -26,6 +27,11 @@ struct window {
   bool borderless, fullscreen; /* asked for, of the output */
   bool filled, by_hand;        /* it fills its display; with no window manager's help */
   SDL_Rect before;             /* by_hand: where it was */
+  /* The output while it shares its display with the operator's window */
+  bool made_room;     /* it was moved and has lost its border for that */
+  SDL_Rect made_from; /* where it was before */
+  SDL_Rect wanted;    /* the size that the operator's window has where there is room for it */
+
   int width, height;           /* asked for in full screen, for the time after it; 0: nothing was */
   struct display_place place;  /* of the output */
   bool hidden;                 /* the output, while its display is gone */
@@ -37,6 +43,12 @@ struct window {
   SDL_Rect text_place;         /* of what is composed, as the input method knows it */
 };
 
+SDL_Window *window_make(const struct window *window, enum window_which which, const struct window_params *params);
+void window_set_icon(SDL_Window *window);
+/* Shows an output that was hidden, as its display was gone. */
+void window_show_again(struct window *window);
+/* Moves the operator's window where it has come to lie over the output. */
+void window_keep_apart(struct window *window);
 /* False: the event means nothing here. */
 bool window_translate(struct window *window, const SDL_Event *sdl, struct window_event *event);
 /* Over the output the pointer may be hidden, and there is but one. */

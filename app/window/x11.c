@@ -96,6 +96,27 @@ bool x11_lacks_manager(SDL_Window *window) {
   return !manager || get_manager(display, manager) != manager;
 }
 
+unsigned long x11_hold_focus(SDL_Window *window) {
+  static const unsigned long never = 0; /* the user asked for it: window managers then leave the keyboard where it is */
+  SDL_SysWMinfo info;
+  Window focus = None;
+  int revert;
+  if (!get_info(window, &info))
+    return 0;
+  Display *display = info.info.x11.display;
+  XChangeProperty(display, info.info.x11.window, XInternAtom(display, "_NET_WM_USER_TIME", False), XA_CARDINAL, 32,
+                  PropModeReplace, (const unsigned char *)&never, 1);
+  XGetInputFocus(display, &focus, &revert);
+  return focus;
+}
+
+/* SDL takes it where no window manager gives it. */
+void x11_give_focus(SDL_Window *window, unsigned long focus) {
+  SDL_SysWMinfo info;
+  if (focus > PointerRoot && get_info(window, &info) && focus != info.info.x11.window)
+    XSetInputFocus(info.info.x11.display, focus, RevertToPointerRoot, CurrentTime);
+}
+
 static const XEvent *get_event(const SDL_Event *event) {
   return event->type == SDL_SYSWMEVENT && event->syswm.msg->subsystem == SDL_SYSWM_X11
              ? &event->syswm.msg->msg.x11.event

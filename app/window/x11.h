@@ -17,6 +17,10 @@ void x11_settle(void *connection);
 /* No window manager is there to carry out what it is asked for. */
 bool x11_lacks_manager(SDL_Window *window);
 
+/* Before a hidden window is shown, which must not take the keyboard: returns who has that. Afterwards gives it back. */
+unsigned long x11_hold_focus(SDL_Window *window);
+void x11_give_focus(SDL_Window *window, unsigned long focus);
+
 /* Whether the event says that the window exists no more, or that there are other displays now. Of one that exists no
  * more SDL can let go without waiting then. */
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);

@@ -27,6 +27,16 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
   return false;
 }
 
+unsigned long x11_hold_focus(SDL_Window *window) {
+  (void)window;
+  return 0;
+}
+
+void x11_give_focus(SDL_Window *window, unsigned long focus) {
+  (void)window;
+  (void)focus;
+}
+
 bool x11_get_layout(const SDL_Event *event, struct layout_key *layout) {
   (void)event;
   (void)layout;

@@ -1,0 +1,12 @@
+/* The program's icon, drawn by code: an eye, one half of whose iris is of another colour, as in assets/reverie.svg. */
+#ifndef APP_WINDOW_ICON_H
+#define APP_WINDOW_ICON_H
+
+#include <stdint.h>
+
+enum { ICON_SIDE = 64 };
+
+/* Draws ICON_SIDE by ICON_SIDE pixels of red, green, blue and alpha, from the top row down. */
+void icon_draw(uint8_t *rgba);
+
+#endif

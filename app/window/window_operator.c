@@ -1,0 +1,129 @@
+/* The operator's window: where it lies, and what the output does for it. */
+#include "app/window/window_impl.h"
+
+/* A window manager puts a title and edges of about this size around a window. */
+enum { TITLE = 32, EDGE = 4 };
+/* A window that is smaller shows nothing of use. */
+enum { USEFUL_WIDTH = 300, USEFUL_HEIGHT = 200 };
+
+static int lesser(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* Takes this part of the display for a window that needs no more than a size, if it is useful and larger than what was
+ * found. */
+static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
+  const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 2 * EDGE),
+                           lesser(wanted->h, part->h - TITLE - EDGE)};
+  if (inside.w >= USEFUL_WIDTH && inside.h >= USEFUL_HEIGHT && inside.w * inside.h > found->w * found->h)
+    *found = inside;
+}
+
+/* Finds the largest place beside, below or above the output. False: there is none of any use. */
+static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, SDL_Rect *found) {
+  SDL_Rect all, own;
+  *found = (SDL_Rect){0};
+  if (SDL_GetDisplayUsableBounds(display, &all))
+    return false;
+  SDL_GetWindowPosition(output, &own.x, &own.y);
+  SDL_GetWindowSize(output, &own.w, &own.h);
+  int right = all.x + all.w, bottom = all.y + all.h;
+  try_part(&(SDL_Rect){own.x + own.w, all.y, right - own.x - own.w, all.h}, wanted, found);
+  try_part(&(SDL_Rect){all.x, own.y + own.h, all.w, bottom - own.y - own.h}, wanted, found);
+  try_part(&(SDL_Rect){all.x, all.y, own.x - all.x, all.h}, wanted, found);
+  try_part(&(SDL_Rect){all.x, all.y, all.w, own.y - all.y}, wanted, found);
+  return found->w > 0;
+}
+
+/* The audience sees the picture and nothing else. */
+static void make_room(struct window *window) {
+  SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
+  SDL_Rect bounds;
+  if (window->fullscreen || window->borderless || SDL_GetDisplayBounds(window->display[WINDOW_OPERATOR], &bounds))
+    return;
+  SDL_GetWindowPosition(sdl, &window->made_from.x, &window->made_from.y);
+  window->made_room = true;
+  SDL_SetWindowBordered(sdl, SDL_FALSE);
+  SDL_SetWindowPosition(sdl, bounds.x, bounds.y);
+}
+
+static void take_room_back(struct window *window) {
+  if (!window->made_room || window->lost)
+    return;
+  window->made_room = false;
+  SDL_SetWindowBordered(window->sdl[WINDOW_OUTPUT], SDL_TRUE);
+  SDL_SetWindowPosition(window->sdl[WINDOW_OUTPUT], window->made_from.x, window->made_from.y);
+}
+
+/* On the output's display it lies where it hides nothing of that one, as far as there is room. */
+static SDL_Window *make_operator(struct window *window, const struct window_params *params) {
+  SDL_Window *output = window->sdl[WINDOW_OUTPUT];
+  int display = window->display[WINDOW_OPERATOR];
+  SDL_Rect place;
+  if (display != SDL_GetWindowDisplayIndex(output))
+    return window_make(window, WINDOW_OPERATOR, params);
+  make_room(window);
+  window->wanted = (SDL_Rect){.w = params->width, .h = params->height};
+  if (!find_place(output, display, &window->wanted, &place))
+    return window_make(window, WINDOW_OPERATOR, params);
+  return SDL_CreateWindow(params->title, place.x, place.y, place.w, place.h,
+                          SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+}
+
+void window_keep_apart(struct window *window) {
+  SDL_Window *output = window->sdl[WINDOW_OUTPUT], *operator= window->sdl[WINDOW_OPERATOR];
+  SDL_Rect own, its, place;
+  if (!operator|| window->fullscreen || SDL_GetWindowDisplayIndex(output) != SDL_GetWindowDisplayIndex(operator))
+    return;
+  SDL_GetWindowPosition(output, &own.x, &own.y);
+  SDL_GetWindowSize(output, &own.w, &own.h);
+  SDL_GetWindowPosition(operator, & its.x, &its.y);
+  SDL_GetWindowSize(operator, & its.w, &its.h);
+  if (!SDL_HasIntersection(&own, &its) ||
+      !find_place(output, SDL_GetWindowDisplayIndex(operator), &window->wanted, &place))
+    return;
+  SDL_SetWindowPosition(operator, place.x, place.y);
+  SDL_SetWindowSize(operator, place.w, place.h);
+}
+
+/* Screens of an X server that are no parts of one share no context. */
+static bool try_operator(struct window *window, const struct window_params *params) {
+  SDL_Window *sdl = window->lost ? NULL : make_operator(window, params);
+  window->sdl[WINDOW_OPERATOR] = sdl;
+  window_set_icon(sdl);
+  bool drawable = sdl && !SDL_GL_MakeCurrent(sdl, window->context.gl);
+  window->used = drawable ? WINDOW_OPERATOR : window->used;
+  if (!drawable)
+    window_close_operator(window);
+  return drawable;
+}
+
+/* The first that the output is not on, as displays come and go; else its own. */
+static int other_display(const struct window *window) {
+  int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
+  return own == 0 && window_count_displays(window) > 1;
+}
+
+int window_open_operator(struct window *window, const struct window_params *params, struct error *err) {
+  window->display[WINDOW_OPERATOR] = other_display(window);
+  bool opened = try_operator(window, params);
+  if (!opened) {
+    window->display[WINDOW_OPERATOR] = window->display[WINDOW_OUTPUT];
+    opened = try_operator(window, params);
+  }
+  return opened ? 0 : error_set(err, STATUS_OUTPUT, "no operator's window: %s", SDL_GetError());
+}
+
+void window_close_operator(struct window *window) {
+  window->used = WINDOW_OPERATOR;
+  window_use(window, WINDOW_OUTPUT);
+  if (window->sdl[WINDOW_OPERATOR] && !window->lost)
+    SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
+  window->sdl[WINDOW_OPERATOR] = NULL;
+  take_room_back(window);
+  window_show_again(window);
+}
+
+bool window_has_operator(const struct window *window) {
+  return window->sdl[WINDOW_OPERATOR] != NULL;
+}
