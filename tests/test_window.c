@@ -2,11 +2,13 @@
 #include "tests/cmocka_all.h"
 
 #include <SDL.h>
+#include <epoxy/gl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/control/keys.h"
 #include "app/control/panel.h"
+#include "app/window/hud.h"
 #include "app/window/icon.h"
 #include "app/window/window.h"
 
@@ -200,6 +202,60 @@ static void icon_and_reason(void **state) {
 #endif
 }
 
+enum { WIDTH = 1000, HEIGHT = 400 };
+
+/* Draws the overlay on white; from the lowest row up. */
+static void draw_overlay(const struct hud_content *content, int width, int height, uint32_t *pixels) {
+  struct hud *hud;
+  assert_int_equal(hud_open(&hud, NULL), 0);
+  hud_update(hud, content, width, height, 1000000000);
+  glClearColor(1, 1, 1, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  hud_draw(hud, content->layout, width, height);
+  glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  hud_close(&hud);
+}
+
+static bool is_red(uint32_t pixel) {
+  int red = (int)(pixel & 255), green = (int)(pixel >> 8 & 255), blue = (int)(pixel >> 16 & 255);
+  return red > 2 * green && red > 2 * blue;
+}
+
+/* With the help, or with a list beside which they have no room, figures are not drawn; alerts are, in every window. */
+static void no_text_on_text(void **state) {
+  (void)state;
+  static uint32_t with[WIDTH * HEIGHT], without[WIDTH * HEIGHT];
+  static const int sizes[][2] = {{WIDTH, HEIGHT}, {420, 300}, {300, 220}};
+  struct parameters values;
+  struct alerts alerts = {0};
+  static struct panel panel;
+  parameters_init(&values);
+  parameter_list_update(&panel.list, &values, 5);
+  for (int i = 0; i < ALERTS; i++)
+    alerts_raise(&alerts, (enum alert_kind)i, 1, alert_name((enum alert_kind)i), "why");
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    struct hud_content content = {.figures = true, .help = true, .running = true, .values = &values, .panel = &panel};
+    int width = sizes[i][0], height = sizes[i][1], red = 0;
+    draw_overlay(&content, width, height, with);
+    content.running = false;
+    draw_overlay(&content, width, height, without);
+    assert_memory_equal(with, without, sizeof with);
+    content.help = false;
+    content.running = panel.lists = true;
+    draw_overlay(&content, width, height, with);
+    content.running = false;
+    draw_overlay(&content, width, height, without);
+    assert_int_equal(memcmp(with, without, sizeof with) == 0, width < WIDTH);
+    panel.lists = false;
+    content.alerts = &alerts;
+    content.running = content.help = true;
+    draw_overlay(&content, width, height, with);
+    for (int pixel = 0; pixel < WIDTH * HEIGHT; pixel++)
+      red += is_red(with[pixel]);
+    assert_true(red > width * 20);
+  }
+}
+
 static void drop(Uint32 type, const char *text) {
   push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
 }
@@ -237,10 +293,11 @@ int main(void) {
       cmocka_unit_test(other_layouts),
       cmocka_unit_test(text_of_other_layouts),
       cmocka_unit_test(icon_and_reason),
+      cmocka_unit_test(no_text_on_text),
   };
   struct error err = {0};
   struct window_event event;
-  const struct window_params params = {.title = "test", .width = 64, .height = 64};
+  const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
   setenv("SDL_VIDEODRIVER", "offscreen", 1);
   if (window_create(&window, NULL, false, &err) || window_open(window, &params, &err)) {
     fprintf(stderr, "skipped: %s\n", err.message);

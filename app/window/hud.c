@@ -104,13 +104,19 @@ static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, i
   return column;
 }
 
-/* In characters and lines, for words in the middle. Alerts stay free. */
+/* How high a notice of one line is, with what lies around it. */
+static int get_notice_height(const struct hud *hud) {
+  const struct hud_type type = get_type(hud);
+  return type.line + 2 * type.size;
+}
+
+/* In characters and lines, for words in the middle. Alerts stay free, and so does a notice. */
 static void get_room(struct hud *hud, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;
   hud_get_places(hud, hud->layout, width, height, &places);
   *columns = width / type.advance - 4;
-  *lines = (height - 3 * type.size - places.top) / type.line;
+  *lines = (height - 2 * type.size - places.top - get_notice_height(hud)) / type.line;
 }
 
 /* As large as its words need, in as many columns of lines as its height wants. */
@@ -388,7 +394,7 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
       place.top = places.picture.top + places.picture.height - sheet->height;
   } else if (kind == PANEL_HELP) {
     place.left = (width - sheet->width) / 2;
-    place.top = (height + places.top - type.size - sheet->height) / 2;
+    place.top = (height - get_notice_height(hud) + places.top - sheet->height) / 2;
     place.shade = 1;
   } else if (kind != PANEL_FIGURES || layout == HUD_OPERATOR) {
     const struct hud_area *area = kind == PANEL_ROWS     ? &places.list
@@ -413,6 +419,19 @@ int hud_help_pages(const struct hud *hud) {
   return hud->help_pages;
 }
 
+/* Over the picture the help comes in the place of the figures and the list, and the list in that of the figures where
+ * both have no room side by side. */
+static bool is_covered(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width, int height) {
+  const struct sheet *figures = &hud->panels[PANEL_FIGURES].sheet, *list = &hud->panels[PANEL_ROWS].sheet;
+  bool help = *hud->panels[PANEL_HELP].text;
+  if (layout != HUD_OVERLAY || (kind != PANEL_FIGURES && kind != PANEL_ROWS))
+    return false;
+  struct hud_places places;
+  hud_get_places(hud, layout, width, height, &places);
+  bool meet = list->width && get_type(hud).size + figures->width > places.list.left;
+  return help || (kind == PANEL_FIGURES && meet);
+}
+
 /* No text lies on other text: the help, which is larger than what it covers, and a notice over it are opaque. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
@@ -423,7 +442,7 @@ void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
     struct sheet_place place = get_place(hud, order[i], layout, width, height);
     if (order[i] == PANEL_NOTICE && help)
       place.shade = 1;
-    if (!(help && layout == HUD_OVERLAY && (order[i] == PANEL_FIGURES || order[i] == PANEL_ROWS)))
+    if (!is_covered(hud, order[i], layout, width, height))
       sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
   }
 }
