@@ -136,7 +136,7 @@ static int open_input(struct listener *listener, struct error *err) {
   const AVIOInterruptCB interrupt = {is_interrupted, listener};
   be_patient(listener, patience_to_open);
   if (ffmpeg_open_input(&listener->input, params->input, &options, &interrupt, NULL, err))
-    return -1;
+    return is_interrupted(listener) ? refuse(listener, AVERROR_EXIT, err) : -1;
   listener->device = ffmpeg_is_device(listener->input->iformat);
   listener->paced = !listener->device && !ffmpeg_is_stream(listener->input, params->input);
   listener->heard = false;

@@ -284,6 +284,7 @@ bool window_has_event(const struct window *window) {
 bool window_poll(struct window *window, struct window_event *event) {
   SDL_Event sdl;
   bool means = false;
+  window_follow_border(window);
   do {
     SDL_free(window->dropped);
     window->dropped = NULL;

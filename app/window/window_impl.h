@@ -30,6 +30,8 @@ struct window {
   /* The output while it shares its display with the operator's window */
   bool made_room;     /* it was moved and has lost its border for that */
   SDL_Rect made_from; /* where it was before */
+  bool moving;        /* it is placed once more when its border has come or gone */
+  SDL_Point move_to;
   SDL_Rect wanted;    /* the size that the operator's window has where there is room for it */
 
   int width, height;           /* asked for in full screen, for the time after it; 0: nothing was */
@@ -47,6 +49,8 @@ SDL_Window *window_make(const struct window *window, enum window_which which, co
 void window_set_icon(SDL_Window *window);
 /* Shows an output that was hidden, as its display was gone. */
 void window_show_again(struct window *window);
+/* Looks for the border of an output that was moved for the operator's window. */
+void window_follow_border(struct window *window);
 /* Moves the operator's window where it has come to lie over the output. */
 void window_keep_apart(struct window *window);
 /* False: the event means nothing here. */

@@ -11,10 +11,10 @@ static int lesser(int a, int b) {
 }
 
 /* Takes this part of the display for a window that needs no more than a size, if it is useful and larger than what was
- * found. */
+ * found. Some managers move a window by its title and edges, so that these have room on either side. */
 static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
-  const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 2 * EDGE),
-                           lesser(wanted->h, part->h - TITLE - EDGE)};
+  const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 3 * EDGE),
+                           lesser(wanted->h, part->h - 2 * TITLE - EDGE)};
   if (inside.w >= USEFUL_WIDTH && inside.h >= USEFUL_HEIGHT && inside.w * inside.h > found->w * found->h)
     *found = inside;
 }
@@ -35,6 +35,27 @@ static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, 
   return found->w > 0;
 }
 
+/* SDL counts the border in where it places a window, and learns some time later from the window manager what the border
+ * is: then the window is placed once more. */
+static void move_output(struct window *window, bool bordered, int left, int top) {
+  SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
+  SDL_SetWindowBordered(sdl, bordered ? SDL_TRUE : SDL_FALSE);
+  SDL_SetWindowPosition(sdl, left, top);
+  window->moving = true;
+  window->move_to = (SDL_Point){left, top};
+}
+
+void window_follow_border(struct window *window) {
+  int title = 0;
+  if (!window->moving || window->lost)
+    return;
+  SDL_GetWindowBordersSize(window->sdl[WINDOW_OUTPUT], &title, NULL, NULL, NULL);
+  if (window->made_room != (title == 0))
+    return;
+  SDL_SetWindowPosition(window->sdl[WINDOW_OUTPUT], window->move_to.x, window->move_to.y);
+  window->moving = false;
+}
+
 /* The audience sees the picture and nothing else. */
 static void make_room(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
@@ -43,16 +64,14 @@ static void make_room(struct window *window) {
     return;
   SDL_GetWindowPosition(sdl, &window->made_from.x, &window->made_from.y);
   window->made_room = true;
-  SDL_SetWindowBordered(sdl, SDL_FALSE);
-  SDL_SetWindowPosition(sdl, bounds.x, bounds.y);
+  move_output(window, false, bounds.x, bounds.y);
 }
 
 static void take_room_back(struct window *window) {
   if (!window->made_room || window->lost)
     return;
   window->made_room = false;
-  SDL_SetWindowBordered(window->sdl[WINDOW_OUTPUT], SDL_TRUE);
-  SDL_SetWindowPosition(window->sdl[WINDOW_OUTPUT], window->made_from.x, window->made_from.y);
+  move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
 /* On the output's display it lies where it hides nothing of that one, as far as there is room. */
