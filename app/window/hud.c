@@ -66,8 +66,14 @@ static struct hud_type get_type(const struct hud *hud) {
   return (struct hud_type){typeface_size(hud->face), typeface_advance(hud->face), typeface_line(hud->face)};
 }
 
+/* By the height, as long as the window is wide enough for lines of that type. Returns whether it changed. */
+static bool fit_type(struct hud *hud, int width, int height) {
+  int wide = width * 3 / 4;
+  return typeface_fit(hud->face, height < wide ? height : wide);
+}
+
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places) {
-  typeface_fit(hud->face, height);
+  fit_type(hud, width, height);
   const struct hud_type type = get_type(hud);
   hud_place(places, layout, width, height, &type, hud->alert_lines);
 }
@@ -363,7 +369,7 @@ static bool fit_alerts(struct hud *hud, const struct hud_content *content, int w
 }
 
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
-  bool all = typeface_fit(hud->face, height), changed = false;
+  bool all = fit_type(hud, width, height), changed = false;
   all |= typeface_follow(hud->face);
   all = all || width != hud->width || height != hud->height || content->layout != hud->layout;
   hud->layout = content->layout;

@@ -2,6 +2,9 @@
 
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS, FIGURES_LINES = 8, GRAPH_LINES = 8 };
 
+/* How much of a narrow operator's window the list has at most. */
+enum { LIST_PART = 3, WHOLE = 5 };
+
 static int least(int a, int b) {
   return a < b ? a : b;
 }
@@ -25,7 +28,7 @@ static void place_list(struct hud_places *places, int width, int top, int bottom
 
 static int alerts_width(enum hud_layout layout, int width, const struct hud_type *type) {
   int all = width - 2 * type->size;
-  return layout == HUD_OVERLAY ? all : all - list_width(width / 2, type) - type->size;
+  return layout == HUD_OVERLAY ? all : all - list_width(width * LIST_PART / WHOLE, type) - type->size;
 }
 
 void hud_alert_room(enum hud_layout layout, int width, int height, const struct hud_type *type, int *columns,
@@ -47,7 +50,7 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
     place_list(places, width, places->top, line_top, width - 2 * margin, type);
     return;
   }
-  place_list(places, width, margin, line_top + margin / 2, width / 2, type);
+  place_list(places, width, margin, line_top + margin / 2, width * LIST_PART / WHOLE, type);
   int left_width = places->list.left - 2 * margin, figures = FIGURES_LINES * type->line,
       graph = GRAPH_LINES * type->line;
   figures = least(figures, line_top - places->top);
