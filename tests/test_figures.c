@@ -112,6 +112,40 @@ static void latency_of_late(void **state) {
   assert_true(column[9].engine_ms < 0 && column[4].engine_ms > 0);
 }
 
+static struct recent_lateness judge(const struct recent_times *recent, int64_t now_ns, bool before) {
+  struct recent_lateness lateness = {.late = before};
+  recent_times_judge(recent, now_ns, &lateness);
+  return lateness;
+}
+
+/* A spike is no alert, a run is one, and it ends when most pictures are there in time, or when none come. */
+static void late_on_the_whole(void **state) {
+  (void)state;
+  static struct recent_times recent;
+  int64_t now_ns = start_ns;
+  assert_false(judge(&recent, now_ns, true).late);
+  recent_times_add(&recent, &(struct recent_time){now_ns, 7, -1, true});
+  assert_false(judge(&recent, now_ns, false).late);
+  for (int i = 0; i < 40; i++)
+    recent_times_add(&recent, &(struct recent_time){now_ns += 40 * ms_ns, 7, -1, i % 16 == 0});
+  assert_false(judge(&recent, now_ns, false).late);
+  assert_false(judge(&recent, now_ns, true).late);
+  for (int i = 0; i < 8; i++)
+    recent_times_add(&recent, &(struct recent_time){now_ns += 40 * ms_ns, 7, -1, true});
+  const struct recent_lateness late = judge(&recent, now_ns, false);
+  assert_true(late.late && late.missed >= 8 && late.of == 16);
+  assert_float_equal(late.seconds, 10, 1e-6);
+  for (int i = 0; i < 9; i++)
+    recent_times_add(&recent, &(struct recent_time){now_ns += 40 * ms_ns, 7, -1, false});
+  assert_false(judge(&recent, now_ns, false).late);
+  assert_true(judge(&recent, now_ns, true).late);
+  assert_float_equal(judge(&recent, now_ns + 4000 * ms_ns, true).seconds, 6, 1e-6);
+  assert_false(judge(&recent, now_ns + 10700 * ms_ns, true).late);
+  for (int i = 0; i < 5; i++)
+    recent_times_add(&recent, &(struct recent_time){now_ns += 40 * ms_ns, 7, -1, false});
+  assert_false(judge(&recent, now_ns, true).late);
+}
+
 static void way_text(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -361,6 +395,7 @@ int main(void) {
       cmocka_unit_test(pace_of_many),
       cmocka_unit_test(frame_time_of_slow_engines),
       cmocka_unit_test(latency_of_late),
+      cmocka_unit_test(late_on_the_whole),
       cmocka_unit_test(way_text),
       cmocka_unit_test(nothing_without_figures),
       cmocka_unit_test(notices_are_folded),

@@ -38,6 +38,17 @@ void recent_times_summarise(const struct recent_times *recent, int64_t now_ns, s
   *summary = (struct recent_summary){quantile(latency, count, 0.5), quantile(latency, count, 0.99)};
 }
 
+void recent_times_judge(const struct recent_times *recent, int64_t now_ns, struct recent_lateness *lateness) {
+  enum { LOOK = 16, LEAST = 2 };
+  static const int64_t lasting_ns = 10000000000;
+  const struct recent_time *time, *last = recent_times_before(recent, 0);
+  int missed = 0, of = 0;
+  for (; of < LOOK && (time = recent_times_before(recent, of)) && now_ns - time->at_ns <= lasting_ns; of++)
+    missed += time->missed;
+  bool late = of >= LEAST && missed > 0 && (lateness->late ? 4 : 2) * missed >= of;
+  *lateness = (struct recent_lateness){late, missed, of, late ? (double)(last->at_ns + lasting_ns - now_ns) * 1e-9 : 0};
+}
+
 void recent_times_draw(const struct recent_times *recent, int64_t now_ns, int64_t length_ns,
                        struct recent_column *column, int columns) {
   const struct recent_time *time;

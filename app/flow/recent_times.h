@@ -30,6 +30,15 @@ struct recent_summary {
 };
 void recent_times_summarise(const struct recent_times *recent, int64_t now_ns, struct recent_summary *summary);
 
+/* Whether pictures are late on the whole: half of the last ones begin it, and it ends with fewer than a quarter, or
+ * some seconds after the last picture. One that is late now and then does not count. */
+struct recent_lateness {
+  bool late;      /* before, and then now */
+  int missed, of; /* so many pictures of the last ones */
+  double seconds; /* until it ends where no picture comes; 0: it is not so */
+};
+void recent_times_judge(const struct recent_times *recent, int64_t now_ns, struct recent_lateness *lateness);
+
 /* For a graph: of each of so many columns, the oldest first, that together are so long and end now, the largest time in
  * it; negative: none. */
 struct recent_column {

@@ -3,10 +3,6 @@
 
 #include "app/live/live_impl.h"
 
-/* A run of late pictures is an alert; one that is late now and then is not. */
-enum { LATE_LOOK = 16, LATE_LEAST = 2 };
-static const int64_t late_ns = 10000000000;
-
 static void follow(struct live *live, enum alert_kind kind, bool holds, int64_t now_ns, const char *words,
                    const char *reason) {
   if (holds)
@@ -73,28 +69,13 @@ static void follow_covers(struct live *live, int64_t now_ns) {
   follow(live, ALERT_PAUSE, live->state.ready && values->pause, now_ns, "paused", NULL);
 }
 
-/* Half of the last pictures begin it, fewer than a quarter end it. */
-static bool are_late(const struct live *live, int64_t now_ns, int *missed, int *of) {
-  *missed = *of = 0;
-  for (; *of < LATE_LOOK; ++*of) {
-    const struct recent_time *time = recent_times_before(&live->figures.recent, *of);
-    if (!time || now_ns - time->at_ns > late_ns)
-      break;
-    *missed += time->missed;
-  }
-  bool before = live->alerts.entry[ALERT_LATE].holds;
-  return *of >= LATE_LEAST && (before ? 4 : 2) * *missed >= *of;
-}
-
 static void follow_late(struct live *live, int64_t now_ns) {
-  int missed, of;
+  struct recent_lateness late = {.late = live->alerts.entry[ALERT_LATE].holds};
   char reason[ALERT_REASON_MAX];
-  bool late = are_late(live, now_ns, &missed, &of);
-  snprintf(reason, sizeof reason, "%d of the last %d pictures missed the budget", missed, of);
-  follow(live, ALERT_LATE, late, now_ns, "late", reason);
-  if (late)
-    alerts_last(&live->alerts, ALERT_LATE,
-                (double)(recent_times_before(&live->figures.recent, 0)->at_ns + late_ns - now_ns) * 1e-9);
+  recent_times_judge(&live->figures.recent, now_ns, &late);
+  snprintf(reason, sizeof reason, "%d of the last %d pictures missed the budget", late.missed, late.of);
+  follow(live, ALERT_LATE, late.late, now_ns, "late", reason);
+  alerts_last(&live->alerts, ALERT_LATE, late.seconds);
 }
 
 void live_follow_alerts(struct live *live, int64_t now_ns) {
