@@ -189,6 +189,13 @@ static void a_filter_chooses_the_first(void **unused) {
   press('/');
   press(KEY_BACKSPACE);
   assert_int_equal(panel.list.chosen, 1);
+  press(KEY_CONTROL + 'u');
+  type("no such name");
+  press(KEY_ENTER);
+  press('2');
+  press(','); /* of no row, and no commands */
+  assert_int_equal(state.settings.values.shown_prompt, 1);
+  assert_false(panel.types);
 }
 
 /* A text of the list is typed as a prompt is; nothing is nothing. */

@@ -295,8 +295,8 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
     return escape(list);
   if (move(list, key))
     return LIST_DONE;
-  if (!row)
-    return LIST_NOT_MINE;
+  if (!row) /* a filter may leave none: numbers are no commands all the same */
+    return is_of_number(key) ? LIST_DONE : LIST_NOT_MINE;
   if (key == KEY_LEFT || key == KEY_RIGHT)
     change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);
   else if (key == KEY_ENTER)
