@@ -39,6 +39,8 @@ static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, 
  * is: then the window is placed once more. */
 static void move_output(struct window *window, bool bordered, int left, int top) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
+  if (SDL_GetWindowFlags(sdl) & (SDL_WINDOW_MINIMIZED | SDL_WINDOW_HIDDEN)) /* SDL would wait until it is seen */
+    return;
   SDL_SetWindowBordered(sdl, bordered ? SDL_TRUE : SDL_FALSE);
   SDL_SetWindowPosition(sdl, left, top);
   window->moving = true;
