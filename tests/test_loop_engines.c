@@ -107,6 +107,7 @@ static const double pixel_flops = 1e9; /* of the fake engines here */
 static void expect_first_frame(struct rig *rig, int width) {
   struct loop_status status = status_of(rig);
   const struct frame_pace first = {.flops = pixel_flops * width * 64};
+  wait_for_count(&fake_engine_log()->submitted, 1);
   for (int i = 0; i < PATIENCE_MS && (last_submit()->width != width || status.busy_ms <= 0); i++) {
     usleep(1000);
     status = status_of(rig);
