@@ -3,7 +3,8 @@
  * on with each frame. A deadline is missed where a picture is not there when the next frame comes. Every frame is
  * compared with the pictures of the two values that it is between; those are made by an engine that is not smooth. Then
  * other handles are prepared beside frames at 60 a second, and the time until they show is taken. Prints tables, and
- * last what was missed; exits with 1 where that is a deadline, a picture or 0.3 ms of a frame at full rate.
+ * last what was missed; at full rate also what the engine's thread was at, part by part. Exits with 1 where that is a
+ * deadline, a picture or 0.3 ms of a frame at full rate.
  *
  *   gpu_deadlines [--handles] MODEL ADAPTER [W H]
  *
@@ -157,6 +158,10 @@ static bool shows(const struct run *run, const struct frame *picture, int value)
 struct seen {
   double apart; /* paced: from when it was due to the picture; else between pictures */
   double device, submit;
+  /* What the thread was at between this picture and the one before, at full rate: the change itself, what engine_submit
+   * does, waiting for the picture, and the comparison of the one before, which is the test's own. */
+  double set, collect, compare;
+  struct submit_times in_submit;
   int since; /* the last change, in frames */
   bool whole;
 };
@@ -213,14 +218,16 @@ static void look(const struct run *run, struct outcome *o, struct script *s, con
   s->changed = -1;
 }
 
-static void note(struct outcome *o, const struct script *s, const struct engine_result *result, int frame, double apart,
-                 double submit) {
-  o->seen[o->frames++] = (struct seen){.apart = 1e3 * apart,
-                                       .device = result->device_ms,
-                                       .submit = 1e3 * submit,
-                                       .since = s->asked < 0 ? -1 : frame - s->asked,
-                                       .whole = result->whole};
+static struct seen *note(struct outcome *o, const struct script *s, const struct engine_result *result, int frame,
+                         double apart, double submit) {
+  struct seen *seen = &o->seen[o->frames++];
+  *seen = (struct seen){.apart = 1e3 * apart,
+                        .device = result->device_ms,
+                        .submit = 1e3 * submit,
+                        .since = s->asked < 0 ? -1 : frame - s->asked,
+                        .whole = result->whole};
   o->submits = submit > o->submits ? submit : o->submits;
+  return seen;
 }
 
 static int compare_seen(const void *a, const void *b) {
@@ -254,7 +261,7 @@ static void run_paced(struct run *run, struct script s, struct outcome *o) {
   }
 }
 
-/* Two in flight, one after the other. */
+/* Two in flight, one after the other. What was submitted last is not the frame that is collected. */
 static void run_full(struct run *run, struct script s, struct outcome *o) {
   *o = (struct outcome){0};
   struct values values[2] = {s.values};
@@ -262,27 +269,62 @@ static void run_full(struct run *run, struct script s, struct outcome *o) {
   s.apart = s.change->apart[1];
   int frames = WARM + (s.change->walks ? CHANGES : FULL_CHANGES * s.apart);
   submit(run);
-  double last = 0;
+  double last = 0, compared = 0;
+  struct seen *before = NULL; /* whose engine_submit the next result tells of */
   for (int i = 1; i < frames; i++) {
     double start = clock_seconds();
     step(run, &s, o, i);
+    double changed = clock_seconds();
     values[i % 2] = s.values;
     submit(run);
     double submitted = clock_seconds();
     struct engine_result result = collect(run);
     double now = clock_seconds();
-    if (i >= WARM && last > 0)
-      note(o, &s, &result, i - 1, now - last, submitted - start);
+    if (before)
+      before->in_submit = result.submitted;
+    before = NULL;
+    if (i >= WARM && last > 0) {
+      before = note(o, &s, &result, i - 1, now - last, submitted - start);
+      before->set = 1e3 * (changed - start);
+      before->collect = 1e3 * (now - submitted);
+      before->compare = 1e3 * compared;
+    }
     last = now;
     look(run, o, &s, &result, i - 1, values[(i - 1) % 2]);
     frame_release(&result.picture);
+    compared = clock_seconds() - now;
   }
   struct engine_result result = collect(run);
+  if (before)
+    before->in_submit = result.submitted;
   frame_release(&result.picture);
 }
 
 static double at(const struct outcome *o, double share) {
   return o->seen[(size_t)(share * (double)(o->frames - 1))].apart;
+}
+
+static void print_parts(const char *what, const struct seen *seen) {
+  const struct submit_times *in = &seen->in_submit;
+  printf("    %s: change %.3f, fill %.3f, launch %.3f, slice %.3f, noise %.3f, wait %.3f, test's comparison %.3f\n",
+         what, seen->set, in->fill, in->launch, in->slice, in->ahead, seen->collect, seen->compare);
+}
+
+/* The longest of each part, whichever frames had them: a part that costs a frame its time stands out. */
+static void print_longest_parts(const struct outcome *o) {
+  struct seen most = {0};
+  for (int i = 0; i < o->frames; i++) {
+    const struct seen *seen = &o->seen[i];
+    most.set = seen->set > most.set ? seen->set : most.set;
+    most.collect = seen->collect > most.collect ? seen->collect : most.collect;
+    most.compare = seen->compare > most.compare ? seen->compare : most.compare;
+    const struct submit_times *in = &seen->in_submit;
+    most.in_submit.fill = in->fill > most.in_submit.fill ? in->fill : most.in_submit.fill;
+    most.in_submit.launch = in->launch > most.in_submit.launch ? in->launch : most.in_submit.launch;
+    most.in_submit.slice = in->slice > most.in_submit.slice ? in->slice : most.in_submit.slice;
+    most.in_submit.ahead = in->ahead > most.in_submit.ahead ? in->ahead : most.in_submit.ahead;
+  }
+  print_parts("longest of each part", &most);
 }
 
 /* What the longest frames were about. */
@@ -291,6 +333,8 @@ static void print_worst(const struct outcome *o, double limit) {
     const struct seen *seen = &o->seen[i];
     printf("    %.3f ms: %.3f by the device's clock, submission %.3f, %d frames after a change, %s\n", seen->apart,
            seen->device, seen->submit, seen->since, seen->whole ? "whole" : "not whole");
+    if (seen->collect > 0)
+      print_parts("its parts", seen);
   }
 }
 
@@ -314,6 +358,8 @@ static void print(const char *name, struct outcome *o, const struct outcome *sti
   printf("%-14s %7d %7d %7d %9.3f %9.3f %9.3f %+9.3f %+9.3f %5d %9.3f %7.1f %5d %6d\n", name, o->changes, o->done,
          o->missed, middle, at(o, 0.99), most, middle - quiet_middle, most - quiet, o->over, 1e3 * o->submits,
          o->done ? (double)o->until / o->done : 0, o->longest, o->wrong);
+  if (!paced)
+    print_longest_parts(o);
   print_worst(o, quiet + spare_ms);
   fflush(stdout);
   judge(name, o, most - quiet, paced);

@@ -36,6 +36,8 @@ static void set_text(struct rig *rig, int slot, const char *text) {
 static uint8_t *collect_frame(struct rig *rig, bool *whole) {
   struct engine_result result;
   must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  const struct submit_times *times = &result.submitted;
+  assert_true(times->fill >= 0 && times->launch > 0 && times->slice >= 0 && times->ahead >= 0);
   *whole = result.whole;
   return picture_copy(&result.picture);
 }

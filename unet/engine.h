@@ -296,6 +296,12 @@ struct engine_request {
                                         identity and opaque of its own, and of its controls seed and seed_position */
 };
 
+/* What the thread that called engine_submit was at, in milliseconds: the frame's parameters, its launch, the slice of
+ * texts or adapters that follows it, and noise for frames to come. */
+struct submit_times {
+  double fill, launch, slice, ahead;
+};
+
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   bool pending;         /* there is no picture: a stream batch has not come so far. opaque is NULL then */
@@ -305,7 +311,8 @@ struct engine_result {
   int64_t submitted_ns, finished_ns; /* of platform_now_ns: when engine_submit was called, when the picture was there */
   double device_ms; /* the frame's share of the time of its run by the device's own clock, from planes in its memory to
                        the picture in its memory; 0: the device has no clock of its own (CPU) */
-  struct run_stamps stamps; /* of the run, of engines opened with stamps */
+  struct run_stamps stamps;      /* of the run, of engines opened with stamps */
+  struct submit_times submitted; /* of the run that this frame began */
 };
 
 /* Of a handle with a stream batch each frame is one step further with every frame that follows: the result of a submit

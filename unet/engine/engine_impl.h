@@ -126,6 +126,7 @@ struct flight {
   int64_t finished_ns;
   double device_ms;
   struct run_stamps stamps;
+  struct submit_times submitted;
 };
 
 /* What a prompt slot on the device was encoded from. */

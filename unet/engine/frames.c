@@ -189,8 +189,16 @@ static struct flight take_off(const struct batch *batch, const struct passenger 
   return flight;
 }
 
+/* Milliseconds since *from_ns, which becomes now. */
+static double lap(int64_t *from_ns) {
+  int64_t before_ns = *from_ns;
+  *from_ns = platform_now_ns();
+  return (double)(*from_ns - before_ns) * 1e-6;
+}
+
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
-  int64_t now_ns = platform_now_ns();
+  int64_t now_ns = platform_now_ns(), at_ns = now_ns;
+  struct submit_times times;
   struct frame frames[FRAMES_MAX];
   struct run_params run = {0};
   struct passenger newest;
@@ -198,15 +206,20 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
   int filled = fill_run(engine, request, &run, &newest, &batch, frames, err);
+  times.fill = lap(&at_ns);
   if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frames, err) < 0)
     return -1;
+  times.launch = lap(&at_ns);
   newest.submitted_ns = now_ns;
   newest.whole = filled;
   engine->flights[engine->in_flight++] = take_off(&batch, board(request->prepared, &newest), filled);
   request->prepared->flights++;
   engine->beside.behind = !filled;
   slices_after_frame(engine);
+  times.slice = lap(&at_ns);
   noise_make_ahead(request->prepared);
+  times.ahead = lap(&at_ns);
+  engine->flights[engine->in_flight - 1].submitted = times;
   return 0;
 }
 
@@ -246,6 +259,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     result->finished_ns = flight->finished_ns;
     result->device_ms = flight->device_ms;
     result->stamps = flight->stamps;
+    result->submitted = flight->submitted;
     result->picture = flight->pictures[i];
     result->picture.pts = flight->of[i].identity.pts;
     result->picture.captured_ns = flight->of[i].identity.captured_ns;
