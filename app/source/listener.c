@@ -310,7 +310,7 @@ static void tell(struct listener *listener, const struct error *why) {
   if (why)
     set_away(listener, why->message);
   else if (!listener->paced)
-    set_away(listener, listener->params.input);
+    set_away(listener, address_shown(listener->params.input).text);
   bool *told = why ? &listener->told : &listener->told_end;
   if (*told || atomic_load(&listener->stop))
     return;
