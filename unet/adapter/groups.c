@@ -86,7 +86,7 @@ static int refuse_part(const struct group *group, const struct entry *entry, str
   for (int i = 0; i < PIECES && used < sizeof list; i++)
     if (group->piece[i])
       used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
-  char what[260];
+  char what[320];
   snprintf(what, sizeof what,
            "are not complete: there is %s, and nothing that goes with it; save or fetch the file anew", list);
   return refuse(entry, what, err);
