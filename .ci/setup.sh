@@ -3,7 +3,7 @@
 # What the program is built from, and what only the tests use.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libsdl2-dev libsdl2-ttf-dev libavcodec-dev libavformat-dev
   libavdevice-dev libavfilter-dev libswresample-dev libswscale-dev libavutil-dev libcjson-dev libpcre2-dev libutf8proc-dev zlib1g-dev
-  libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev
+  libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev libmicrohttpd-dev libwslay-dev
   libasound2-dev libx11-dev libxrandr-dev libfontconfig-dev)
 test_packages=(libcmocka-dev ffmpeg xvfb xdotool xserver-xorg-core xserver-xorg-video-dummy x11-utils
   x11-xserver-utils libgl1-mesa-dri libegl1 python3 openssl gcc-mingw-w64-x86-64-posix)

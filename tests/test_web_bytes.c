@@ -3,7 +3,9 @@
 #include "tests/cmocka_all.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,28 +74,36 @@ static void pipelined(void **unused) {
   static const char chunks[] = "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
                                "5\r\nhello\r\n0\r\n\r\n" GET("/", "");
   static const char expects[] = GET("/", "Expect: 100-continue\r\nContent-Length: 5\r\n");
+  static const char expects_nothing[] = GET("/", "Expect: 100-continue\r\n") GET("/", "");
   assert_int_equal(count(talk(three, sizeof three - 1, false), "HTTP/1.1 200 "), 3);
   assert_int_equal(count(talk(no_body, sizeof no_body - 1, false), "HTTP/1.1 200 "), 2);
   assert_int_equal(count(talk(body, sizeof body - 1, false), "HTTP/1.1 "), 1);
   assert_int_equal(count(talk(chunks, sizeof chunks - 1, false), "HTTP/1.1 405 "), 1);
   assert_int_equal(count(talk(expects, sizeof expects - 1, false), "HTTP/1.1 200 "), 1);
+  assert_int_equal(count(talk(expects_nothing, sizeof expects_nothing - 1, true), "HTTP/1.1 200 "), 1);
   expect_page();
 }
 
 static void wrong_heads(void **unused) {
   (void)unused;
-  static char large[20000];
+  static char large[40000];
   memset(large, 'x', sizeof large);
-  memcpy(large, "GET / HTTP/1.1\r\nX: ", 19);
+  memcpy(large, "GET / HTTP/1.1\r\nHost: localhost\r\nX: ", 36);
   assert_non_null(strstr(talk(large, sizeof large, false), "HTTP/1.1 431 "));
+  memcpy(large + 17000, "\r\n\r\n", 4);
+  assert_non_null(strstr(talk(large, 17004, false), "HTTP/1.1 431 "));
+  memcpy(large + 16000, "\r\n\r\n", 4);
+  assert_non_null(strstr(talk(large, 16004, true), "HTTP/1.1 200 "));
+  memset(large + 5, 'x', sizeof large - 5);
+  assert_non_null(strstr(talk(large, sizeof large, false), "HTTP/1.1 414 "));
   static const char zero[] = "GET / HTTP/1.1\r\nHost: local\0host\r\n\r\n";
-  assert_non_null(strstr(talk(zero, sizeof zero - 1, false), "HTTP/1.1 400 "));
+  assert_non_null(strstr(talk(zero, sizeof zero - 1, true), "HTTP/1.1 403 "));
   expect(" 400", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n");
   expect(" 400", "GET / HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n");
   expect(" 400", "GET / HTTP/1.1\r\nno colon\r\n\r\n");
   expect(" 400", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(" 400", "GET /\r\n\r\n");
-  expect(" 400", "\x16\x03\x01\x02\r\n\r\n"); /* as TLS begins */
+  assert_string_equal(talk("\x16\x03\x01\x02\r\n\r\n", 8, false), ""); /* as TLS begins */
   expect(" 505", "GET / HTTP/2.0\r\nHost: localhost\r\n\r\n");
   expect("<title>reverie</title>", "\r\n\nGET / HTTP/1.0\nHOST:localhost\n\n");
   static const char head[] = "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -103,9 +113,10 @@ static void wrong_heads(void **unused) {
       strstr(talk(GET("/", ""), sizeof GET("/", "") - 1, true), "<title>reverie</title>")); /* half-closed */
 }
 
+/* code 0: the frame has none. */
 static void expect_closed(int client, unsigned code) {
-  unsigned char head[4];
-  assert_true(hear(client, head, 4) && head[0] == 0x88 && head[1] == 2);
+  unsigned char head[4] = {0};
+  assert_true(hear(client, head, code ? 4 : 2) && head[0] == 0x88 && head[1] == (code ? 2 : 0));
   assert_int_equal(head[2] << 8 | head[3], code);
   assert_false(hear(client, head, 1));
   close(client);
@@ -138,17 +149,20 @@ static void wrong_frames(void **unused) {
     size_t size;
     unsigned code;
   } wrong[] = {
-      {"\x81\1x", 3, 1002},                                           /* not masked */
-      {"\xc1\x81\0\0\0\0x", 7, 1002},                                 /* reserved */
-      {"\x80\x81\0\0\0\0x", 7, 1002},                                 /* the rest of nothing */
-      {"\x01\x81\0\0\0\0x\x81\x81\0\0\0\0x", 14, 1002},               /* two at once */
-      {"\x09\x80\0\0\0\0", 6, 1002},                                  /* a ping in pieces */
-      {"\x89\xfe\0\x7e\0\0\0\0", 8, 1002},                            /* a long ping */
-      {"\x83\x80\0\0\0\0", 6, 1002},                                  /* no such kind */
-      {"\x82\x80\0\0\0\0", 6, 1003},                                  /* binary */
-      {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14, 1009}, /* 2^64 bytes */
-      {"\x81\xfe\x40\1\0\0\0\0", 8, 1009},
-      {"\x88\x80\0\0\0\0", 6, 1000},
+      {"\x81\1x", 3, 1002},                                            /* not masked */
+      {"\xc1\x81\0\0\0\0x", 7, 1002},                                  /* reserved */
+      {"\x80\x81\0\0\0\0x", 7, 1002},                                  /* the rest of nothing */
+      {"\x01\x81\0\0\0\0x\x81\x81\0\0\0\0x", 14, 1002},                /* two at once */
+      {"\x09\x80\0\0\0\0", 6, 0},                                      /* a ping in pieces */
+      {"\x89\xfe\0\x7e\0\0\0\0", 8, 0},                                /* a long ping */
+      {"\x83\x80\0\0\0\0", 6, 1002},                                   /* no such kind */
+      {"\x82\x80\0\0\0\0", 6, 1003},                                   /* binary */
+      {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14, 0},     /* 2^64 bytes */
+      {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\0\0\0\0x", 15, 1009}, /* 2^63 */
+      {"\x81\xfe\x40\1\0\0\0\0x", 9, 1009},
+      {"\x81\x82\0\0\0\0\xc3\x28", 8, 1007}, /* no UTF-8 */
+      {"\x88\x82\0\0\0\0\x03\xe8", 8, 1000},
+      {"\x88\x80\0\0\0\0", 6, 0},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     int client = upgrade("/socket", "");
@@ -186,6 +200,45 @@ static void nobody_reads(void **unused) {
     close(deaf[i]);
 }
 
+static atomic_bool talks;
+
+static void *talk_for_ever(void *opaque) {
+  static unsigned char frames[1 << 20];
+  for (size_t at = 0; at + 6 <= sizeof frames; at += 6)
+    memcpy(frames + at, "\x8a\x80\0\0\0\0", 6);
+  while (atomic_load(&talks) && send(*(int *)opaque, frames, sizeof frames / 6 * 6, MSG_NOSIGNAL) > 0)
+    ;
+  return NULL;
+}
+
+/* Nor does a client that never ends what it says, faster than it can be read. */
+static void nobody_ends(void **unused) {
+  (void)unused;
+  pthread_t thread;
+  int client = upgrade("/socket", "");
+  atomic_store(&talks, true);
+  assert_int_equal(pthread_create(&thread, NULL, talk_for_ever, &client), 0);
+  for (int i = 0; i < 20; i++)
+    expect_page();
+  assert_true(web_close(&web, 10000));
+  atomic_store(&talks, false);
+  pthread_join(thread, NULL);
+  close(client);
+}
+
+/* Who asks for much at once, and reads it, is given all of it. */
+static void much_at_once(void **unused) {
+  (void)unused;
+  enum { TIMES = 100 };
+  int client = upgrade("/socket", "");
+  assert_true(client >= 0);
+  for (int n = 0; n < TIMES; n++)
+    TEXT(client, "{\"command\":[\"get_property\",\"parameter-list\"]}");
+  for (int n = 0; n < TIMES; n++)
+    expect_message(client, "success");
+  close(client);
+}
+
 static void ip_version_6(void **unused) {
   (void)unused;
   struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
@@ -211,8 +264,8 @@ static void ip_version_6(void **unused) {
 int main(void) {
 #define HERE(function) cmocka_unit_test_setup_teardown(function, open_here, close_web)
   const struct CMUnitTest tests[] = {
-      HERE(half_requests),    HERE(other_protocols), HERE(pipelined),    HERE(wrong_heads),
-      HERE(frames_in_pieces), HERE(wrong_frames),    HERE(nobody_reads), HERE(ip_version_6),
+      HERE(half_requests), HERE(other_protocols), HERE(pipelined),   HERE(wrong_heads),  HERE(frames_in_pieces),
+      HERE(wrong_frames),  HERE(nobody_reads),    HERE(nobody_ends), HERE(much_at_once), HERE(ip_version_6),
   };
   signal(SIGPIPE, SIG_IGN);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@ extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], 
 
 enum {
   FRESH_NS = 100000000, /* pictures are encoded no more often */
-  HEAD_MAX = 2048,
 };
 
 static const struct file {
@@ -31,85 +30,65 @@ bool web_comes_from_here(const struct web *web, const struct web_request *reques
          web_origin_is_ours(request->origin, request->host);
 }
 
-bool web_has_token(const struct web *web, const struct web_request *request, bool *in_address) {
-  char given[WEB_TOKEN_LENGTH + 1];
-  *in_address = web_pair(given, sizeof given, request->query, '&', "token") && web_token_is(web->token, given);
+bool web_has_token(const struct web *web, struct MHD_Connection *connection, bool *in_address) {
+  *in_address = web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"));
   return web->address.loopback || *in_address ||
-         (web_pair(given, sizeof given, request->cookie, ';', web->cookie) && web_token_is(web->token, given));
+         web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, web->cookie));
 }
 
 /* --- HTTP --- */
 
-struct answer {
-  int status;
-  const char *reason, *type;
-  const void *body;
-  size_t size;
-  const char *more; /* headers, each with its line's end; NULL: none */
+struct header {
+  const char *name, *value;
 };
 
 /* Scripts and connections are this page's own; no other page can show it, or read from it. */
-#define PROTECTIVE_HEADERS                                                                                             \
-  "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "     \
-  "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                                            \
-  "x-content-type-options: nosniff\r\n"                                                                                \
-  "referrer-policy: no-referrer\r\n"                                                                                   \
-  "cross-origin-resource-policy: same-origin\r\n"                                                                      \
-  "cache-control: no-store\r\n"
+static const struct header protective[] = {
+    {"Server", "reverie"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+};
 
-/* Returns the header that says where the body ends: an answer that cannot have one has none. */
-static const char *length_header(const struct answer *answer, char text[48]) {
-  snprintf(text, 48, answer->status == 204 ? "" : "content-length: %zu\r\n", answer->size);
-  return text;
+static bool add_headers(struct MHD_Response *response, const struct header *headers, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!MHD_add_response_header(response, headers[i].name, headers[i].value))
+      return false;
+  return true;
 }
 
-static int send_answer(struct web *web, struct web_connection *c, const struct answer *answer) {
-  char head[HEAD_MAX], size[48];
-  int length = snprintf(
-      head, sizeof head,
-      "HTTP/1.1 %d %s\r\nserver: reverie\r\ncontent-type: %s\r\n%sconnection: %s\r\n" PROTECTIVE_HEADERS "%s\r\n",
-      answer->status, answer->reason, answer->type, length_header(answer, size), c->keeps ? "keep-alive" : "close",
-      answer->more ? answer->more : "");
-  web_connection_enter(c, WEB_ANSWERS, web->now_ns);
-  return length >= (int)sizeof head || web_connection_put(c, head, (size_t)length) ||
-                 web_connection_put(c, answer->body, answer->size)
-             ? -1
-             : 0;
+/* Takes the response over, also where there is none. */
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+                                     const struct header *headers, size_t count) {
+  bool ready = response && add_headers(response, protective, sizeof protective / sizeof *protective) &&
+               add_headers(response, headers, count);
+  enum MHD_Result result = ready ? MHD_queue_response(connection, status, response) : MHD_NO;
+  if (response)
+    MHD_destroy_response(response);
+  return result;
 }
 
-static const char *find_reason(int status) {
-  static const struct {
-    int status;
-    const char *words;
-  } reasons[] = {{400, "Bad Request"},
-                 {403, "Forbidden"},
-                 {404, "Not Found"},
-                 {405, "Method Not Allowed"},
-                 {431, "Request Header Fields Too Large"},
-                 {503, "Service Unavailable"},
-                 {505, "HTTP Version Not Supported"}};
-  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-    if (reasons[i].status == status)
-      return reasons[i].words;
-  return "Refused";
+static enum MHD_Result send_body(struct MHD_Connection *connection, unsigned status, const char *type, const void *body,
+                                 size_t size, enum MHD_ResponseMemoryMode mode) {
+  const struct header headers[] = {{"Content-Type", type}};
+  return send_response(connection, status, MHD_create_response_from_buffer(size, (void *)body, mode), headers, 1);
 }
 
-int web_refuse(struct web *web, struct web_connection *c, int status, const char *words) {
-  const struct answer answer = {.status = status,
-                                .reason = find_reason(status),
-                                .type = "text/plain; charset=utf-8",
-                                .body = words,
-                                .size = strlen(words)};
-  return send_answer(web, c, &answer);
+enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, const char *words) {
+  return send_body(connection, status, "text/plain; charset=utf-8", words, strlen(words), MHD_RESPMEM_PERSISTENT);
 }
 
 /* From then on the browser has the token, and the address shows it no more. */
-static int leave_cookie(struct web *web, struct web_connection *c) {
-  char headers[200];
-  snprintf(headers, sizeof headers, "location: /\r\nset-cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict\r\n",
-           web->cookie, web->token);
-  const struct answer answer = {.status = 303, .reason = "See Other", .type = "text/plain", .more = headers};
-  return send_answer(web, c, &answer);
+static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *connection) {
+  char cookie[160];
+  snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
+  const struct header headers[] = {{"Location", "/"}, {"Set-Cookie", cookie}};
+  return send_response(connection, MHD_HTTP_SEE_OTHER, MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT),
+                       headers, 2);
 }
 
 static int encode_covered(struct web *web, const struct covered *shown, struct error *err) {
@@ -135,38 +114,35 @@ static void encode(struct web *web) {
   hub_put_back(web->hub, &shown);
 }
 
-static int send_picture(struct web *web, struct web_connection *c) {
+static enum MHD_Result send_picture(struct web *web, struct MHD_Connection *connection) {
   if (!web->jpeg || web->now_ns - web->jpeg_ns > FRESH_NS) {
     encode(web);
     web->jpeg_ns = web->now_ns;
   }
-  struct answer answer = {.status = 204, .reason = "No Content", .type = "image/jpeg"};
-  if (web->jpeg)
-    answer = (struct answer){200, "OK", "image/jpeg", web->jpeg, web->jpeg_size, NULL};
-  return send_answer(web, c, &answer);
+  return send_body(connection, web->jpeg ? MHD_HTTP_OK : MHD_HTTP_NO_CONTENT, "image/jpeg", web->jpeg,
+                   web->jpeg ? web->jpeg_size : 0, MHD_RESPMEM_MUST_COPY);
 }
 
-static int send_file(struct web *web, struct web_connection *c, const char *path) {
+static enum MHD_Result send_file(struct MHD_Connection *connection, const char *path) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-    if (!strcmp(files[i].path, path)) {
-      const struct answer answer = {200, "OK", files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin),
-                                    NULL};
-      return send_answer(web, c, &answer);
-    }
-  return web_refuse(web, c, 404, "There is no such file.\n");
+    if (!strcmp(files[i].path, path))
+      return send_body(connection, MHD_HTTP_OK, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin),
+                       MHD_RESPMEM_PERSISTENT);
+  return web_refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such file.\n");
 }
 
-int web_answer(struct web *web, struct web_connection *c, const struct web_request *request) {
+enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request) {
   bool in_address, head_alone = !strcmp(request->method, "HEAD");
   if (!web_comes_from_here(web, request))
-    return web_refuse(web, c, 403, head_alone ? "" : "This address is not the page's own.\n");
-  if (!web_has_token(web, request, &in_address))
-    return web_refuse(web, c, 403, head_alone ? "" : "The address that the program printed has a token in it.\n");
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN, head_alone ? "" : "This address is not the page's own.\n");
+  if (!web_has_token(web, connection, &in_address))
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN,
+                      head_alone ? "" : "The address that the program printed has a token in it.\n");
   if (strcmp(request->method, "GET"))
-    return web_refuse(web, c, 405, head_alone ? "" : "GET is understood.\n");
+    return web_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, head_alone ? "" : "GET is understood.\n");
   if (in_address && !web->address.loopback)
-    return leave_cookie(web, c);
+    return leave_cookie(web, connection);
   if (!strcmp(request->path, "/picture.jpg"))
-    return send_picture(web, c);
-  return send_file(web, c, request->path);
+    return send_picture(web, connection);
+  return send_file(connection, request->path);
 }

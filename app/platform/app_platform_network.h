@@ -11,6 +11,10 @@
 int platform_listen_to_network(char *host, size_t size, int *port);
 /* Tells the other end that nothing more follows; what it sends can still be received. */
 void platform_end_sending(int descriptor);
+/* True if all that the other end sent has been received, and nothing more follows. */
+bool platform_is_at_end(int descriptor);
+/* Ends the connection both ways; the descriptor stays open. */
+void platform_end_connection(int descriptor);
 /* Sends small pieces at once. */
 void platform_send_at_once(int descriptor);
 

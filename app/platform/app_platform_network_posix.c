@@ -110,6 +110,15 @@ void platform_end_sending(int descriptor) {
   shutdown(descriptor, SHUT_WR);
 }
 
+bool platform_is_at_end(int descriptor) {
+  char byte;
+  return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void platform_end_connection(int descriptor) {
+  shutdown(descriptor, SHUT_RDWR);
+}
+
 void platform_send_at_once(int descriptor) {
   int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
