@@ -250,12 +250,13 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program,
 }
 
 /* Relates the GPU's clock to the host's; the error is at most half of what the two calls take. The clocks drift apart
- * by some microseconds a second, so this is done again now and then, when nothing is in flight. */
+ * by some microseconds a second, so this is done again now and then, while no run of the program and no picture of any
+ * program is in flight: it waits for all that is. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
   bool recent = begin - 1e-9 * (double)device->origin_ns < origin_seconds;
-  if (device->origin && (recent || program->base.submitted != program->base.collected))
+  if (device->origin && (recent || device->pictures_in_flight || program->base.submitted != program->base.collected))
     return 0;
   if (!device->origin && cuda_check(cudaEventCreate(&device->origin), doing, err) < 0)
     return -1;
