@@ -273,9 +273,10 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
     step "fidelity-$name" python3 "tests/peers/$script" "$programs/tests/gpu_frame" "$@" --json "$measured/$name.json"
     rm -rf "${shapes:?}"/*
   }
-  for model in turbo sd15 sd21v lcm sdxl; do
+  for model in turbo sd21v lcm sdxl; do
     measure $model sd_shapes.py "$shapes" $model "${lora[@]}"
   done
+  measure sd15 sd_shapes.py "$shapes" sd15 "${lora[@]}" --samplers tcd,pndm,unipc,dpm++,dpm++-sde
   measure turbo-controls sd_shapes.py "$shapes" turbo --controlnet 2
   measure sdxl-controls sd_shapes.py "$shapes" sdxl --controlnet 1
   measure style style_shapes.py "$programs/tests/gpu_style" "$shapes"
@@ -285,6 +286,7 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
   measure range half_range.py "$shapes"
   cp "$measured"/*.json tests/peers/measured
   step FIDELITY.md python3 tests/peers/page.py tests/peers/measured/*.json
+  table+=("$(printf '%-28s %d rows of FIDELITY.md' "not run" "$(grep -c 'not run |' "$out/FIDELITY.md.log")")")
   [ -s "$out/FIDELITY.md.log" ] && cp "$out/FIDELITY.md.log" FIDELITY.md && mv "$out/FIDELITY.md.log" "$out/FIDELITY.md"
 elif wanted fidelity; then
   left_out fidelity "Python lacks torch, diffusers or transformers"

@@ -85,7 +85,7 @@ class Ways(unittest.TestCase):
 
     def test_picture_with_a_control_and_a_style(self):
         styles = GOLDENS / "styles"
-        self.run_way(GOLDENS / "sd15", "picture", self.folder, "2", CONTROLS=str(GOLDENS / "controls/first"), MAP="canny")
+        self.run_way(GOLDENS / "turbo", "picture", self.folder, "2", CONTROLS=str(GOLDENS / "controls/first"), MAP="canny")
         self.check_file("picture.out.rgba")
         self.run_way(GOLDENS / "sd15", "picture", self.folder, "2",
                      STYLE=f"{styles}/sd15-linear.safetensors,{styles}/encoder80")
