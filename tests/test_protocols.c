@@ -254,10 +254,46 @@ static void test_typed_url(void **state) {
   assert_int_equal(got, -1);
 }
 
+static int asked_while_refused(const char *spec) {
+  int asked = atomic_load(&web.asked);
+  struct source *source;
+  struct error err;
+  assert_int_equal(source_open(&source, spec, &plain, &err), -1);
+  if (!strstr(err.message, "a playlist that names itself, or lists without end"))
+    fail_msg("%s: %s", spec, err.message);
+  return atomic_load(&web.asked) - asked;
+}
+
+/* A list of lists that names itself, alone or by way of another, in a file or on a server. */
+static void test_lists_without_end(void **state) {
+  (void)state;
+  static const char *const names[] = {"itself.m3u8", "other.m3u8"};
+  char url[128];
+  shell("for name in itself other back; do printf '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n' >$name.m3u8; done; "
+        "echo itself.m3u8 >>itself.m3u8; echo back.m3u8 >>other.m3u8; echo other.m3u8 >>back.m3u8");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    asked_while_refused(clip(names[i]));
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/%s", web.port, names[i]);
+    assert_in_range(asked_while_refused(url), 2, 2 * OPENINGS_SAME_MAX);
+  }
+  /* One that says the same list for several kinds of sound is none of them. */
+  write_playlist("low.m3u8", "clip.ts");
+  shell(
+      "printf '#EXTM3U\n' >several.m3u8; for rate in 1 2 3 4; do printf '#EXT-X-STREAM-INF:BANDWIDTH=%%d\nlow.m3u8\n' "
+      "$rate >>several.m3u8; done");
+  expect_frames(clip("several.m3u8"), 25, &plain);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d/several.m3u8", web.port);
+  expect_frames(url, 25, &plain);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists),    cmocka_unit_test(test_playlist_in_file),
-                                     cmocka_unit_test(test_concat),   cmocka_unit_test(test_pipe),
-                                     cmocka_unit_test(test_manifest), cmocka_unit_test(test_session),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists),
+                                     cmocka_unit_test(test_playlist_in_file),
+                                     cmocka_unit_test(test_concat),
+                                     cmocka_unit_test(test_pipe),
+                                     cmocka_unit_test(test_manifest),
+                                     cmocka_unit_test(test_session),
+                                     cmocka_unit_test(test_lists_without_end),
                                      cmocka_unit_test(test_typed_url)};
   av_log_set_level(AV_LOG_QUIET);
   unsetenv("http_proxy");

@@ -236,6 +236,31 @@ static void say_refused(const char *spec, const char *url, const AVInputFormat *
             why_refused(url, format, code, *hint, reason), hint);
 }
 
+/* HLS would ask over a connection that is open already, past io_open. */
+static bool ask_anew(AVDictionary **wishes, const char *url) {
+  if (!is_web(url) || av_dict_get(*wishes, "http_persistent", NULL, 0))
+    return false;
+  av_dict_set(wishes, "http_persistent", "0", 0);
+  return true;
+}
+
+/* avformat_open_input, with an end to what it opens in turn. */
+static int open_bounded(AVFormatContext **input, const char *url, const AVInputFormat *format, AVDictionary **wishes,
+                        bool *endless) {
+  struct openings openings;
+  bool asks_anew = ask_anew(wishes, url);
+  openings_begin(&openings, *input);
+  int code = avformat_open_input(input, url, format, wishes);
+  openings_end(&openings, *input);
+  *endless = openings.exceeded;
+  if (!asks_anew)
+    return code;
+  av_dict_set(wishes, "http_persistent", NULL, 0);
+  if (code >= 0 && !strcmp((*input)->iformat->name, "hls"))
+    av_opt_set((*input)->priv_data, "http_persistent", "1", 0);
+  return code;
+}
+
 /* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
 static bool is_text(const AVFormatContext *input) {
   return !strcmp(input->iformat->name, "tty");
@@ -247,6 +272,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   const AVInputFormat *format;
   AVDictionary *wishes = NULL;
   int code, result = -1;
+  bool endless;
   *input = NULL;
   if (device_of(&format, url, &url, err) && !options->input_format)
     return -1;
@@ -279,7 +305,12 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   }
   if (io && !format) /* before FFmpeg would, for the error line */
     av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
-  code = avformat_open_input(input, url, format, &wishes);
+  code = open_bounded(input, url, format, &wishes, &endless);
+  if (endless && (code < 0 || !(*input)->nb_streams)) {
+    error_set(err, STATUS_INPUT, "%s: cannot be opened: it is a playlist that names itself, or lists without end",
+              spec);
+    goto done;
+  }
   if (code < 0) {
     say_refused(spec, url, format, code, err);
     result = options->live && protocols_is_network(url) && !is_mistake(url, code) ? SOURCE_NOT_YET : -1;

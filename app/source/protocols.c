@@ -152,6 +152,44 @@ int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *
   return code;
 }
 
+static uint64_t number_of(const char *url) {
+  uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+  for (; *url; url++)
+    hash = (hash ^ (unsigned char)*url) * UINT64_C(1099511628211);
+  return hash;
+}
+
+/* A list may name the same one several times, for several kinds of sound. */
+static bool may_open(struct openings *openings, const char *url) {
+  uint64_t number = number_of(url);
+  int same = 0;
+  for (int i = 0; i < openings->count; i++)
+    same += openings->seen[i] == number;
+  openings->exceeded |= same >= OPENINGS_SAME_MAX || openings->count == OPENINGS_MAX;
+  if (same >= OPENINGS_SAME_MAX || openings->count == OPENINGS_MAX)
+    return false;
+  openings->seen[openings->count++] = number;
+  return true;
+}
+
+static int open_counted(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
+  struct openings *openings = input->opaque;
+  return may_open(openings, url) ? openings->open(input, io, url, flags, options) : AVERROR_INVALIDDATA;
+}
+
+void openings_begin(struct openings *openings, AVFormatContext *input) {
+  *openings = (struct openings){.open = input->io_open};
+  input->opaque = openings;
+  input->io_open = open_counted;
+}
+
+void openings_end(const struct openings *openings, AVFormatContext *input) {
+  if (!input)
+    return;
+  input->opaque = NULL;
+  input->io_open = openings->open;
+}
+
 static bool is_playlist(const AVInputFormat *format) {
   static const char *const playlists[] = {"hls", "dash", "concat", "sdp", "imf"};
   for (size_t i = 0; format && i < sizeof playlists / sizeof *playlists; i++)
