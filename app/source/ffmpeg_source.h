@@ -52,7 +52,7 @@ struct ffmpeg_source {
   AVStream *stream; /* belongs to input */
   AVStream *sound;  /* likewise; NULL: there is none, or nobody wants it */
   struct convert convert;
-  int32_t matrix[9];         /* that convert has: FFmpeg's display matrix */
+  int32_t matrix[9];       /* that convert has: FFmpeg's display matrix */
   struct source_info info; /* as it was at opening */
   struct coverage coverage;
   struct arrivals *arrivals; /* of a stream; NULL: packets are read where they are decoded */
@@ -66,13 +66,13 @@ struct ffmpeg_source {
   unsigned stamped;
   int64_t given_ns; /* when a frame was given out last */
   bool realtime, draining;
-  bool untold; /* that the output will lack transparency, once a picture has some */
+  bool untold;        /* that the output will lack transparency, once a picture has some */
   bool animated_webp; /* came, which FFmpeg may be unable to decode */
-  bool gave_up;     /* too much damage in a row */
-  bool ended_early; /* at the end of the part asked for */
-  bool unsure;      /* a seek may have landed too late, and no frame has come yet to tell */
-  bool seeks_early; /* it had, and an earlier key frame is looked for */
-  int64_t origin;   /* of frame.pts, in the stream's time base */
+  bool gave_up;       /* too much damage in a row */
+  bool ended_early;   /* at the end of the part asked for */
+  bool unsure;        /* a seek may have landed too late, and no frame has come yet to tell */
+  bool seeks_early;   /* it had, and an earlier key frame is looked for */
+  int64_t origin;     /* of frame.pts, in the stream's time base */
   bool has_origin;
   int64_t loop_shift; /* added to timestamps, so that they go on rising when the file starts again */
   struct rounds rounds;
@@ -103,8 +103,8 @@ int input_say_silent(const struct ffmpeg_source *from, struct error *err);
 
 /* --- ffmpeg_about.c --- */
 
-/* How the frame wants to be turned, for convert, or where it does not say, how the file does. frame NULL: as far as known
- * before the first. */
+/* How the frame wants to be turned, for convert, or where it does not say, how the file does. frame NULL: as far as
+ * known before the first. */
 void about_orientation(struct ffmpeg_source *from, const AVFrame *frame);
 /* Fills what else is known before the first frame: the clock, info. */
 void about_settle(struct ffmpeg_source *from);
