@@ -234,6 +234,13 @@ static void move(AVPacket *packet, int64_t by) {
   packet->dts += packet->dts != AV_NOPTS_VALUE ? by : 0;
 }
 
+/* Returns the shorter duration of the packet and of the one that was given before it. Packets of Vorbis and Opus differ
+ * by far, and a short one before a long one is no step back. */
+static int64_t shorter_duration(const struct sound_track *track, const AVPacket *packet) {
+  int64_t before = track->end - track->begin;
+  return before < packet->duration ? before : packet->duration;
+}
+
 /* Gives the first packet its place. Returns false where there is none: its stream has sound at that time already. */
 static bool place(struct sound_reader *reader) {
   struct sound_item *item = &reader->items[0];
@@ -258,7 +265,8 @@ static bool place(struct sound_reader *reader) {
   int64_t begin = stamp_of(packet);
   if (begin == AV_NOPTS_VALUE || track->begin == AV_NOPTS_VALUE)
     return true;
-  return begin > track->begin + packet->duration / 4 && !(track->crossed && begin < track->end - packet->duration / 2);
+  return begin > track->begin + shorter_duration(track, packet) / 4 &&
+         !(track->crossed && begin < track->end - packet->duration / 2);
 }
 
 static void note_given(struct sound_track *track, const AVPacket *packet) {
