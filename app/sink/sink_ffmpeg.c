@@ -85,7 +85,7 @@ static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
   if (code == AVERROR_EXIT && to->stopped_ns) /* that is what wants_out asked for */
-    return error_set(err, STATUS_INTERRUPTED, "%s: not all was sent before the program was to end", to->target.name);
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: not all was sent to %s", to->target.name);
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
                    to->unanswered ? "nobody answers" : ffmpeg_reason_of(to->target.url, code, reason));
 }
