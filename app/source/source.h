@@ -54,7 +54,7 @@ struct source_options {
 enum { SOURCE_NOT_YET = -2 };
 
 struct source_info {
-  char description[160];            /* "clip.mp4: h264 1280x720, 25 fps", by source_describe */
+  char description[192];            /* "clip.mp4: h264 1280x720, 25 fps", by source_describe */
   char name[128];                   /* what it begins with: "clip.mp4: h264"; "": it stays as it is */
   int width, height;                /* as stored, in pixels; 0 unknown */
   double shape;                     /* width / height it is to be seen in; 0 unknown */
