@@ -113,10 +113,14 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   return 0;
 }
 
-/* Candidates are timed for what runs every frame. */
+/* Candidates are timed for what runs every frame. For sizes only, those that were chosen before count, and none is
+ * timed: the time by which it would have to be has passed. */
 static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
+  const double passed = 1e-9;
   if (!program->has_output && !device->tune_always)
     return 0;
+  if (device->base.sizes_only)
+    return passed;
   return device->running ? clock_seconds() + tune_running_s : INFINITY;
 }
 

@@ -295,7 +295,7 @@ static int load_base(struct cuda_device *device, int index, struct error *err) {
   if (cuda_keep(device, &base, bytes, r->name, err) < 0)
     return -1;
   int status =
-      untouched
+      untouched || device->base.sizes_only
           ? cuda_check(cudaMemcpyAsync(base, memory->data, bytes, cudaMemcpyDeviceToDevice, device->loads.queue.stream),
                        r->name, err)
           : load_parts(&device->loads, r, base, element, err);
@@ -347,7 +347,7 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   if (r->kind == RESOURCE_STATE) {
     if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->loads.queue.stream), r->name, err) < 0)
       return NULL;
-  } else if (load_parts(&device->loads, r, data, element, err) < 0) {
+  } else if (!device->base.sizes_only && load_parts(&device->loads, r, data, element, err) < 0) {
     return NULL;
   }
   memory->data = data;

@@ -2,6 +2,7 @@
  *
  *   test_engine_open GOLDENS DEVICE */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,109 @@ static void test_no_room(void **state) {
   golden_close(&golden);
 }
 
+/* --- sizes only --- */
+
+static void link_into(const char *folder, const char *to, const char *name) {
+  char from[1024], target[1024];
+  snprintf(target, sizeof target, "%s/%s", to, name);
+  snprintf(from, sizeof from, "%s/%s", folder, name);
+  assert_int_equal(symlink(from, target), 0);
+}
+
+/* Opens an engine with one handle and returns what it says of itself then. */
+static struct engine_info open_info(const struct engine_params *params, const struct engine_shape *shape) {
+  struct rig rig = {0};
+  must(rig_engine(&rig, params, shape), &rig.err);
+  struct engine_info info = info_of(&rig);
+  engine_close(&rig.engine);
+  return info;
+}
+
+/* A GPU keeps some weights in other forms for the kernels that it has found to be fastest, and takes memory in chunks
+ * of 32 MB. On a CPU the figures are the same. */
+static void expect_bytes(size_t told, size_t taken) {
+  const double chunk = 32 << 20;
+  bool gpu = !strncmp(args[2], "cuda", 4);
+  if (fabs((double)told - (double)taken) > (gpu ? 0.1 * (double)taken + 2 * chunk : 0))
+    fail_msg("%zu bytes were told, and %zu are taken", told, taken);
+}
+
+/* One byte less than is needed is refused, with the same words as where weights are read. */
+static void expect_same_limit(struct engine_params params, const struct engine_shape *shape, size_t bytes) {
+  struct rig rig[2] = {0};
+  params.device.memory_limit = bytes - 1;
+  for (int i = 0; i < 2; i++) {
+    params.device.sizes_only = i;
+    assert_int_equal(rig_engine(&rig[i], &params, shape), -1);
+    assert_int_equal(rig[i].err.status, STATUS_DEVICE);
+  }
+  assert_string_equal(rig[0].err.message, rig[1].err.message);
+}
+
+/* What a model takes is known without its weights, at its usual size and at others. */
+static void test_sizes_only(void **state) {
+  (void)state;
+  static const char *const names[] = {"levels", "sd15", "sdxl", "klwide", "sd21", "lcm", "ssd"};
+  static const struct engine_shape shapes[] = {{.steps = 0}, {.width = 96, .height = 64, .steps = 3}};
+  for (size_t i = 0; i < sizeof names / sizeof *names * 2; i++) {
+    struct golden golden;
+    assert_int_equal(golden_open(&golden, args[1], names[i / 2]), 0);
+    struct engine_params params = default_params(&golden, args[2]);
+    params.device.sizes_only = true;
+    struct engine_info told = open_info(&params, &shapes[i % 2]);
+    params.device.sizes_only = false;
+    struct engine_info taken = open_info(&params, &shapes[i % 2]);
+    assert_true(told.device_bytes > 0 && told.prompt_bytes == taken.prompt_bytes);
+    expect_bytes(told.device_bytes, taken.device_bytes);
+    if (!strcmp(args[2], "cpu")) {
+      assert_int_equal(told.device_peak_bytes, taken.device_peak_bytes);
+      expect_same_limit(params, &shapes[i % 2], taken.device_peak_bytes);
+    }
+    golden_close(&golden);
+  }
+}
+
+/* Makes all values of folder's weight file called name, a copy of original's, such that they are refused when read. */
+static void spoil_weights(const char *folder, const char *original, const char *name) {
+  char *path = fixture_path(original, name);
+  size_t size, header = 0;
+  char *bytes = fixture_read(path, &size);
+  assert_non_null(bytes);
+  for (int i = 0; i < 8; i++)
+    header |= (size_t)(unsigned char)bytes[i] << 8 * i;
+  memset(bytes + 8 + header, 0xff, size - 8 - header);
+  fixture_write(folder, name, bytes, size);
+  free(bytes);
+  free(path);
+}
+
+/* A model whose values are no numbers: its sizes are known, its weights cannot be read, and nothing runs without. */
+static void test_sizes_of_unread_weights(void **state) {
+  (void)state;
+  static const char unet[] = "unet/diffusion_pytorch_model.safetensors", text[] = "text_encoder/model.safetensors";
+  static const char *const linked[] = {
+      "vae", "tokenizer", "scheduler", "model_index.json", "unet/config.json", "text_encoder/config.json"};
+  char whole[PATH_MAX], *folder = fixture_make();
+  struct rig rig = {.controls = CONTROLS_DEFAULTS};
+  assert_non_null(realpath(args[1], whole));
+  assert_int_equal(golden_open(&rig.golden, whole, "sd15"), 0);
+  spoil_weights(folder, rig.golden.folder, unet);
+  spoil_weights(folder, rig.golden.folder, text);
+  for (size_t i = 0; i < sizeof linked / sizeof *linked; i++)
+    link_into(rig.golden.folder, folder, linked[i]);
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  struct engine_info good = open_info(&params, &(struct engine_shape){0});
+  params.model = folder;
+  open_fails(&params, STATUS_MODEL, "safetensors");
+  params.device.sizes_only = true;
+  must(rig_engine(&rig, &params, &(struct engine_shape){0}), &rig.err);
+  expect_bytes(info_of(&rig).device_bytes, good.device_bytes);
+  assert_int_equal(rig_submit(&rig, &rig.golden.frame), -1);
+  assert_error(&rig.err, STATUS_FAILED, "opened for sizes only");
+  rig_close(&rig);
+  fixture_remove(folder);
+}
+
 /* Who has opened a checkpoint lends it to one engine after the other; they make what one of the folder's makes. */
 static void test_lent_checkpoint(void **state) {
   (void)state;
@@ -157,13 +261,6 @@ static void test_lent_checkpoint(void **state) {
 }
 
 /* --- a copy of a model folder with one file changed --- */
-
-static void link_into(const char *folder, const char *to, const char *name) {
-  char from[1024], target[1024];
-  snprintf(target, sizeof target, "%s/%s", to, name);
-  snprintf(from, sizeof from, "%s/%s", folder, name);
-  assert_int_equal(symlink(from, target), 0);
-}
 
 /* folder/unet/config.json is original's with one string in place of another. */
 static void change_config(const char *folder, const char *original, const char *old, const char *new) {
@@ -486,6 +583,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_refused_shapes),
       cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_sizes_only),
+      cmocka_unit_test(test_sizes_of_unread_weights),
       cmocka_unit_test(test_lent_checkpoint),
       cmocka_unit_test(test_wrong_weights),
       cmocka_unit_test(test_weights_without_place),

@@ -332,6 +332,24 @@ static void test_free_memory(void **state) {
   shell("test ! -e never.mp4");
 }
 
+/* info counts what a model would take, and takes none of it: its weights and what it works in would each fit, and do
+ * not together. */
+static void test_free_memory_of_info(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  setenv("REVERIE_FAULT_FREE", "480", 1);
+  program_run(&outcome, "info --size 1024x1024 --device cpu");
+  assert_int_equal(outcome.status, 0);
+  assert_true(outcome.peak_kb < 250000);
+  shell("grep -q '^does not run here: working memory and pictures .* would take 4[0-4]' out.txt");
+  setenv("REVERIE_FAULT_FREE", "800", 1);
+  program_run(&outcome, "info --size 1024x1024 --device cpu");
+  assert_true(outcome.status == 0 && outcome.peak_kb < 250000);
+  shell("grep -q '^runs on' out.txt && grep -q ' MB of device memory, ' out.txt");
+  unsetenv("REVERIE_FAULT_FREE");
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   static const int megabytes[] = {1, 8, 66}; /* for a GPU: not enough to open it, nor for the model */
@@ -447,6 +465,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_pipe_ends),
       cmocka_unit_test(test_pipe_is_kept),
       cmocka_unit_test(test_free_memory),
+      cmocka_unit_test_setup_teardown(test_free_memory_of_info, program_own_model, program_tiny_model),
       cmocka_unit_test_setup_teardown(test_memory_limit, program_own_model, program_tiny_model),
       cmocka_unit_test(test_full_gpu),
       cmocka_unit_test(test_drivers),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -234,6 +235,43 @@ static void test_published(void **state) {
   free(file);
 }
 
+/* Returns the bytes that this process has read from files so far; 0 where the system does not say. */
+static size_t bytes_read(void) {
+  FILE *in = fopen("/proc/self/io", "r");
+  size_t bytes = 0;
+  if (in && fscanf(in, "rchar: %zu", &bytes) != 1)
+    bytes = 0;
+  if (in)
+    fclose(in);
+  return bytes;
+}
+
+/* The 7 GB of SDXL: what they take is said, or that there is no room, without reading or filling any of it. */
+static void test_sizes_of_published(void **state) {
+  (void)state;
+  char *file = fixture_path(scratch, "published.safetensors");
+  struct golden golden = {0};
+  struct rig rig = {0};
+  struct rusage before, after;
+  write_published("sdxl", "published.safetensors");
+  size_t read_before = bytes_read();
+  getrusage(RUSAGE_SELF, &before);
+  struct engine_params params = default_params(&golden, args[2]);
+  params.model = file;
+  params.vocabulary = SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz";
+  params.device.sizes_only = true;
+  if (rig_engine(&rig, &params, &(struct engine_shape){0}) < 0)
+    assert_error(&rig.err, STATUS_DEVICE, "MB");
+  else
+    assert_true(info_of(&rig).device_bytes > (size_t)2 * 3461740000);
+  getrusage(RUSAGE_SELF, &after);
+  assert_true(bytes_read() - read_before < 30000000);
+  if (strncmp(args[2], "cuda", 4)) /* there the driver takes some of the host's memory, too */
+    assert_true(after.ru_maxrss - before.ru_maxrss < 1000000);
+  engine_close(&rig.engine);
+  free(file);
+}
+
 struct told {
   char line[512];
   enum log_level level;
@@ -379,8 +417,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_refused),         cmocka_unit_test(test_configs),
       cmocka_unit_test(test_no_text_encoder), cmocka_unit_test(test_two_autoencoders),
       cmocka_unit_test(test_prediction),      cmocka_unit_test(test_prediction_at_zero_snr),
-      cmocka_unit_test(test_published),       cmocka_unit_test(test_told_by),
-      cmocka_unit_test(test_signs),           cmocka_unit_test(test_no_vocabulary),
+      cmocka_unit_test(test_published),       cmocka_unit_test(test_sizes_of_published),
+      cmocka_unit_test(test_told_by),         cmocka_unit_test(test_signs),
+      cmocka_unit_test(test_no_vocabulary),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -75,6 +75,7 @@ int device_open(struct device **device, struct resources *resources, const struc
   }
   if (status == 0) {
     (*device)->resources = resources;
+    (*device)->sizes_only = options->sizes_only;
     (*device)->pictures = (struct device_pictures){
         .device = *device, .batch = 1, .count = RUNS_IN_FLIGHT + (options->pictures > 1 ? options->pictures : 1)};
     platform_lock_init(&(*device)->pictures.lock);

@@ -37,7 +37,8 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-/* Whether it fits is tried, not guessed. That it does not is an answer, so no failure of info. */
+/* The engine is opened as it would be to run, but no weight is read: sizes alone say whether the model fits. That
+ * it does not is an answer, and no failure of info. */
 static int print_need(const struct setup_params *params, struct error *err) {
   struct engine *engine;
   struct prepared *prepared;
@@ -186,7 +187,10 @@ int command_info(const struct options *options, struct error *err) {
     return -1;
   const struct setup setup = {.options = &wish, .output = PIXEL_RGBA, .log = &log};
   setup_log(&log, options);
-  if (setup_params(&params, &setup, err) || print_model(&params, options->verbose > 0, err))
+  if (setup_params(&params, &setup, err))
+    return -1;
+  params.engine.device.sizes_only = true;
+  if (print_model(&params, options->verbose > 0, err))
     return -1;
   if (!parameters_text(&wish.values, PARAMETER_MODEL, 0)) {
     printf("\nmodels\n");

@@ -28,6 +28,8 @@ struct device_options {
   bool shares_pictures;     /* their memory can be imported by other libraries: struct picture's share */
   bool two_sets;            /* weights that adapters add to are there twice, so that they change beside runs: see
                                device_merge. Where the device can (CUDA) */
+  bool sizes_only;          /* no weight is read and nothing is run: what a model would take is counted, and known at
+                               once (device_counters). A GPU's memory is taken meanwhile, the CPU's is not */
   bool stamps;              /* take stamps of each run (device_counters, engine_result) */
   const struct log *log;    /* may be NULL */
 };

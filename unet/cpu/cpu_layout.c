@@ -108,7 +108,7 @@ static int check_room(const struct cpu_program *program, struct error *err) {
   bytes += program->arena_bytes > there ? program->arena_bytes - there : 0;
   for (int i = 0; i < program->plan->state_count; i++)
     bytes += program->state[i].data ? 0 : state_bytes(program, i);
-  return cpu_check_room(bytes, "working memory and pictures of this size", err);
+  return cpu_check_room(program->device, bytes, "working memory and pictures of this size", err);
 }
 
 int cpu_layout(struct cpu_program *program, struct error *err) {

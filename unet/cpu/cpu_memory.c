@@ -1,23 +1,33 @@
 #include "unet/cpu/cpu_memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unet/base/platform.h"
 
 /* The system promises more than it has, and ends the program when that is used. So much is left to others. */
-static size_t room(void) {
+static size_t leave_to_others(size_t available) {
   const size_t most_left = (size_t)256 << 20;
-  size_t total, available;
-  platform_memory(&total, &available);
   return available - (available / 16 < most_left ? available / 16 : most_left);
 }
 
-int cpu_check_room(size_t bytes, const char *what, struct error *err) {
+/* Returns the bytes that are taken and have not been used, which the system still calls free. */
+static size_t unused_bytes(struct cpu_device *device) {
+  pthread_mutex_lock(&device->base.memory);
+  size_t bytes = device->base.sizes_only ? device->counters.bytes : 0;
+  pthread_mutex_unlock(&device->base.memory);
+  return bytes;
+}
+
+int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
   if (bytes < CPU_ROOM_LEAST)
     return 0;
-  size_t free_bytes = room();
-  if (!free_bytes || bytes <= free_bytes)
+  size_t total, available;
+  platform_memory(&total, &available);
+  size_t unused = unused_bytes(device), most = leave_to_others(available);
+  size_t free_bytes = most > unused ? most - unused : 0;
+  if (!available || bytes <= free_bytes)
     return 0;
   return error_set(
       err, STATUS_DEVICE,
@@ -27,7 +37,7 @@ int cpu_check_room(size_t bytes, const char *what, struct error *err) {
 }
 
 static int count_bytes(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
-  if (cpu_check_room(bytes, what, err) < 0)
+  if (cpu_check_room(device, bytes, what, err) < 0)
     return -1;
   return device_count_bytes(&device->base, &device->counters, bytes, what, err);
 }
@@ -36,9 +46,17 @@ static void uncount_bytes(struct cpu_device *device, size_t bytes) {
   device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
+/* What stands for memory on a device for sizes only: no page is at this address, so that a use of it does not pass
+ * unseen. */
+static void *nowhere(void) {
+  return (void *)(uintptr_t)CPU_ALIGN;
+}
+
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
   if (count_bytes(device, bytes, what, err) < 0)
     return NULL;
+  if (device->base.sizes_only)
+    return nowhere();
   void *data = bytes > SIZE_MAX / 2 ? NULL : platform_alloc(CPU_ALIGN, bytes);
   if (!data) {
     uncount_bytes(device, bytes);
@@ -52,7 +70,8 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
 void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   if (data)
     uncount_bytes(device, bytes);
-  platform_free(data);
+  if (data != nowhere())
+    platform_free(data);
 }
 
 int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err) {
@@ -69,15 +88,16 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
 static const char working[] = "working memory";
 
 static int resize_arena(struct arena *arena, size_t bytes, struct error *err) {
+  bool sizes_only = ((const struct cpu_device *)arena->opaque)->base.sizes_only;
   if (bytes < arena->mapped) {
     platform_uncommit(arena->base, bytes, arena->mapped);
     uncount_bytes(arena->opaque, arena->mapped - bytes);
   } else if (count_bytes(arena->opaque, bytes - arena->mapped, working, err) < 0) {
     return -1;
-  } else if (platform_commit(arena->base, bytes) < 0) {
+  } else if (!sizes_only && platform_commit(arena->base, bytes) < 0) {
     uncount_bytes(arena->opaque, bytes - arena->mapped);
     return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
-  } else { /* what is asked for later is to find it taken, and no frame waits for pages */
+  } else if (!sizes_only) { /* what is asked for later is to find it taken, and no frame waits for pages */
     memset((char *)arena->base + arena->mapped, 0, bytes - arena->mapped);
   }
   arena->mapped = bytes;
@@ -136,7 +156,7 @@ int cpu_load_held(struct cpu_device *device, int index, struct error *err) {
   float *data = cpu_alloc(device, bytes, source->name, err);
   if (!data)
     return -1;
-  if (source->kind == RESOURCE_WEIGHT && resource_read_f32(source, data, err)) {
+  if (source->kind == RESOURCE_WEIGHT && !device->base.sizes_only && resource_read_f32(source, data, err)) {
     cpu_free(device, data, bytes);
     return -1;
   }

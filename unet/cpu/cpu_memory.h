@@ -9,12 +9,13 @@ enum { CPU_ALIGN = 64 };
 /* Less than this is not compared with what is free, which takes longer than to take it. */
 enum { CPU_ROOM_LEAST = 16 << 20 };
 
-/* Returns 0 where so many bytes are free on this machine, and -1 with err set where they are not. */
-int cpu_check_room(size_t bytes, const char *what, struct error *err);
+/* Returns 0 where so many bytes are free on this machine, and -1 with err set where they are not. On a device for sizes
+ * only, what it has counted so far is not free, though nothing has used it. */
+int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 
 /* Memory, counted and held against the limit and against what is free. Zeroed; aligned to 64 bytes. NULL with err set
- * when there is none left.
- */
+ * when there is none left. A device for sizes only counts the bytes and returns an address that nothing may read or
+ * write. */
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
 

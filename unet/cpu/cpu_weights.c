@@ -15,7 +15,8 @@ static void *derive(struct cpu_device *device, int resource, const struct form *
   struct derived copy = {resource, r->version, form, (void *)detail, cpu_alloc(device, bytes, r->name, err), bytes};
   if (!copy.data)
     return NULL;
-  if (form->make(&device->base, &copy, err) == 0 && derived_add(&device->derived, &copy, err) == 0)
+  if ((device->base.sizes_only || form->make(&device->base, &copy, err) == 0) &&
+      derived_add(&device->derived, &copy, err) == 0)
     return copy.data;
   cpu_free(device, copy.data, bytes);
   return NULL;

@@ -311,6 +311,13 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- runs --- */
 
+/* A device for sizes only has nothing to run with, and no memory to write to or read from. */
+static int check_weights(const struct device *device, const char *doing, struct error *err) {
+  if (!device->sizes_only)
+    return 0;
+  return error_set(err, STATUS_FAILED, "%s: this device was opened for sizes only, and has no weights", doing);
+}
+
 /* Arguments as device_submit has them. */
 static int check_arguments(struct device *device, const struct program *program, const struct run_params *params,
                            const struct frame *frames, struct error *err) {
@@ -320,6 +327,8 @@ static int check_arguments(struct device *device, const struct program *program,
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err) {
   struct frame *pictures = program->made[program->submitted % RUNS_IN_FLIGHT];
+  if (check_weights(device, "submit", err) < 0)
+    return -1;
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
   if (check_arguments(device, program, params, frames, err) < 0 ||
@@ -348,12 +357,16 @@ int device_collect(struct device *device, struct program *program, struct frame 
 }
 
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
+  if (device->sizes_only)
+    return check_arguments(device, program, params, NULL, err);
   if (device_submit(device, program, params, NULL, err) < 0)
     return -1;
   return device_collect(device, program, NULL, err);
 }
 
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
+  if (device->sizes_only)
+    return check_arguments(device, program, params, NULL, err);
   if (program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
     return -1;
   return device_submit(device, program, params, NULL, err);
@@ -361,6 +374,8 @@ int device_start(struct device *device, struct program *program, const struct ru
 
 int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
                       struct error *err) {
+  if (device->sizes_only)
+    return check_arguments(device, program, params, NULL, err);
   if (program->started == 0 && program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
     return -1;
   if (program->started == 0 && check_arguments(device, program, params, NULL, err) < 0)
@@ -395,6 +410,8 @@ int device_profile(struct device *device, struct program *program, const struct 
                    const struct frame *frames, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
   *profile = (struct profile){0};
+  if (check_weights(device, "profile", err) < 0)
+    return -1;
   if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
   if (check_arguments(device, program, params, frames, err) < 0)
@@ -485,7 +502,7 @@ static int update(struct device *device, const struct weight_change *changes, in
 }
 
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
-  if (check_changes(device, changes, count, err) < 0)
+  if (check_weights(device, "update", err) < 0 || check_changes(device, changes, count, err) < 0)
     return -1;
   pthread_mutex_lock(&device->weights);
   int status = update(device, changes, count, err);
@@ -494,7 +511,7 @@ int device_update(struct device *device, const struct weight_change *changes, in
 }
 
 int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err) {
-  if (check_changes(device, changes, count, err) < 0)
+  if (check_weights(device, "update", err) < 0 || check_changes(device, changes, count, err) < 0)
     return -1;
   pthread_mutex_lock(&device->weights);
   int status = device->impl->merge_begin(device, changes, count, err);
@@ -542,7 +559,7 @@ static int check_tensor(const struct device *device, const struct program *progr
 
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err) {
-  if (check_tensor(device, program, tensor, first, count, err) < 0)
+  if (check_weights(device, "write", err) < 0 || check_tensor(device, program, tensor, first, count, err) < 0)
     return -1;
   if (tensor.space == TENSOR_RESOURCE && device->resources->list[tensor.index].kind == RESOURCE_WEIGHT)
     return error_set(err, STATUS_FAILED, "write: %s is a weight: weights are updated",
@@ -552,11 +569,13 @@ int device_write(struct device *device, struct program *program, struct tensor t
 
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
                 size_t count, struct error *err) {
-  if (check_tensor(device, program, tensor, first, count, err) < 0)
+  if ((count && check_weights(device, "read", err) < 0) || check_tensor(device, program, tensor, first, count, err) < 0)
     return -1;
   return device->impl->read(device, program, tensor, first, data, count, err);
 }
 
 int device_poison(struct device *device, struct program *program, struct error *err) {
+  if (check_weights(device, "poison", err) < 0)
+    return -1;
   return device->impl->poison(device, program, err);
 }

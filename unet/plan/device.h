@@ -146,6 +146,7 @@ struct device {
   pthread_mutex_t weights;
   pthread_mutex_t memory; /* what is allocated: counters, limit */
   size_t memory_limit;    /* 0: none */
+  bool sizes_only;        /* as device_options has it */
   size_t brought_down;    /* bytes of frames that came from another device's memory; under memory, too */
 };
 
@@ -192,6 +193,9 @@ void device_limit_memory(struct device *device, size_t bytes);
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
+/* A device that was opened for sizes only prepares programs and runs none: device_run, device_start and
+ * device_start_part check their arguments and do nothing more, and whatever else would use weights or memory fails. */
+
 /* Starts a run. frames: program->frames of them, by the numbers that OP_PIXELS_IN gives them, of zeros where no op
  * reads them; NULL where there are none. The pictures come from the device's pool. Where the caller holds more pictures
  * than device_options.pictures, nothing is started and the status is STATUS_HELD. */
