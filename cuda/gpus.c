@@ -7,6 +7,7 @@
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
 #include "unet/base/picture.h"
+#include "unet/base/platform.h"
 
 /* --- choice --- */
 
@@ -24,6 +25,14 @@ static int parse_ordinal(const char *name, int count, int *ordinal, struct error
   return 0;
 }
 
+static int say_no_driver(struct error *err) {
+  enum { VENDOR_NVIDIA = 0x10de };
+  if (platform_has_display("", VENDOR_NVIDIA))
+    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+  error_set(err, STATUS_DEVICE, "cuda: there is neither an NVIDIA GPU nor its driver here: use --device cpu");
+  return error_mark_absent(err);
+}
+
 /* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. */
 static int count_gpus(int *count, struct error *err) {
   cudaError_t status = cudaGetDeviceCount(count);
@@ -38,7 +47,7 @@ static int count_gpus(int *count, struct error *err) {
         err, STATUS_DEVICE,
         "cuda: the libcuda.so.1 found first is a stub for building: take its folder out of LD_LIBRARY_PATH");
   if (driver == 0)
-    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+    return say_no_driver(err);
   if (driver / 1000 < runtime / 1000)
     return error_set(err, STATUS_DEVICE,
                      "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,

@@ -15,6 +15,7 @@
 
 #include "tests/clips.h"
 #include "tests/program.h"
+#include "unet/base/platform.h"
 
 enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, PATIENCE_MS = 180000 };
 
@@ -386,13 +387,30 @@ static void run_with_driver(struct outcome *outcome, const char *folder, int ver
               folder, version, result, name);
 }
 
+/* Where there is no GPU of NVIDIA's, nobody is told to install its driver. */
+static void test_no_driver(void **state) {
+  (void)state;
+  enum { VENDOR_NVIDIA = 0x10de };
+  bool has_gpu = platform_has_display("", VENDOR_NVIDIA);
+  const char *says = has_gpu ? "there is no NVIDIA driver: install one" : "neither an NVIDIA GPU nor its driver";
+  struct outcome outcome;
+  if (!drivers)
+    skip();
+  program_set(program);
+  shell("mkdir -p broken && echo this is no library >broken/libcuda.so.1");
+  run_with_driver(&outcome, clip("broken"), 0, 0, "cuda");
+  expect(&outcome, DEVICE_FAILED, 1, says);
+  run_with_driver(&outcome, clip("broken"), 0, 0, "auto");
+  expect(&outcome, 0, 1, "2 frames");
+  assert_int_equal(strstr(outcome.said, "not on the GPU: ") != NULL, has_gpu);
+}
+
 static void test_drivers(void **state) {
   (void)state;
   static const struct {
-    int version, result; /* 0: a file that is no library */
+    int version, result;
     const char *says;
   } cases[] = {
-      {0, 0, "there is no NVIDIA driver"},
       {10020, 999, "the driver serves CUDA 10.2"},
       {99000, 100, "no CUDA-capable device"},
       {99000, 803, "unsupported display driver / cuda driver combination"},
@@ -403,12 +421,10 @@ static void test_drivers(void **state) {
   if (!drivers)
     skip();
   program_set(program);
-  shell("mkdir -p broken && echo this is no library >broken/libcuda.so.1");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const char *folder = cases[i].version ? drivers : clip("broken");
-    run_with_driver(&outcome, folder, cases[i].version, cases[i].result, "cuda");
+    run_with_driver(&outcome, drivers, cases[i].version, cases[i].result, "cuda");
     expect(&outcome, DEVICE_FAILED, 1, cases[i].says);
-    run_with_driver(&outcome, folder, cases[i].version, cases[i].result, "auto");
+    run_with_driver(&outcome, drivers, cases[i].version, cases[i].result, "auto");
     expect(&outcome, 0, 1, cases[i].says);
     assert_non_null(strstr(outcome.said, "2 frames"));
   }
@@ -468,6 +484,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(test_free_memory_of_info, program_own_model, program_tiny_model),
       cmocka_unit_test_setup_teardown(test_memory_limit, program_own_model, program_tiny_model),
       cmocka_unit_test(test_full_gpu),
+      cmocka_unit_test(test_no_driver),
       cmocka_unit_test(test_drivers),
       cmocka_unit_test(test_links_no_gpu_library),
       cmocka_unit_test(test_libraries),

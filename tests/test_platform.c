@@ -253,6 +253,23 @@ static void test_memory_of_groups_version_1(void **state) {
   EXPECT_ROOM(8000, 6000, memory, self, {"sys/fs/cgroup/memory/b/memory.limit_in_bytes", "1000\n"});
 }
 
+static void test_finds_display_devices(void **state) {
+  (void)state;
+  enum { NVIDIA = 0x10de, AMD = 0x1002 };
+  char *root = fixture_make();
+  assert_false(platform_has_display(root, NVIDIA)); /* no PCI at all */
+  fixture_text(root, "sys/bus/pci/devices/0000:00:02.0/vendor", "0x1002\n");
+  fixture_text(root, "sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
+  fixture_text(root, "sys/bus/pci/devices/0000:01:00.1/vendor", "0x10de\n");
+  fixture_text(root, "sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n"); /* sound */
+  fixture_text(root, "sys/bus/pci/devices/0000:02:00.0/vendor", "0x10de\n");
+  assert_true(platform_has_display(root, AMD));
+  assert_false(platform_has_display(root, NVIDIA));
+  fixture_text(root, "sys/bus/pci/devices/0000:02:00.0/class", "0x030200\n"); /* a card that only computes */
+  assert_true(platform_has_display(root, NVIDIA));
+  fixture_remove(root);
+}
+
 static void test_knows_the_machine(void **state) {
   (void)state;
   char name[8];
@@ -278,6 +295,7 @@ int main(void) {
       cmocka_unit_test(test_memory_without_groups),
       cmocka_unit_test(test_memory_of_groups_version_2),
       cmocka_unit_test(test_memory_of_groups_version_1),
+      cmocka_unit_test(test_finds_display_devices),
       cmocka_unit_test(test_knows_the_machine),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

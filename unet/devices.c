@@ -52,7 +52,7 @@ static int open_first(struct device **device, const struct device_options *optio
     if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
       return 0;
     if (i + 1 < IMPLS)
-      log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
+      log_line(options->log, err->absent ? LOG_INFO : LOG_WARNING, "not on the GPU: %s", err->message);
   }
   return -1;
 }

@@ -22,7 +22,7 @@ int error_set(struct error *err, enum status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
   err->status = status;
-  err->lost = false;
+  err->lost = err->absent = false;
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   keep(err, text, sizeof text);
@@ -32,6 +32,12 @@ int error_set(struct error *err, enum status status, const char *format, ...) {
 int error_mark_lost(struct error *err) {
   if (err)
     err->lost = true;
+  return -1;
+}
+
+int error_mark_absent(struct error *err) {
+  if (err)
+    err->absent = true;
   return -1;
 }
 

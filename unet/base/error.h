@@ -21,7 +21,8 @@ enum status {
 
 struct error {
   enum status status;
-  bool lost; /* STATUS_DEVICE: the device does nothing for this process any more; for another one it may */
+  bool lost;   /* STATUS_DEVICE: the device does nothing for this process any more; for another one it may */
+  bool absent; /* STATUS_DEVICE: the machine has no such device, so that nobody can do anything about it */
   char message[512];
 };
 
@@ -32,6 +33,9 @@ PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const cha
 
 /* Adds to the error set last that the device is lost for this process. Returns -1. */
 int error_mark_lost(struct error *err);
+
+/* Adds to the error set last that the machine has no such device. Returns -1. */
+int error_mark_absent(struct error *err);
 
 /* Puts a prefix ("model/unet/config.json: ") before the message already there. Returns -1. */
 PRINTF_LIKE(2, 3) int error_prefix(struct error *err, const char *format, ...);

@@ -96,6 +96,9 @@ void platform_sleep_exactly(void);
 /* "AMD EPYC"; "CPU" where it is not known. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
+/* True if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor, with a
+ * driver or without. root is put before the system's own paths: "" but in tests. */
+bool platform_has_display(const char *root, unsigned vendor);
 /* available: with what the system keeps of files and would give up; both within the limits that are set for this
  * process's control groups. Both 0 where they are not known. */
 void platform_memory(size_t *total, size_t *available);

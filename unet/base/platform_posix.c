@@ -1,5 +1,6 @@
 #include "unet/base/platform.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -231,6 +232,31 @@ void platform_cpu_name(char *name, size_t size) {
 int platform_processors(void) {
   long count = sysconf(_SC_NPROCESSORS_ONLN);
   return count > 0 ? (int)count : 1;
+}
+
+/* Returns the number, as "0x10de", in a file of the kernel's; 0: there is none. */
+static unsigned read_number(const char *folder, const char *name, const char *file_name) {
+  char path[1024], text[32] = "";
+  struct platform_file file;
+  snprintf(path, sizeof path, "%s/%s/%s", folder, name, file_name);
+  if (!platform_open(&file, path))
+    platform_read(&file, 0, text, sizeof text - 1);
+  platform_close(&file);
+  return (unsigned)strtoul(text, NULL, 16);
+}
+
+bool platform_has_display(const char *root, unsigned vendor) {
+  enum { CLASS_DISPLAY = 3 };
+  char folder[512];
+  bool found = false;
+  snprintf(folder, sizeof folder, "%s/sys/bus/pci/devices", root);
+  DIR *devices = opendir(folder);
+  for (struct dirent *entry; !found && devices && (entry = readdir(devices));)
+    found = read_number(folder, entry->d_name, "vendor") == vendor &&
+            read_number(folder, entry->d_name, "class") >> 16 == CLASS_DISPLAY;
+  if (devices)
+    closedir(devices);
+  return found;
 }
 
 void platform_memory(size_t *total, size_t *available) {

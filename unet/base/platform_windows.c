@@ -299,6 +299,17 @@ void platform_cpu_name(char *name, size_t size) {
   snprintf(name, size, "%s", known && *text ? text : "CPU");
 }
 
+bool platform_has_display(const char *root, unsigned vendor) {
+  DISPLAY_DEVICEA device = {.cb = sizeof device};
+  char id[16];
+  bool found = false;
+  (void)root;
+  snprintf(id, sizeof id, "PCI\\VEN_%04X", vendor);
+  for (DWORD i = 0; !found && EnumDisplayDevicesA(NULL, i, &device, 0); i++)
+    found = !_strnicmp(device.DeviceID, id, strlen(id));
+  return found;
+}
+
 int platform_processors(void) {
   DWORD count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
   return count > 0 ? (int)count : 1;
