@@ -50,8 +50,7 @@ static enum parameter find_list(const char *name) {
   return PARAMETER_NONE;
 }
 
-static int set_named(struct parameters *values, const struct parameters *start, const cJSON *value,
-                     struct error *err) {
+static int set_named(struct parameters *values, const struct parameters *start, const cJSON *value, struct error *err) {
   enum parameter id = find_list(value->string);
   int index;
   if (id != PARAMETER_NONE)

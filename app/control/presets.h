@@ -3,9 +3,9 @@
  *   {"presets": [{"name": "night", "values": {"strength": 0.5, "prompt[]": ["neon", "ink"], "sampler": "lcm"}}]}
  *
  * Names of values are those of the parameter table. NAME[] with a list sets every instance, those beyond its end to
- * what they were when the show began; NAME[2] sets one. Numbers and switches are JSON's; sizes ("512x288"), choices and texts are
- * strings, and null is no text. A preset changes what it names and nothing else; one that is made of values names all
- * that a picture depends on, so that the picture comes back to the bit. */
+ * what they were when the show began; NAME[2] sets one. Numbers and switches are JSON's; sizes ("512x288"), choices and
+ * texts are strings, and null is no text. A preset changes what it names and nothing else; one that is made of values
+ * names all that a picture depends on, so that the picture comes back to the bit. */
 #ifndef APP_CONTROL_PRESETS_H
 #define APP_CONTROL_PRESETS_H
 

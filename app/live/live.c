@@ -203,9 +203,11 @@ static int go_anew(struct live *live, struct error *err) {
 
 static int perform(const struct options *options, struct live_probe *probe, const struct succession *succession,
                    struct error *err) {
-  struct live live = {
-      .options = options, .probe = probe, .start = options->values, .figures.budget_ms = fmax(0, options->budget_ms),
-      .curtain = -1};
+  struct live live = {.options = options,
+                      .probe = probe,
+                      .start = options->values,
+                      .figures.budget_ms = fmax(0, options->budget_ms),
+                      .curtain = -1};
   struct error ignored;
   live_open_telling(&live);
   mailbox_init(&live.frames);

@@ -103,7 +103,7 @@ struct live {
   struct osc *osc;
   struct midi *midi;
   struct web *web;
-  bool clients_stay; /* a thread of theirs has not come back, and uses the hub */
+  bool clients_stay;               /* a thread of theirs has not come back, and uses the hub */
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */
 

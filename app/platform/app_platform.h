@@ -59,8 +59,8 @@ void platform_name_open_file(int descriptor, const char *path, char *name, size_
 /* Removes a file of this user that platform_make_locked made and no process has open. Returns whether it did. */
 bool platform_remove_abandoned(const char *folder, const char *name);
 
-/* Opens a text for reading. Of a pipe, or what else is no file, all is read first, however long that takes to come. NULL:
- * failed; EINTR: *stop was set meanwhile; EFBIG: it has no end. */
+/* Opens a text for reading. Of a pipe, or what else is no file, all is read first, however long that takes to come.
+ * NULL: failed; EINTR: *stop was set meanwhile; EFBIG: it has no end. */
 FILE *platform_open_text(const char *path, const atomic_bool *stop);
 /* Opens a file for writing that is empty then. A pipe that nobody reads is not waited for: NULL with ENXIO. */
 FILE *platform_open_to_write(const char *path);

@@ -31,8 +31,8 @@ bool protocols_is_network(const char *url);
  * below, with links followed, and is a regular file. */
 int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
 
-/* What is opened for an input while that is being opened. A playlist that names itself, or names lists without end, would
- * have FFmpeg open them for ever. */
+/* What is opened for an input while that is being opened. A playlist that names itself, or names lists without end,
+ * would have FFmpeg open them for ever. */
 struct openings {
   int (*open)(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
   uint64_t seen[OPENINGS_MAX]; /* a number for each URL */

@@ -32,7 +32,7 @@ struct window {
   SDL_Rect made_from; /* where it was before */
   bool moving;        /* it is placed once more when its border has come or gone */
   SDL_Point move_to;
-  SDL_Rect wanted;    /* the size that the operator's window has where there is room for it */
+  SDL_Rect wanted; /* the size that the operator's window has where there is room for it */
 
   int width, height;           /* asked for in full screen, for the time after it; 0: nothing was */
   struct display_place place;  /* of the output */
