@@ -112,21 +112,26 @@ static void test_dolby_vision(void **state) {
 static void test_bytes_of_any_kind(void **state) {
   (void)state;
   static const enum AVCodecID codecs[] = {AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF};
-  static const char *const begins[] = {
-      "\xff\xd8\xff\xe1\0\x22"
-      "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0",
-      "\x89PNG\r\n\x1a\n\0\0\0\x1a"
-      "eXIfII*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0",
-      "RIFF\0\0\0\0WEBPEXIF\x1a\0\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0",
-      "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"};
-  static const size_t sizes[] = {40, 44, 48, 28};
+#define WHOLE(text)                                                                                                    \
+  { text, sizeof text - 1 }
+  static const struct {
+    const char *bytes;
+    size_t size;
+  } begins[] = {WHOLE("\xff\xd8\xff\xe1\0\x22"
+                      "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"),
+                WHOLE("\x89PNG\r\n\x1a\n\0\0\0\x1a"
+                      "eXIfII*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"),
+                WHOLE("RIFF\0\0\0\0WEBPEXIF\x1a\0\0\0"
+                      "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"),
+                WHOLE("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0")};
+#undef WHOLE
   for (int kind = 0; kind < 4; kind++) {
-    assert_int_equal(exif_orientation(codecs[kind], (const uint8_t *)begins[kind], sizes[kind]), 6);
+    assert_int_equal(exif_orientation(codecs[kind], (const uint8_t *)begins[kind].bytes, begins[kind].size), 6);
     for (int i = 0; i < 20000; i++) {
       size_t size = (size_t)(rand() % 48);
       uint8_t *bytes = malloc(size + 1);
       for (size_t j = 0; j < size; j++)
-        bytes[j] = j < sizes[kind] && rand() % 16 ? (uint8_t)begins[kind][j] : (uint8_t)rand();
+        bytes[j] = j < begins[kind].size && rand() % 16 ? (uint8_t)begins[kind].bytes[j] : (uint8_t)rand();
       int orientation = exif_orientation(codecs[kind], bytes, size);
       assert_true(orientation == 0 || (orientation >= 2 && orientation <= 8));
       exr_is_whole(bytes, size);
