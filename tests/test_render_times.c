@@ -144,10 +144,22 @@ static void test_players(void **state) {
   }
 }
 
+/* MXF orders packets by itself, and is not flushed in the middle. */
+static void test_sound_in_mxf(void **state) {
+  (void)state;
+  double times[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.4 -f lavfi -i sine=r=48000:d=1.4 -c:v mpeg2video -c:a pcm_s16le "
+               "sound.mkv");
+  program_expect(0, NULL, "render sound.mkv sound.mxf --size 64x64");
+  assert_int_equal(clip_times("sound.mxf", CLIP_FRAMES, times, MOST), 35);
+  expect_same("sound", "echo audio",
+              "ffprobe -v error -select_streams a -show_entries stream=codec_type -of csv=p=0 sound.mxf");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
-      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),
+      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),  cmocka_unit_test(test_sound_in_mxf),
   };
   if (argc != 2 || !clips_open())
     return 77;

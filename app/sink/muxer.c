@@ -157,6 +157,12 @@ static int end_fragment(struct muxer *muxer) {
   return code;
 }
 
+/* True if the container orders packets by itself (SMPTE's MXF and GXF). It counts them as it does so, and a flush in the
+ * middle of the file ends in a crash of libavformat 59. */
+static bool orders_by_itself(const AVOutputFormat *format) {
+  return av_match_name(format->name, "mxf,mxf_d10,mxf_opatom,gxf");
+}
+
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   AVFormatContext *output = muxer->output;
   int64_t time = time_of(muxer, packet);
@@ -164,7 +170,7 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (muxer->fragments && more && lacks_any(muxer) && time - muxer->flushed < patience)
     return 0;
   muxer->flushed = time;
-  if (!output->pb || (!file && !muxer->fragments))
+  if (!output->pb || (!file && !muxer->fragments) || orders_by_itself(output->oformat))
     return 0;
   int code = release_due(muxer, packet);
   if (code >= 0)
