@@ -192,6 +192,36 @@ static void test_scheduler_lacks(void **state) {
   }
 }
 
+/* A class that is not known has no betas of its own here: those of Stable Diffusion are taken, and a line says so. */
+static void test_scheduler_betas(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    double start, end;
+    enum beta_schedule schedule;
+    bool says;
+  } cases[] = {
+      {"{\"_class_name\": \"IPNDMScheduler\"}", 0.00085, 0.012, BETAS_SCALED_LINEAR, true},
+      {"{\"_class_name\": \"VQDiffusionScheduler\", \"beta_end\": 0.01}", 0.00085, 0.01, BETAS_SCALED_LINEAR, true},
+      {"{\"_class_name\": \"SCMScheduler\", \"beta_start\": 0.0001, \"beta_end\": 0.02, \"beta_schedule\":"
+       "\"linear\"}",
+       0.0001, 0.02, BETAS_LINEAR, false},
+      {"{\"_class_name\": \"DDIMScheduler\", \"odd\": 1}", 0.0001, 0.02, BETAS_LINEAR, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct scheduler_config scheduler;
+    struct error err = {0};
+    struct lines lines = {0};
+    const struct log log = {keep_line, &lines};
+    assert_int_equal(scheduler_config_parse(&scheduler, cases[i].text, "s.json", &log, &err), -1);
+    assert_int_equal(scheduler.lacks, LACKS_SAMPLER);
+    assert_true(scheduler.beta_start == cases[i].start && scheduler.beta_end == cases[i].end);
+    assert_int_equal(scheduler.beta_schedule, cases[i].schedule);
+    assert_int_equal(lines.count, cases[i].says);
+    assert_int_equal(strstr(lines.last, "Stable Diffusion's are taken") != NULL, cases[i].says);
+  }
+}
+
 /* Fields of 2022's files, which say nothing that another one does not. */
 static void test_scheduler_of_2022(void **state) {
   (void)state;
@@ -366,9 +396,9 @@ static void test_scheduler_fields(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scheduler),        cmocka_unit_test(test_scheduler_refusals),
-      cmocka_unit_test(test_scheduler_lacks),  cmocka_unit_test(test_scheduler_of_2022),
-      cmocka_unit_test(test_scheduler_fields),
+      cmocka_unit_test(test_scheduler),         cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_scheduler_lacks),   cmocka_unit_test(test_scheduler_betas),
+      cmocka_unit_test(test_scheduler_of_2022), cmocka_unit_test(test_scheduler_fields),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

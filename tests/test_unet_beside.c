@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "models_rig.h"
@@ -21,6 +22,11 @@ static void remember_name(void *opaque, enum log_level level, const char *text) 
   struct told *told = opaque;
   (void)level;
   snprintf(told->line, sizeof told->line, "%s", text);
+}
+
+static void remember_mention(void *opaque, enum log_level level, const char *text) {
+  if (level == LOG_WARNING && !strstr(text, "are left out") && !strstr(text, "device"))
+    remember_name(opaque, level, text);
 }
 
 /* The same U-Net in each layout that U-Nets are published in. */
@@ -191,15 +197,132 @@ static void test_signs_of_unet(void **state) {
   models_close(&m);
 }
 
+/* Makes a model's folder of a golden's parts with a scheduler's file of its own. The caller frees the path. */
+static char *make_model(const struct golden *golden, const char *name, const char *scheduler) {
+  static const char *const parts[] = {"unet", "vae", "text_encoder", "tokenizer", "model_index.json"};
+  char *folder = fixture_path(scratch, name), *inside = fixture_path(folder, "scheduler");
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_int_equal(mkdir(inside, 0700), 0);
+  fixture_text(inside, "scheduler_config.json", scheduler);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char *from = fixture_path(golden->folder, parts[i]), *whole = realpath(from, NULL),
+         *to = fixture_path(folder, parts[i]);
+    assert_non_null(whole);
+    assert_int_equal(symlink(whole, to), 0);
+    free(from);
+    free(whole);
+    free(to);
+  }
+  free(inside);
+  return folder;
+}
+
+#define DDIM "{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false"
+#define SAYS(value) ", \"prediction_type\": \"" value "\""
+#define ZERO ", \"rescale_betas_zero_snr\": true"
+
+/* A schedule that ends in noise alone is of the model whose prediction it names, and a scheduler's file that names none
+ * is no sign, whichever way it comes. */
+static void test_schedule_of_another(void **state) {
+  (void)state;
+  static const struct {
+    const char *model, *metadata, *yaml; /* the model's scheduler; of the U-Net's file */
+    bool unet;                           /* given with --unet, else the file is a whole model beside --config */
+    enum prediction prediction;
+    bool zero_snr;
+    const char *says; /* NULL: no warning */
+  } cases[] = {
+      {DDIM SAYS("v_prediction") ZERO "}", "epsilon", NULL, true, PREDICT_EPSILON, false,
+       "epsilon is followed without that config's rescale_betas_zero_snr"},
+      {DDIM SAYS("v_prediction") ZERO "}", NULL, "parameterization: eps", true, PREDICT_EPSILON, false,
+       "epsilon is followed without"},
+      {DDIM SAYS("v_prediction") ZERO "}", NULL, "parameterization: eps", false, PREDICT_EPSILON, false,
+       "epsilon is followed without"},
+      {DDIM SAYS("v_prediction") ZERO "}", NULL, "parameterization: x0", true, PREDICT_SAMPLE, false,
+       "sample is followed without"},
+      {DDIM SAYS("v_prediction") ZERO "}", "epsilon", NULL, false, PREDICT_V, true, "v is followed"},
+      {DDIM SAYS("v_prediction") ZERO "}", "v", NULL, true, PREDICT_V, true, NULL},
+      {DDIM "}", "v", NULL, false, PREDICT_V, false, NULL},
+      {DDIM "}", "v", NULL, true, PREDICT_V, false, NULL},
+      {DDIM "}", NULL, "parameterization: v\nzero_snr: true", false, PREDICT_V, true, NULL},
+      {DDIM "}", NULL, NULL, false, PREDICT_EPSILON, false, NULL},
+      {DDIM SAYS("epsilon") "}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon; epsilon is followed"},
+      {DDIM ", \"predict_epsilon\": true}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct models m;
+    struct told told = {0};
+    const struct log log = {remember_mention, &told};
+    struct checkpoint *checkpoint;
+    char name[16], metadata[64];
+    snprintf(name, sizeof name, "of%zu", i);
+    snprintf(metadata, sizeof metadata, "\"modelspec.prediction_type\": \"%s\"",
+             cases[i].metadata ? cases[i].metadata : "");
+    models_open(&m, args, scratch, "sd15",
+                &(struct single_file_change){.metadata = cases[i].metadata ? metadata : NULL,
+                                             .only = cases[i].unet ? "model.diffusion_model." : NULL});
+    char *model = make_model(&m.rig.golden, name, cases[i].model), *yaml = fixture_path(scratch, "model.yaml");
+    if (cases[i].yaml)
+      fixture_text(scratch, "model.yaml", cases[i].yaml);
+    struct engine_params params = cases[i].unet ? default_params(&m.rig.golden, args[2]) : models_file_params(&m);
+    params.prediction = ENGINE_PREDICTION_AUTO;
+    params.device.log = &log;
+    params.model = cases[i].unet ? model : m.file;
+    params.config = cases[i].unet ? NULL : model;
+    params.unet = cases[i].unet ? m.file : NULL;
+    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
+    if (checkpoint->scheduler.prediction != cases[i].prediction || checkpoint->scheduler.zero_snr != cases[i].zero_snr)
+      fail_msg("case %zu: %s, %d: %s", i, prediction_name(checkpoint->scheduler.prediction),
+               checkpoint->scheduler.zero_snr, told.line);
+    if (cases[i].says ? !strstr(told.line, cases[i].says) : *told.line)
+      fail_msg("case %zu says: %s", i, told.line);
+    checkpoint_close(&checkpoint);
+    remove(yaml);
+    free(yaml);
+    free(model);
+    models_close(&m);
+  }
+}
+
+/* A whole model's folder given with --unet: its scheduler's word counts before metadata, its silence does not. */
+static void test_unet_of_silent_model(void **state) {
+  (void)state;
+  struct models m;
+  struct checkpoint *checkpoint;
+  models_open(&m, args, scratch, "sd15", NULL);
+  char *v = make_model(&m.rig.golden, "whole-v", DDIM SAYS("v_prediction") ZERO "}"),
+       *epsilon = make_model(&m.rig.golden, "whole-epsilon", DDIM SAYS("epsilon") "}"),
+       *silent = make_model(&m.rig.golden, "whole-silent", DDIM "}");
+  const struct {
+    const char *unet;
+    enum prediction prediction;
+  } cases[] = {{epsilon, PREDICT_EPSILON}, {silent, PREDICT_V}};
+  for (int i = 0; i < 2; i++) {
+    struct engine_params params = default_params(&m.rig.golden, args[2]);
+    params.model = v;
+    params.prediction = ENGINE_PREDICTION_AUTO;
+    params.unet = cases[i].unet;
+    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
+    assert_int_equal(checkpoint->scheduler.prediction, cases[i].prediction);
+    assert_int_equal(checkpoint->scheduler.zero_snr, cases[i].prediction == PREDICT_V);
+    checkpoint_close(&checkpoint);
+  }
+  free(v);
+  free(epsilon);
+  free(silent);
+  models_close(&m);
+}
+
 int main(int argc, char **argv) {
   args = argv;
   if (argc != 3)
     return 2;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unet_alone),          cmocka_unit_test(test_other_unet),
-      cmocka_unit_test(test_unet_folder),         cmocka_unit_test(test_named_timestep),
-      cmocka_unit_test(test_unet_beside_surplus), cmocka_unit_test(test_twice),
-      cmocka_unit_test(test_signs_of_unet),
+      cmocka_unit_test(test_unet_alone),           cmocka_unit_test(test_other_unet),
+      cmocka_unit_test(test_unet_folder),          cmocka_unit_test(test_named_timestep),
+      cmocka_unit_test(test_unet_beside_surplus),  cmocka_unit_test(test_twice),
+      cmocka_unit_test(test_signs_of_unet),        cmocka_unit_test(test_schedule_of_another),
+      cmocka_unit_test(test_unet_of_silent_model),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

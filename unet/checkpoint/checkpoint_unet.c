@@ -76,24 +76,30 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 /* --- what the network predicts --- */
 
 /* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
- * weights' file says counts before it, but for metadata, which may be older than --config. */
+ * weights' file says counts before it, but for metadata, which may be older than --config. A file without the field
+ * says nothing. Where another prediction is followed, the schedule's end in noise alone is not of these weights. */
 static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
                          const struct prediction_signs *signs, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;
-  enum prediction file = c->scheduler.prediction, own = signs->first.prediction;
-  bool follows = signs->first.witness < WITNESS_METADATA || (signs->first.witness == WITNESS_METADATA && sources->unet);
+  struct scheduler_config *scheduler = &c->scheduler;
+  enum prediction file = scheduler->prediction, own = signs->first.prediction;
+  bool follows = signs->first.witness < WITNESS_METADATA || sources->unet || !scheduler->says_prediction;
   if (signs->first.witness == WITNESS_NONE)
     return;
   prediction_tell(signs, path, log);
-  if (follows)
-    c->scheduler.zero_snr |= signs->zero_snr;
-  if (own == file)
-    return;
-  if (follows)
-    c->scheduler.prediction = own;
-  log_line(log, LOG_WARNING,
-           "%s: predicts %s by %s, where the scheduler's config says %s; %s is followed, --prediction says otherwise",
-           path, prediction_name(own), signs->first.by, prediction_name(file), prediction_name(follows ? own : file));
+  bool dropped = follows && own != file && scheduler->zero_snr && !signs->zero_snr;
+  if (follows) {
+    scheduler->zero_snr = (own == file && scheduler->zero_snr) || signs->zero_snr;
+    scheduler->prediction = own;
+  }
+  if (own != file && scheduler->says_prediction)
+    log_line(
+        log, LOG_WARNING,
+        "%s: predicts %s by %s, where the scheduler's config says %s; %s is followed%s, --prediction says otherwise",
+        path, prediction_name(own), signs->first.by, prediction_name(file), prediction_name(follows ? own : file),
+        dropped ? " without that config's rescale_betas_zero_snr" : "");
+  else if (!scheduler->says_prediction)
+    log_line(log, LOG_INFO, "%s: %s prediction, told by %s", path, prediction_name(own), signs->first.by);
 }
 
 static int refuse_zero_snr(const struct checkpoint_sources *sources, const char *folder, struct error *err) {
@@ -105,7 +111,7 @@ static int refuse_zero_snr(const struct checkpoint_sources *sources, const char 
         folder);
   return error_set(err, STATUS_MODEL,
                    "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
-                   "nothing follows then",
+                   "nothing follows then; --zero-snr off beside it takes the schedule without that",
                    folder);
 }
 
@@ -113,10 +119,13 @@ static int refuse_zero_snr(const struct checkpoint_sources *sources, const char 
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err) {
   bool borrowed = c->single && sources->config && !sources->unet;
+  bool silent = !c->single && !sources->unet && !c->scheduler.says_prediction;
   if (borrowed && single_prediction(c->single, signs, err))
     return -1;
+  if (silent && prediction_read(signs, c->predictors[0].weights.files, err))
+    return -1;
   bool asked = sources_prediction(sources, &c->scheduler.prediction);
-  if (!asked && (borrowed || sources->unet))
+  if (!asked && (borrowed || silent || sources->unet))
     follow_signs(c, sources, signs, log);
   else if (asked && c->scheduler.prediction != PREDICT_EPSILON)
     c->scheduler.zero_snr |= signs->zero_snr;

@@ -83,6 +83,10 @@ static bool takes_sigmas(const struct scheduler_config *scheduler) {
   return !scheduler->stand_in && sampler_takes_sigmas(scheduler->sampler);
 }
 
+/* Classes that are not known: their files are of latent diffusion models, whose betas are usually these. */
+static const struct scheduler_class unknown_class = {"",    SPACING_LEADING,    false, true, 0.00085,
+                                                     0.012, BETAS_SCALED_LINEAR};
+
 static void refuse_class(const struct scheduler_config *scheduler, struct config *config) {
   config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
                 "the classes of the samplers that --help lists are");
@@ -108,7 +112,7 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
       return &other_classes[i];
     }
   refuse_class(scheduler, config);
-  return own_classes[scheduler->sampler];
+  return &unknown_class;
 }
 
 /* The words a field may have, by their index; those that are NULL are none. */
@@ -282,12 +286,26 @@ static void read_variance(const struct scheduler_config *scheduler, struct confi
 /* Says where our samplers are not the file's own. */
 static void log_differences(const struct scheduler_config *scheduler, const char *path, const struct log *log) {
   if (scheduler->stand_in)
-    log_line(log, LOG_WARNING,
-             "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
-             scheduler->class_name, spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+    log_line(
+        log, LOG_WARNING,
+        "%s: %s is not built in: where --sampler names no other, DDIM runs in its place, with its %s timesteps and %s "
+        "prediction",
+        path, scheduler->class_name, spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
   if (scheduler->warms_up)
     log_line(log, LOG_WARNING,
              "%s: the Runge-Kutta steps of PNDMScheduler are not built in: it runs as with skip_prk_steps true", path);
+}
+
+/* Says which betas stand in for those that the file of a class that is not known leaves to its class. */
+static void log_betas(const struct scheduler_class *class, const struct config *config, const char *name,
+                      const struct log *log) {
+  bool whole =
+      config_has(config, "beta_start") && config_has(config, "beta_end") && config_has(config, "beta_schedule");
+  if (class == &unknown_class && !config->failed && !whole)
+    log_line(log, LOG_WARNING,
+             "%s: leaves betas to %s, whose own are not known here: Stable Diffusion's are taken for what is missing "
+             "(beta_start 0.00085, beta_end 0.012, beta_schedule scaled_linear)",
+             config->path, name);
 }
 
 /* Keeps what is not supported for who chooses nothing in its place. first: the error that tells it. */
@@ -304,6 +322,7 @@ static void put_off(struct scheduler_config *scheduler, struct config *config, e
 static void read_prediction(struct scheduler_config *scheduler, struct config *config) {
   static const char *const predictions[] = {
       [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
+  scheduler->says_prediction = config_has(config, "prediction_type") || config_has(config, "predict_epsilon");
   bool epsilon = config_bool(config, "predict_epsilon", true); /* of 2022 */
   scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
                                                        CHOICES(predictions, "epsilon, v_prediction and sample are"),
@@ -348,6 +367,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   const struct scheduler_class *class = read_class(scheduler, &config);
   if (!is_other_formulation(scheduler->class_name))
     put_off(scheduler, &config, LACKS_SAMPLER, &first);
+  log_betas(class, &config, scheduler->class_name, log);
   read_noise(scheduler, class, &config);
   if (config.failed) {
     scheduler->lacks = 0;

@@ -103,12 +103,14 @@ static char *unet_config(const struct family *family) {
 }
 
 static char *scheduler_config(const struct family *family) {
-  static const char *const predictions[] = {
-      [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
+  /* A guess is no field, so that what the weights say counts before it. */
+  bool guess = family->guessed && family->prediction == PREDICT_EPSILON;
+  static const char *const predictions[] = {[PREDICT_EPSILON] = ", \"prediction_type\": \"epsilon\"",
+                                            [PREDICT_V] = ", \"prediction_type\": \"v_prediction\"",
+                                            [PREDICT_SAMPLE] = ", \"prediction_type\": \"sample\""};
   char *text;
   int length =
-      asprintf(&text, "{%s, \"prediction_type\": \"%s\"%s}", stages[family->row->stages].scheduler,
-               predictions[family->prediction],
+      asprintf(&text, "{%s%s%s}", stages[family->row->stages].scheduler, guess ? "" : predictions[family->prediction],
                family->zero_snr && family->prediction == PREDICT_V ? ", \"rescale_betas_zero_snr\": true" : "");
   return length < 0 ? NULL : text;
 }

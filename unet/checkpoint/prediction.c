@@ -31,9 +31,13 @@ static bool read_word(const char *text, size_t length, enum prediction *predicti
 }
 
 static void add_sign(struct prediction_signs *signs, const struct prediction_sign *sign) {
-  if (signs->first.witness == WITNESS_NONE)
+  if (signs->first.witness == WITNESS_NONE) {
     signs->first = *sign;
-  else if (signs->other.witness == WITNESS_NONE && signs->first.prediction != sign->prediction)
+  } else if (sign->witness < signs->first.witness) {
+    if (signs->first.prediction != sign->prediction)
+      signs->other = signs->first;
+    signs->first = *sign;
+  } else if (signs->other.witness == WITNESS_NONE && signs->first.prediction != sign->prediction)
     signs->other = *sign;
 }
 

@@ -31,6 +31,7 @@ struct scheduler_config {
   bool stand_in;        /* sampler is not what the file names */
   enum spacing spacing; /* SPACING_LCM for LCMScheduler */
   enum prediction prediction;
+  bool says_prediction; /* the file has a field for it: else it is what the class takes without one */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
   bool zero_snr;                /* rescale_betas_zero_snr */
