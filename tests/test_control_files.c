@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/scratch.h"
 #include "unet/checkpoint/control_network.h"
@@ -166,6 +167,44 @@ static void test_whole_model_beside(void **state) {
   "mid_block.attentions.0.transformer_blocks.0.attn2.to_k.weight 128,2048\n"                                           \
   "controlnet_cond_embedding.conv_in.weight 16,3,3,3\ncontrolnet_cond_embedding.blocks.1.weight 32,16,3,3\n"
 
+/* A folder of diffusers whose config leaves it out is told by its name, too. */
+static void test_pooling_of_folder(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *field;
+    bool pooled, says;
+  } cases[] = {
+      {"sd-controlnet-Shuffle", "", true, true},
+      {"shuffle-no", ", \"global_pool_conditions\": false", false, false},
+      {"shuffle-yes", ", \"global_pool_conditions\": true", true, false},
+      {"canny", "", false, false},
+  };
+  for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+    bool file = i & 1; /* the file inside, with its config beside it */
+    char name[96], config[128], *folder = fixture_path(scratch, cases[i / 2].name);
+    char *path = fixture_path(folder, "diffusion_pytorch_model.safetensors");
+    snprintf(config, sizeof config, "{\"_class_name\": \"ControlNetModel\"%s}", cases[i / 2].field);
+    if (!file) {
+      assert_int_equal(mkdir(folder, 0700), 0);
+      fixture_text(folder, "config.json", config);
+      snprintf(name, sizeof name, "%s/diffusion_pytorch_model.safetensors", cases[i / 2].name);
+      write_file(name, DIFFUSERS(""));
+    }
+    struct told told = {0};
+    const struct log log = {remember, &told};
+    struct control_network *network;
+    struct error err;
+    if (control_network_open(&network, file ? path : folder, "control_1", &log, &err))
+      fail_msg("%s", err.message);
+    assert_int_equal(network->controlnet.pooled, cases[i / 2].pooled);
+    assert_int_equal(strstr(told.line, "has no global_pool_conditions; its name says shuffle") != NULL,
+                     cases[i / 2].says);
+    control_network_close(&network);
+    free(path);
+    free(folder);
+  }
+}
+
 static void test_xl_depths(void **state) {
   (void)state;
   static const struct {
@@ -280,9 +319,10 @@ static void test_configs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_original_layout), cmocka_unit_test(test_pooling), cmocka_unit_test(test_whole_model_beside),
-      cmocka_unit_test(test_xl_depths),       cmocka_unit_test(test_t2i),     cmocka_unit_test(test_other_files),
-      cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_original_layout),   cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_pooling_of_folder), cmocka_unit_test(test_whole_model_beside),
+      cmocka_unit_test(test_xl_depths),         cmocka_unit_test(test_t2i),
+      cmocka_unit_test(test_other_files),       cmocka_unit_test(test_configs),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

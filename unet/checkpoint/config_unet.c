@@ -254,6 +254,7 @@ int controlnet_config_parse(struct controlnet_config *net, const char *text, con
   config_start(&config, text, path);
   config_only_string(&config, "_class_name", "ControlNetModel");
   config_only_null(&config, other_networks);
+  net->says_pooled = config_has(&config, "global_pool_conditions");
   net->pooled = config_bool(&config, "global_pool_conditions", false);
   config_ignore(&config, no_matter);
   read_channels(body, &config);

@@ -213,6 +213,28 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
+/* True if the name says shuffle, of the file or folder, or of the folder around a file of diffusers' usual name. */
+static bool is_named_shuffle(const char *path) {
+  if (has_word(path, "shuffle") || strncmp(text_last_part(path), "diffusion_pytorch_model", 23))
+    return has_word(path, "shuffle");
+  char *folder = text_folder(path);
+  bool named = folder && has_word(folder, "shuffle");
+  free(folder);
+  return named;
+}
+
+/* A config of diffusers without the field leaves it to the name, as no config does. */
+static void settle_pooling(struct control_network *network, const struct log *log) {
+  struct controlnet_config *net = &network->controlnet;
+  if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
+    return;
+  net->pooled = true;
+  log_line(log, LOG_WARNING,
+           "%s: its config has no global_pool_conditions; its name says shuffle, so what it adds is taken as its mean "
+           "over the picture (global_pool_conditions: false in the config says otherwise)",
+           network->path);
+}
+
 /* Whether what it adds is pooled: no tensor shows it. Of the published ones "shuffle" alone is. */
 static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
   bool says, pooled = false;
@@ -220,7 +242,7 @@ static int find_pooling(struct control_network *network, const struct log *log, 
     return 0;
   if (read_yaml(network, &says, &pooled, err))
     return -1;
-  network->controlnet.pooled = says ? pooled : has_word(network->path, "shuffle");
+  network->controlnet.pooled = says ? pooled : is_named_shuffle(network->path);
   if (!says)
     log_line(log, LOG_WARNING,
              network->controlnet.pooled
@@ -281,19 +303,23 @@ static int open_file(struct control_network *network, const struct log *log, str
   network->type = kind == WEIGHTS_ADAPTER ? CONTROL_T2I : CONTROL_CONTROLNET;
   int result = view_file(network, err);
   result = result == 1 ? read_config_beside(network, err) : result ? result : 1;
+  if (!result)
+    settle_pooling(network, log);
   if (result <= 0)
     return result;
   result = network->type == CONTROL_T2I ? config_of_t2i(network, err) : config_of_controlnet(network, err);
   return result ? result : find_pooling(network, log, err);
 }
 
-static int open_folder(struct control_network *network, struct error *err) {
+static int open_folder(struct control_network *network, const struct log *log, struct error *err) {
   int result = read_config(network, network->path, err);
   if (result == 1)
     return error_set(err, STATUS_MODEL,
                      "%s: has no config.json, so it is no folder of a ControlNet or T2I-Adapter as diffusers has them; "
                      "give such a folder, or a .safetensors file",
                      network->path);
+  if (!result)
+    settle_pooling(network, log);
   return result ? result : safetensors_open(&network->weights.files, network->path, "diffusion_pytorch_model", err);
 }
 
@@ -313,7 +339,7 @@ int control_network_open(struct control_network **out, const char *path, const c
   network->path = strdup(path);
   int result = network->path && network->weights.folder ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", path);
   if (!result)
-    result = platform_can_read_file(path) ? open_file(network, log, err) : open_folder(network, err);
+    result = platform_can_read_file(path) ? open_file(network, log, err) : open_folder(network, log, err);
   if (result) {
     control_network_close(&network);
     return -1;

@@ -50,7 +50,8 @@ struct unet_config {
 /* ControlNetModel: a U-Net without its way up, and the layers that read the map. */
 struct controlnet_config {
   struct unet_config body;
-  bool pooled; /* global_pool_conditions: what it adds is the mean over the picture, for the prompt's row alone */
+  bool says_pooled; /* the config has the field that follows */
+  bool pooled;      /* global_pool_conditions: what it adds is the mean over the picture, for the prompt's row alone */
   int hint_levels, hint[LEVELS_MAX]; /* conditioning_embedding_out_channels: the first of the map's size, each other of
                                         half the size before */
 };
