@@ -53,7 +53,7 @@ static int open_found(struct opening *o, const char *path, const char *file, str
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
   int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
-  if (!result && !adapter_recognise(o->files))
+  if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER)) /* FaceID has both */
     result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)
     result = groups_init(&o->groups, o->files, err) || peft_open(&o->peft, o->files, file, err) ? -1 : 0;

@@ -1,5 +1,6 @@
 /* Which family of models an adapter's file is for: told by the blocks that its names name, and by the widths of its
  * tensors. */
+#include <stdio.h>
 #include <string.h>
 
 #include "unet/adapter/adapter_impl.h"
@@ -11,8 +12,9 @@ static const char *const names[BASES] = {
     [BASE_SD1] = "SD 1.x",
     [BASE_SD2] = "SD 2.x, SD-Turbo",
     [BASE_SDXL] = "SDXL",
-    [BASE_FLUX] = "FLUX, or another transformer of double and single blocks",
+    [BASE_FLUX] = "FLUX, HunyuanVideo, or another transformer of double and single blocks",
     [BASE_SD3] = "SD 3",
+    [BASE_MOCHI] = "Mochi, CogVideoX, or another video transformer",
     [BASE_WAN] = "Wan, or another video transformer",
     [BASE_QWEN] = "Qwen-Image",
     [BASE_HIDREAM] = "HiDream",
@@ -40,6 +42,11 @@ static const struct sign {
     {"blocks_#_self_attn", false, BASE_WAN},
     {"blocks_#_cross_attn", false, BASE_WAN},
     {"blocks_#_ffn", false, BASE_WAN},
+    {"blocks_#_attn1_to_", false, BASE_WAN},
+    {"blocks_#_attn2_to_", false, BASE_WAN},
+    {"blocks_#_attn2_add_", false, BASE_WAN},
+    {"blocks_#_attn_qkv_x", false, BASE_MOCHI},
+    {"blocks_#_attn_qkv_y", false, BASE_MOCHI},
     {"blocks_#_attn", false, BASE_TRANSFORMER},
     {"double_stream_blocks_#_", false, BASE_HIDREAM},
     {"single_stream_blocks_#_", false, BASE_HIDREAM},
@@ -53,6 +60,8 @@ static const struct sign {
     {"transformer_blocks_#_img_mod", false, BASE_QWEN},
     {"transformer_blocks_#_img_mlp", false, BASE_QWEN},
     {"transformer_blocks_#_txt_mlp", false, BASE_QWEN},
+    {"transformer_blocks_#_attn1_add_", false, BASE_MOCHI},
+    {"transformer_blocks_#_attn1_to_add_", false, BASE_MOCHI},
     {"transformer_blocks_#_attn_", false, BASE_SD3},
     {"transformer_blocks_#_ff_context", false, BASE_SD3},
     {"transformer_blocks_#_", false, BASE_TRANSFORMER},
@@ -111,9 +120,27 @@ static enum adapter_base base_of_width(int width) {
   return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
 }
 
+/* Transformers that name their blocks alike in diffusers: FLUX, Qwen-Image, SD 3; and those of one attention for both
+ * streams, Mochi and CogVideoX. Qwen-Image has 60 blocks, and the others 20 at most. */
+static enum adapter_base base_of_blocks(const struct group *g, const char *path) {
+  int block, end = 0, width = columns(g);
+  if (sscanf(path, "transformer_blocks_%4d_%n", &block, &end) != 1 || !end || width != 3072)
+    return BASE_UNKNOWN;
+  if (begins(path + end, "attn1_to_"))
+    return BASE_MOCHI;
+  if (!begins(path + end, "attn_"))
+    return BASE_UNKNOWN;
+  return block > 20 ? BASE_QWEN : BASE_FLUX;
+}
+
 /* Keys and values of the attention to the text have as many columns as the text's width, and so has what reads the
  * text encoder's own stream. */
 static enum adapter_base base_by_width(const struct group *g, const char *path) {
+  enum adapter_base blocks = base_of_blocks(g, path);
+  if (blocks)
+    return blocks;
+  if (begins(path, "blocks_#_"))
+    return BASE_UNKNOWN;
   if (strstr(path, "attn2_to_k") || strstr(path, "attn2_to_v"))
     return base_of_width(columns(g));
   if (g->key.part == PART_TEXT && (strstr(path, "mlp_fc1") || strstr(path, "self_attn")) && columns(g) == 1024)

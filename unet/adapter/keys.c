@@ -51,16 +51,30 @@ static const struct beginning {
 } beginnings[] = {
     {"lora_", PART_ANY},
     {"lycoris_", PART_ANY},
+    {"module_", PART_ANY},    /* torch's parallel wrappers, */
+    {"_orig_mod_", PART_ANY}, /* and its compiler's */
+    {"net_", PART_ANY},
+    {"pipe_", PART_ANY},
+    {"pipeline_", PART_ANY},
     {"base_model_model_", PART_ANY},
     {"model_", PART_ANY},
     {"transformer_", PART_ANY},
+    {"text_encoders_0_", PART_TEXT},
+    {"text_encoders_1_", PART_TEXT_2},
     {"text_encoders_", PART_ANY},
     {"unet_", PART_UNET},
     {"diffusion_model_", PART_UNET},
+    {"te_1_", PART_TEXT},
+    {"te_2_", PART_TEXT_2},
     {"te_", PART_TEXT},
     {"te1_", PART_TEXT},
     {"te2_", PART_TEXT_2},
+    {"text_encoder_1_", PART_TEXT},
+    {"text_encoder_l_", PART_TEXT},
+    {"text_encoder1_", PART_TEXT},
     {"text_encoder_2_", PART_TEXT_2},
+    {"text_encoder_g_", PART_TEXT_2},
+    {"text_encoder2_", PART_TEXT_2},
     {"text_encoder_", PART_TEXT},
     {"clip_l_", PART_TEXT},
     {"clip_h_", PART_TEXT},
@@ -77,6 +91,8 @@ static const struct {
 } refused[] = {
     {"lllite_", true, "a ControlNet-LLLite"},
     {"lora_controlnet", false, "a control-LoRA"},
+    {".processor.proj_lora", false, "a LoRA of FLUX in XLabs' layout"},
+    {".processor.qkv_lora", false, "a LoRA of FLUX in XLabs' layout"},
     {"emb_params", false, "a textual inversion"},
     {"string_to_param", false, "a textual inversion"},
     {".oft_", false, "OFT"},
@@ -137,6 +153,14 @@ static const struct ending *find_ending(const char *name, size_t *length) {
   return NULL;
 }
 
+/* Looks for those that PEFT puts the adapter's name behind. */
+static const struct ending *find_peft_ending(const char *name, size_t *length) {
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (starts(endings[i].text, ".lora_") && cut(name, length, endings[i].text))
+      return &endings[i];
+  return NULL;
+}
+
 /* Reads what a tensor is to its module, "MODULE.lora_A.NAME.weight", and leaves the module's length. */
 static bool read_piece(const char *name, size_t *length, struct adapter_key *key) {
   bool bias = cut(name, length, ".bias");
@@ -145,6 +169,8 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
   const struct ending *ending = find_ending(name, length);
   if (!ending && cut_part(name, length))
     ending = find_ending(name, length);
+  while (!ending && cut_part(name, length)) /* the adapter's name has dots itself: ".lora_A.v1.2" */
+    ending = find_peft_ending(name, length);
   if (!ending || (bias && ending->piece != PIECE_UP))
     return false;
   key->piece = bias ? PIECE_UP_BIAS : ending->piece;
@@ -179,8 +205,8 @@ bool adapter_key_read(const char *name, struct adapter_key *key) {
   key->path = name;
   key->length = key->module = length;
   /* The path itself may begin with a word of the list: "transformer_blocks" is a list of layers. */
-  while (!starts_flat(key->path, key->length, "transformer_blocks_") && (beginning = find_beginning(key)) &&
-         (beginning->part == PART_ANY || key->part == PART_ANY)) {
+  while (!starts(key->path, "transformer_blocks") && (beginning = find_beginning(key)) &&
+         (beginning->part == PART_ANY || key->part == PART_ANY || beginning->part == key->part)) {
     key->path += strlen(beginning->text);
     key->length -= strlen(beginning->text);
     key->part = key->part == PART_ANY ? beginning->part : key->part;
@@ -189,8 +215,11 @@ bool adapter_key_read(const char *name, struct adapter_key *key) {
 }
 
 void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size) {
+  static const char compiled[] = "__orig_mod"; /* torch.compile wraps single layers, too */
   snprintf(path, size, "%.*s", (int)key->length, key->path);
-  for (; *path; path++)
-    if (*path == '.')
-      *path = '_';
+  for (char *c = path; *c; c++)
+    if (*c == '.')
+      *c = '_';
+  for (char *at = path; (at = strstr(at, compiled));)
+    memmove(at, at + strlen(compiled), strlen(at + strlen(compiled)) + 1);
 }

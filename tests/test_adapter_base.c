@@ -1,0 +1,67 @@
+/* The family of models that an adapter's file is for, as its names and shapes show. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter_rig.h"
+#include "fixture.h"
+
+/* What a file is for is read from its blocks' names, and from widths where they say more. */
+static void test_base(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int columns;
+    const char *family;
+  } cases[] = {
+      {"lora_unet_down_blocks_0_attentions_0_proj_in", 320, "SD 1 or SD 2"},
+      {"unet.up_blocks.3.attentions.2.transformer_blocks.0.attn1.to_q", 320, "SD 1 or SD 2"},
+      {"lora_unet_output_blocks_11_1_proj_out", 320, "SD 1 or SD 2"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_k", 768, "SD 1.x"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_k", 1024, "SD 2.x"},
+      {"lora_unet_mid_block_attentions_0_transformer_blocks_0_attn2_to_v", 2048, "SDXL"},
+      {"diffusion_model.output_blocks.1.1.transformer_blocks.9.attn1.to_q", 1280, "SDXL"},
+      {"lora_unet_input_blocks_7_1_transformer_blocks_1_ff_net_2", 5120, "SDXL"},
+      {"lora_unet_up_blocks_0_attentions_0_proj_in", 1280, "SDXL"},
+      {"lora_te2_text_model_encoder_layers_30_mlp_fc1", 1280, "SDXL"},
+      {"lora_unet_conv_out", 320, "not to be seen"},
+      {"transformer.single_transformer_blocks.1.attn.to_q", 3072, "FLUX"},
+      {"transformer.transformer_blocks.18.attn.to_q", 3072, "FLUX"},
+      {"transformer.transformer_blocks.59.attn.to_q", 3072, "Qwen-Image"},
+      {"transformer.transformer_blocks.23.attn.to_q", 1536, "SD 3"},
+      {"transformer.transformer_blocks.37.attn.to_q", 2432, "SD 3"},
+      {"transformer.transformer_blocks.3.attn1.to_q", 3072, "Mochi"},
+      {"transformer.transformer_blocks.3.attn1.add_k_proj", 1536, "Mochi"},
+      {"blocks.3.attn.qkv_x", 3072, "Mochi"},
+      {"transformer.transformer_blocks.3.attn1.to_q", 1152, "a transformer (PixArt"},
+      {"transformer.blocks.3.attn1.to_q", 5120, "Wan"},
+      {"transformer.blocks.3.attn2.to_k", 2048, "Wan"},
+      {"transformer.blocks.3.ffn.net.0.proj", 1536, "Wan"},
+  };
+  char *folder = fixture_make(), *path = fixture_path(folder, "a.safetensors");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char down[160], up[160], line[80], *text;
+    size_t length;
+    struct safetensors *files;
+    struct error err;
+    snprintf(down, sizeof down, "%s.lora_down.weight", cases[i].name);
+    snprintf(up, sizeof up, "%s.lora_up.weight", cases[i].name);
+    write_adapter(folder, (struct tensor_text[]){{down, {1, cases[i].columns}}, {up, {8, 1}}, {0}}, 1);
+    must(safetensors_open_file(&files, path, &err), &err);
+    FILE *out = open_memstream(&text, &length);
+    must(adapter_print(files, out, &err), &err);
+    fclose(out);
+    snprintf(line, sizeof line, "base family: %s", cases[i].family);
+    if (!strstr(text, line))
+      fail_msg("%s: expected %s in: %s", cases[i].name, line, text);
+    free(text);
+    safetensors_close(&files);
+  }
+  free(path);
+  fixture_remove(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_base)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
