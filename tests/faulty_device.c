@@ -5,7 +5,8 @@
  *
  * With REVERIE_FAULT_LOST the CPU then says that it is lost for this process, as a GPU does.
  *
- * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there.
+ * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there. With
+ * REVERIE_FAULT_HOLD_WIDTH it is the first frame whose picture is so many pixels wide instead.
  *
  * With REVERIE_FAULT_FREE the machine has so many MB of memory that are free, for the CPU to compute with.
  *
@@ -49,10 +50,15 @@ static bool is_fatal(const struct frame *frame) {
   return frame && at && ++count == atol(at);
 }
 
-static void hold(const struct frame *frame) {
+static bool is_to_hold(const struct frame *picture) {
   static long count;
+  const char *width = getenv("REVERIE_FAULT_HOLD_WIDTH");
+  return width ? picture && picture->width == atol(width) && ++count == 1 : ++count == 2;
+}
+
+static void hold(const struct frame *frame, const struct frame *picture) {
   const char *path = getenv("REVERIE_FAULT_HOLD");
-  if (!frame || !path || ++count != 2)
+  if (!frame || !path || !is_to_hold(picture))
     return;
   int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
@@ -64,7 +70,7 @@ static void hold(const struct frame *frame) {
 
 static int cpu_submit(struct device *device, struct program *program, const struct run_params *params,
                       const struct frame *frame, const struct frame *picture, struct error *err) {
-  hold(frame);
+  hold(frame, picture);
   if (is_fatal(frame)) {
     error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
     return getenv("REVERIE_FAULT_LOST") ? error_mark_lost(err) : -1;

@@ -101,6 +101,28 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
   }
 }
 
+#define STATE                                                                                                          \
+  "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ipc.sock\"); "                            \
+  "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"figures/state\\\"]}\\n\"); print(s.recv(9999).decode())'"
+
+/* The picture of another size is told of when it is there; until then it is said what is waited for. A key's own line
+ * is not printed, as that one follows. */
+static void test_slow_first_picture_is_told(void **state) {
+  (void)state;
+  program_set(faulty);
+  setenv("REVERIE_FAULT_HOLD", clip("held"), 1);
+  setenv("REVERIE_FAULT_HOLD_WIDTH", "128", 1);
+  start_window("still.mkv --loop --ipc ipc.sock --size 64x64 --window 256x256 --seed 7 --no-hud --device cpu");
+  press("braceright");
+  wait_for("test -e held");
+  wait_for(STATE " | grep -q '\"first picture of 128x128\"'");
+  shell("! grep -q 'the picture is' err.txt && rm held");
+  wait_said("the picture is 128x128 now");
+  wait_for(STATE " | grep -q '\"data\":\"\"'");
+  quit_window();
+  shell("! grep -q 'size 128x128' err.txt");
+}
+
 /* Names of any characters, several files in their order; what cannot be shown changes nothing. */
 static void test_dropped_files(void **state) {
   (void)state;
@@ -514,6 +536,7 @@ static void test_server_gone(void **state) {
 /* A test that failed half-way leaves its program behind. */
 static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_HOLD");
+  unsetenv("REVERIE_FAULT_HOLD_WIDTH");
   unsetenv("REVERIE_FAULT_GL");
   unsetenv("REVERIE_FAULT_SERVER");
   unsetenv("REVERIE_TOLD_TEXT");
@@ -529,6 +552,7 @@ int main(int argc, char **argv) {
       TINY(test_control_source),
       TINY(test_interrupt),
       TINY(test_slow_frame_does_not_hold_the_window),
+      TINY(test_slow_first_picture_is_told),
       TINY(test_dropped_files),
       CASE(test_lost_context),
       TINY(test_text_is_taken_for_a_line_alone),

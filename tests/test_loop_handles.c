@@ -105,6 +105,7 @@ static void size_changes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
   struct settings settings = {0};
+  struct loop_status status;
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true, .refuse_width = 80},
             true);
@@ -114,8 +115,14 @@ static void size_changes_beside_frames(void **state) {
   serial = feed_frames(&rig, serial, 10);
   for (int i = 0; i < log->submitted; i++)
     assert_true(fake_engine_submit(i)->width == 64 && fake_engine_submit(i)->height == 64);
+  loop_get_status(rig.loop, &status);
+  assert_true(status.preparing && !status.first);
+  assert_string_equal(status.name, "98x44");
   fake_engine_let_prepare(1);
   serial = feed_until_size(&rig, serial, 98, 44);
+  loop_get_status(rig.loop, &status);
+  assert_true(!status.preparing && !status.first);
+  assert_string_equal(status.name, "98x44");
   assert_true(loop_get_settings(rig.loop, &settings));
   assert_true(settings.values.size.width == 98 && settings.values.size.height == 44);
   put_frame(&rig, serial++);

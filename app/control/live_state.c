@@ -16,6 +16,7 @@ void live_notice(struct live_state *state, int64_t now_ns, const char *format, .
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
+  state->notice_is_followed = false;
   snprintf(state->notice, sizeof state->notice, "%s", address_conceal(line, sizeof line));
   int64_t reading_ms = (int64_t)strlen(state->notice) * NOTICE_BYTE_MS;
   state->notice_until_ns = now_ns + (reading_ms > NOTICE_MS ? reading_ms : NOTICE_MS) * 1000000;
@@ -105,6 +106,7 @@ static int set_size(struct live_state *state, const struct parameter_size *size,
     live_notice(state, now_ns, "%s", err.message);
   else
     live_notice(state, now_ns, "size %dx%d", size->width, size->height);
+  state->notice_is_followed = !status && state->ready;
   state->sizes.now = state->settings.values.size;
   return status;
 }

@@ -42,14 +42,15 @@ struct live_state {
   bool midi;     /* there is MIDI, so that knobs may be learnt */
   bool mirrored; /* the source is, where the parameter leaves it to that */
   enum panel_wish panel_asked;
-  int64_t quit_until_ns; /* asked for once, the second time counts until then */
-  int presets;           /* in the file of --presets; -1: there is no such file */
-  int presets_asked;     /* to be saved; grows by one for each */
-  int snapshots_asked;   /* likewise */
-  int styles_asked;      /* likewise: frames to be taken as style */
-  int help_page;         /* from 0 */
-  int help_pages;        /* that the help needs where it is shown */
+  int64_t quit_until_ns;   /* asked for once, the second time counts until then */
+  int presets;             /* in the file of --presets; -1: there is no such file */
+  int presets_asked;       /* to be saved; grows by one for each */
+  int snapshots_asked;     /* likewise */
+  int styles_asked;        /* likewise: frames to be taken as style */
+  int help_page;           /* from 0 */
+  int help_pages;          /* that the help needs where it is shown */
   char notice[NOTICE_MAX]; /* a line shown for a moment */
+  bool notice_is_followed; /* another line follows once it has come true, so that a terminal needs this one not */
   int64_t notice_until_ns;
 };
 

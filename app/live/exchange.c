@@ -99,15 +99,18 @@ void live_finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* Pictures have another size than before. */
-static void tell_size(struct live *live, const struct engine_shape *before) {
-  const struct engine_shape *now = &live->engine.prepared.shape;
-  if (!before->width || (before->width == now->width && before->height == now->height && before->steps == now->steps))
+/* Tells of pictures that have another size than before, when the first of them is there. */
+static void tell_size(struct live *live) {
+  const struct engine_shape before = live->shape_told, *now = &live->engine.prepared.shape;
+  if (before.width && live->engine.first)
+    return;
+  live->shape_told = *now;
+  if (!before.width || (before.width == now->width && before.height == now->height && before.steps == now->steps))
     return;
   if (live->engine.governed)
     live_tell(live, LOG_INFO, platform_now_ns(), "%dx%d, %d step%s now, for the budget", now->width, now->height,
               now->steps, now->steps == 1 ? "" : "s");
-  else if (before->width != now->width || before->height != now->height)
+  else if (before.width != now->width || before.height != now->height)
     live_tell(live, LOG_INFO, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
 }
 
@@ -123,13 +126,12 @@ static void follow_stall(struct live *live, int64_t now_ns) {
 /* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
 static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
-  const struct engine_shape before = live->engine.prepared.shape;
   live->sent = loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
   state->size_multiple = live->engine.info.size_multiple;
   follow_stall(live, now_ns);
-  tell_size(live, &before);
+  tell_size(live);
   if (ready && !state->ready) {
     state->slot_before = (int)state->settings.values.shown_prompt;
     adopt_engine(live);

@@ -163,6 +163,7 @@ struct live {
   bool script_broken;               /* it could not be written on */
   int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
   double script_s;                  /* as far as it has been played; < 0: not at all */
+  struct engine_shape shape_told;   /* of pictures that have been told of; width 0: none have */
   bool stalled;                     /* the engine, which has made pictures before */
   double stalled_ms;                /* for so long, as far as this program has seen it */
   int64_t exchanged_ns;             /* as of then */
@@ -337,7 +338,8 @@ enum hud_layout live_layout(const struct live *live);
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
 /* What no screen shows is said on the terminal, unless it was. */
 void live_tell_terminal(struct live *live);
-/* What the program is busy with before the first picture, as "loading the model"; "": nothing. */
+/* Writes what is waited for: "loading the model", "640x360 is being prepared", "first picture of 640x360"; "": nothing.
+ */
 void live_describe_start(const struct live *live, char *words, size_t size);
 
 /* --- alerting.c --- */

@@ -52,6 +52,7 @@ int loop_collect(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->pictures;
   loop->status.copied = copied;
+  loop->status.first = loop->pace.frame_ms <= 0;
   loop->status.tell_ms = patience_to_tell_ms(&loop->pace);
   loop->status.leave_ms = patience_to_leave_ms(&loop->pace);
   loop->status.cpu_ms = (double)platform_thread_cpu_ns() * 1e-6;

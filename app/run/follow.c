@@ -19,6 +19,14 @@ static void begin_pace(struct loop *loop) {
   loop->handles_used++;
 }
 
+/* Says what the user waits for: a handle that is being prepared (name), or the first picture of the one in use. */
+static void publish_wait(struct loop *loop, bool preparing, const char *name) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.preparing = preparing;
+  snprintf(loop->status.name, sizeof loop->status.name, "%s", name);
+  pthread_mutex_unlock(&loop->lock);
+}
+
 void follow_publish(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
@@ -29,6 +37,7 @@ void follow_publish(struct loop *loop) {
   loop->guidance_embedded = info.has_guidance_embedding;
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
+  loop->status.first = loop->pace.frame_ms <= 0;
   loop->status.tell_ms = patience_to_tell_ms(&loop->pace);
   loop->status.leave_ms = patience_to_leave_ms(&loop->pace);
   loop->status.engines = loop->engines;
@@ -108,7 +117,8 @@ static void follow_sampler(struct loop *loop) {
 }
 
 /* Those under way in the old handle's stream batch never come. */
-static void change_handle(struct loop *loop, int place) {
+static void change_handle(struct loop *loop, int place, const struct engine_shape *shape) {
+  name_wish(loop, shape, loop->name, sizeof loop->name);
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
   begin_pace(loop);
@@ -182,6 +192,18 @@ static void refuse_rung(struct loop *loop, const struct engine_shape *shape, con
       governor_refuse(&loop->governor, i, platform_now_ns());
 }
 
+/* wanted: the handle that is to be used. */
+static void follow_wait(struct loop *loop, const struct engine_shape *wanted) {
+  const struct preparer *preparer = &loop->handles.preparer;
+  bool preparing = preparer->errand.busy && !preparer->releases && handles_same_shape(&preparer->shape, wanted) &&
+                   !handles_same_shape(&loop->shape, wanted);
+  char name[sizeof loop->name];
+  snprintf(name, sizeof name, "%s", loop->name);
+  if (preparing)
+    name_wish(loop, wanted, name, sizeof name);
+  publish_wait(loop, preparing, name);
+}
+
 void follow_handle(struct loop *loop, const struct moment *now) {
   struct error err;
   struct engine_shape refused, wanted[GOVERNOR_RUNGS];
@@ -192,9 +214,10 @@ void follow_handle(struct loop *loop, const struct moment *now) {
     make_ladder(loop, &wish);
   int count = list_wanted(loop, wanted), place = handles_find(&loop->handles, &wanted[0]);
   if (place >= 0 && place != loop->handles.used)
-    change_handle(loop, place);
+    change_handle(loop, place, &wanted[0]);
   if (!loop->next.engine && handles_follow(&loop->handles, wanted, count, loop->collected, &refused, &err))
     refuse_rung(loop, &refused, &err);
+  follow_wait(loop, &wanted[0]);
 }
 
 /* --- another engine --- */
@@ -234,6 +257,13 @@ static void hurry(struct loop *loop) {
   loop->urgency = platform_be_urgent(loop->hurries);
 }
 
+static void name_engine(struct loop *loop) {
+  struct engine_info info;
+  engine_get_info(loop->engine, &info);
+  snprintf(loop->name, sizeof loop->name, "%.79s", text_last_part(info.model));
+  publish_wait(loop, false, loop->name);
+}
+
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
@@ -242,6 +272,7 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);
   begin_pace(loop);
+  name_engine(loop);
   loop->first = info.shape;
   loop->rungs = 0;
   loop->opened_with = beginning->values;

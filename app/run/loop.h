@@ -66,6 +66,9 @@ struct loop_status {
   bool hurries;                /* the engine's device works by itself: threads that frames wait for are to be urgent */
   enum urgency urgency;        /* what the loop's thread is */
   bool opening;                /* another engine, beside this one */
+  bool preparing;              /* what the user asked for, beside the handle that is in use */
+  bool first;                  /* the handle in use has made no picture yet */
+  char name[80];               /* of what is being prepared or was last, as "640x360", "4 steps" or a model's name */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
   size_t copied;               /* bytes of pixels that engines had copied for them (engine_copied) */

@@ -63,6 +63,7 @@ struct loop {
   long changes, last_changes;  /* of handle, engine or files in use; at the last frame submitted */
   struct handles handles;
   struct frame_pace pace;    /* of the handle in use */
+  char name[80];             /* of the handle in use, by what sets it apart from the one before */
   long handles_used;         /* so far, each time that another one came into use */
   struct engine_shape first; /* of the engine in use */
   struct governor governor;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const double least_ms = 1000, frames = 4, times_to_leave = 10;
+static const double least_ms = PATIENCE_LEAST_MS, frames = 4, times_to_leave = 10;
 /* These are below what the slowest GPU and one core without a fast library reach, so that no first frame that will come
  * is given up. */
 static const double slowest_gpu = 1e12, slowest_processor = 1e9;

@@ -12,6 +12,9 @@ struct frame_pace {
   bool by_itself;  /* the device works by itself, as a GPU does; otherwise the processor does the work */
 };
 
+/* Any frame that takes longer than this may be said to, if only that it is the first of its handle. */
+enum { PATIENCE_LEAST_MS = 1000 };
+
 /* Notes a frame that the handle has made. */
 void patience_note(struct frame_pace *pace, double frame_ms);
 
