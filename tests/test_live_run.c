@@ -112,7 +112,7 @@ static void test_slow_first_picture_is_told(void **state) {
   program_set(faulty);
   setenv("REVERIE_FAULT_HOLD", clip("held"), 1);
   setenv("REVERIE_FAULT_HOLD_WIDTH", "128", 1);
-  start_window("still.mkv --loop --ipc ipc.sock --size 64x64 --window 256x256 --seed 7 --no-hud --device cpu");
+  start_window("still.mkv --loop --ipc ipc.sock --size 64x64 --window 256x256 --seed 7 --no-hud -v --device cpu");
   press("braceright");
   wait_for("test -e held");
   wait_for(STATE " | grep -q '\"first picture of 128x128\"'");
