@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,15 @@ struct rig {
   struct midi *midi;
   struct log log;
   char warned[512];
+  atomic_int warnings;
 };
 
 static void take_line(void *opaque, enum log_level level, const char *text) {
   struct rig *rig = opaque;
-  if (level == LOG_WARNING)
-    snprintf(rig->warned, sizeof rig->warned, "%s", text);
+  if (level != LOG_WARNING)
+    return;
+  snprintf(rig->warned, sizeof rig->warned, "%s", text);
+  atomic_fetch_add(&rig->warnings, 1);
 }
 
 static int open_rig(void **state) {
@@ -246,6 +250,44 @@ static void a_file_is_played(void **state) {
   free(path);
 }
 
+/* A pipe in the working directory is one without "./", too. */
+static void a_pipe_here_needs_no_slash(void **state) {
+  struct rig *rig = *state;
+  int before = open(".", O_RDONLY | O_DIRECTORY);
+  assert_true(before >= 0);
+  fixture_text(rig->folder, "reverie/midi.json", BINDING);
+  assert_int_equal(chdir(rig->folder), 0);
+  start(rig, "pipe");
+  PLAY(rig, "\xb0\x15\x40\x15\x7f");
+  await_strength(rig, 1);
+  PLAY(rig, "\x15\x00");
+  await_strength(rig, 0);
+  assert_int_equal(fchdir(before), 0);
+  close(before);
+}
+
+/* Whoever sends nonsense may send a lot of it: one line a second says how much. */
+static void complaints_are_counted(void **state) {
+  enum { NOTES = 2000 };
+  struct rig *rig = *state;
+  char notes[4 * NOTES];
+  fixture_text(rig->folder, "reverie/midi.json",
+               "{\"bindings\": [{\"knob\": \"note 36\", \"channel\": 10, \"sets\": \"new-seed\"},"
+               "{\"knob\": \"cc 21\", \"channel\": 1, \"sets\": \"strength\"}]}");
+  start(rig, rig->pipe);
+  int64_t began_ns = platform_now_ns();
+  for (int i = 0; i < NOTES; i++)
+    memcpy(notes + 4 * i, "\x24\x40\x24\x00", 4);
+  PLAY(rig, "\x99");
+  play(rig, notes, sizeof notes);
+  PLAY(rig, "\xb0\x15\x7f\x15\x00");
+  for (int i = 0; i < WAIT_MS && !atomic_load(&rig->warnings); i++)
+    platform_sleep_ns(1000000);
+  await_strength(rig, 0);
+  assert_non_null(strstr(rig->warned, "new-seed: too many commands at once"));
+  assert_true(atomic_load(&rig->warnings) <= 1 + (platform_now_ns() - began_ns) / 1000000000);
+}
+
 static void assert_not_started(struct rig *rig, const char *source, const char *why) {
   const struct midi_params params = {source, rig->hub, &rig->log};
   struct error err = {0};
@@ -313,6 +355,8 @@ int main(void) {
       WITH_RIG(a_damaged_file_is_kept_aside),
       WITH_RIG(what_another_version_wrote_stays),
       WITH_RIG(a_file_is_played),
+      WITH_RIG(a_pipe_here_needs_no_slash),
+      WITH_RIG(complaints_are_counted),
       WITH_RIG(what_is_no_source_is_refused),
       WITH_RIG(a_pipe_has_one_reader),
       WITH_RIG(the_sequencer_has_a_port),

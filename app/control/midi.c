@@ -12,6 +12,7 @@
 #include "app/platform/app_platform.h"
 
 enum { TICK_MS = 20, BYTES = 256 };
+static const int64_t complaint_ns = 1000000000;
 
 struct midi {
   struct hub *hub;
@@ -24,6 +25,8 @@ struct midi {
   uint64_t seen;
   bool ready;              /* the engine is open */
   struct knob_target last; /* the parameter that was changed last; PARAMETER_NONE: none yet */
+  int complaints;          /* that were not told yet */
+  int64_t complained_ns;
   atomic_bool stop;
   struct errand errand;
 };
@@ -131,6 +134,20 @@ static void tell_endless(struct midi *midi, const struct knob_action *action) {
 
 /* --- what knobs do --- */
 
+/* Prints one line a second at most: a device that is broken may ask for a lot. */
+static void complain(struct midi *midi, const char *text) {
+  int64_t now_ns = platform_now_ns();
+  midi->complaints++;
+  if (midi->complained_ns && now_ns - midi->complained_ns < complaint_ns)
+    return;
+  if (midi->complaints > 1)
+    log_line(midi->log, LOG_WARNING, "MIDI: %s (and %d more)", text, midi->complaints - 1);
+  else
+    log_line(midi->log, LOG_WARNING, "MIDI: %s", text);
+  midi->complaints = 0;
+  midi->complained_ns = now_ns;
+}
+
 static void act(struct midi *midi, const struct knob_action *action) {
   struct error err;
   int status = 0;
@@ -164,7 +181,7 @@ static void act(struct midi *midi, const struct knob_action *action) {
     break;
   }
   if (status)
-    log_line(midi->log, LOG_WARNING, "MIDI: %s", err.message);
+    complain(midi, err.message);
 }
 
 static void work(void *opaque) {

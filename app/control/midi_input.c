@@ -40,13 +40,19 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   return 0;
 }
 
+/* A name without a slash is a file's where there is such a file, else that of an ALSA client. */
+static bool is_file(const char *source) {
+  struct platform_entry entry;
+  return strchr(source, '/') || (!platform_look(&entry, source) && entry.kind != ENTRY_FOLDER);
+}
+
 int midi_input_open(struct midi_input **out, const char *source, const struct log *log, struct error *err) {
   struct midi_input *input = calloc(1, sizeof *input);
   if (!input)
     return error_set(err, STATUS_FAILED, "no memory for MIDI");
   input->log = log;
   input->descriptor = -1;
-  int status = strchr(source, '/') ? open_file(input, source, err) : midi_alsa_open(&input->alsa, source, log, err);
+  int status = is_file(source) ? open_file(input, source, err) : midi_alsa_open(&input->alsa, source, log, err);
   *out = input;
   if (status)
     midi_input_close(out);

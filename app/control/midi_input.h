@@ -12,8 +12,8 @@
 
 struct midi_input;
 
-/* source: "" a port alone; "NAME" or "CLIENT:PORT" of the sequencer: it is connected to; anything with / a file. log
- * outlives the input. */
+/* source: "" a port alone; anything with a slash and the name of what lies in the working directory a file; any other
+ * "NAME" or "CLIENT:PORT" one of the sequencer's, which is connected to. log outlives the input. */
 int midi_input_open(struct midi_input **input, const char *source, const struct log *log, struct error *err);
 void midi_input_close(struct midi_input **input); /* stores NULL; takes NULL */
 
