@@ -406,7 +406,7 @@ static void test_full_disk_ends_the_recording(void **state) {
   struct error err;
   assert_int_equal(outputs_close(&outputs, NULL, &err), -1);
   assert_int_equal(err.status, STATUS_OUTPUT);
-  assert_string_equal(err.message, "first.mp4: the recording is not complete");
+  assert_string_equal(err.message, "first.mp4: the recording ended early, after 2 pictures");
 }
 
 static void test_stream_has_a_constant_rate(void **state) {

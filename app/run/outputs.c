@@ -19,8 +19,9 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  long dropped;           /* by those that have ended */
-  char broken[PATHS_MAX]; /* the first recording that is not complete; "": all are */
+  long dropped;             /* by those that have ended */
+  char broken[PATHS_MAX];   /* the first recording that ended early; "": none did */
+  long broken_after;        /* pictures in it */
   char why[OUTPUT_WHY_MAX]; /* the last one that is not complete ended; "": another one has begun since */
 };
 
@@ -165,8 +166,10 @@ static void note_end(struct outputs *outputs, const struct output *output) {
   outputs->dropped += output->dropped;
   if (output->broken)
     snprintf(outputs->why, sizeof outputs->why, "%s", output->why);
-  if (output->broken && !*outputs->broken)
+  if (output->broken && !*outputs->broken) {
     snprintf(outputs->broken, sizeof outputs->broken, "%s", output->spec);
+    outputs->broken_after = output->written;
+  }
 }
 
 /* Also where it has just ended: its last line is told first, then it goes. */
@@ -246,8 +249,10 @@ int outputs_close(struct outputs **pointer, FILE *out, struct error *err) {
   for (int i = 0; i < OUTPUTS_MAX; i++)
     if (outputs->output[i])
       close_one(outputs, outputs->output[i], out);
-  int status =
-      *outputs->broken ? error_set(err, STATUS_OUTPUT, "%.400s: the recording is not complete", outputs->broken) : 0;
+  int status = 0;
+  if (*outputs->broken)
+    status = error_set(err, STATUS_OUTPUT, "%.400s: the recording ended early, after %ld picture%s", outputs->broken,
+                       outputs->broken_after, outputs->broken_after == 1 ? "" : "s");
   free(outputs);
   *pointer = NULL;
   return status;
