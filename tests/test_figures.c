@@ -193,6 +193,38 @@ static void nothing_without_figures(void **state) {
   assert_non_null(strstr(text, "unplugged"));
 }
 
+/* A narrow window has a figure in the next line, whole, where it has no room in this one. */
+static void no_figure_is_cut(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.figures = true,
+                                .running = true,
+                                .fps = 25,
+                                .source_fps = 25,
+                                .latency_ms = 28.6,
+                                .latency_p99_ms = 112.9,
+                                .budget_ms = 40};
+  hud_figures_text(text, &content);
+  hud_text_fold_figures(text, 80);
+  assert_non_null(strstr(text, " ms\x02  p99 \x01"
+                               "112.9\x02  missed"));
+  hud_text_fold_figures(text, 45);
+  assert_non_null(strstr(text, " ms\n\x02 p99 \x01"
+                               "112.9\x02  missed"));
+  for (int columns = 40; columns >= 24; columns--) {
+    int lines, widest;
+    hud_figures_text(text, &content);
+    hud_text_fold_figures(text, columns);
+    hud_text_measure(text, &lines, &widest);
+    assert_true(lines > 3 && widest <= columns + 4); /* spaces at a line's end do not count */
+    assert_non_null(strstr(text, "112.9"));
+  }
+  content.state = "2048x2048 is being prepared";
+  hud_figures_text(text, &content);
+  hud_text_fold_figures(text, 24);
+  assert_non_null(strstr(text, "2048x2048 is being\nprepared\n"));
+}
+
 /* A line is broken between words where the window ends. */
 static void notices_are_folded(void **state) {
   (void)state;
@@ -398,6 +430,7 @@ int main(void) {
       cmocka_unit_test(late_on_the_whole),
       cmocka_unit_test(way_text),
       cmocka_unit_test(nothing_without_figures),
+      cmocka_unit_test(no_figure_is_cut),
       cmocka_unit_test(notices_are_folded),
       cmocka_unit_test(no_alert_is_left_out),
       cmocka_unit_test(alerts_last_as_long),

@@ -116,20 +116,26 @@ static int get_notice_height(const struct hud *hud) {
   return type.line + 2 * type.size;
 }
 
-/* In characters and lines, for words in the middle. Alerts stay free, and so does a notice. */
-static void get_room(struct hud *hud, int width, int height, int *columns, int *lines) {
+/* Stores the room that a panel's words have, in characters and lines. Alerts stay free, and so does a notice, which in
+ * the operator's window lies beside the list, as the figures do. */
+static void get_room(struct hud *hud, enum panel_kind kind, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;
   hud_get_places(hud, hud->layout, width, height, &places);
   *columns = width / type.advance - 4;
+  if (hud->layout == HUD_OPERATOR && kind == PANEL_NOTICE)
+    *columns = places.list.left / type.advance - 4;
+  else if (hud->layout == HUD_OPERATOR && kind == PANEL_FIGURES)
+    *columns = (places.figures.width - 2 * type.size) / type.advance;
   *lines = (height - 2 * type.size - places.top - get_notice_height(hud)) / type.line;
 }
 
 /* As large as its words need, in as many columns of lines as its height wants. */
-static void draw_words(struct hud *hud, struct words *words, int width, int height) {
+static void draw_words(struct hud *hud, enum panel_kind kind, int width, int height) {
+  struct words *words = &hud->panels[kind];
   const struct hud_type type = get_type(hud);
   int lines, columns, room, most;
-  get_room(hud, width, height, &room, &most);
+  get_room(hud, kind, width, height, &room, &most);
   hud_text_measure(words->text, &lines, &columns);
   int beside = most > 0 ? (lines + most - 1) / most : 1, high = beside > 1 ? (lines + beside - 1) / beside : lines;
   beside = beside > 1 ? beside : 1;
@@ -313,7 +319,7 @@ static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_c
   else if (kind == PANEL_FIGURES && own_window)
     draw_lines(hud, words, &places.figures, ground);
   else
-    draw_words(hud, words, width, height);
+    draw_words(hud, kind, width, height);
 }
 
 static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud_content *content, int width,
@@ -321,9 +327,11 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   char text[HUD_TEXT_MAX];
   int columns, lines;
   write_panel(hud, kind, text, content);
-  get_room(hud, width, height, &columns, &lines);
+  get_room(hud, kind, width, height, &columns, &lines);
   if (kind == PANEL_NOTICE)
     hud_text_fold(text, columns);
+  if (kind == PANEL_FIGURES)
+    hud_text_fold_figures(text, columns);
   if (kind == PANEL_HELP)
     hud->help_pages = hud_text_page(text, content->help_page, columns, lines);
   if (!anyway && !strcmp(text, hud->panels[kind].text))

@@ -84,7 +84,8 @@ static void put_way(struct writer *writer, const struct hud_content *content) {
   if (content->latency_ms > 0) {
     put(writer, TONE_DIM, "%scapture to screen ", content->source_fps > 0 ? "  " : "");
     put(writer, TONE_PLAIN, "%.1f", content->latency_ms);
-    put(writer, TONE_DIM, " ms  p99 ");
+    put(writer, TONE_DIM, " ms");
+    put(writer, TONE_DIM, "  p99 ");
     put(writer, TONE_PLAIN, "%.1f", content->latency_p99_ms);
   }
   if (content->budget_ms > 0) {
@@ -231,6 +232,48 @@ void hud_text_fold(char *text, int columns) {
   }
 }
 
+static bool is_mark(char c) {
+  return c > 0 && c < TONES;
+}
+
+/* True where one figure ends and the next begins: at two spaces behind a mark or before one, but none that fill a
+ * number up. */
+static bool is_gap(const char *at) {
+  return is_mark(at[0]) ? at[-1] != ' ' && at[1] == ' ' && at[2] == ' '
+                        : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
+}
+
+/* Returns the last gap of the line's first columns, or else the first one there is. NULL: the line is not longer, or
+ * has none. */
+static char *find_gap(char *line, int columns) {
+  size_t length = strcspn(line, "\n");
+  while (length && line[length - 1] == ' ')
+    length--;
+  size_t fits = cells_fit(line, length, columns);
+  if (fits >= length)
+    return NULL;
+  for (char *at = line + fits; at > line + 1; at--)
+    if (is_gap(at))
+      return at;
+  for (char *at = line + fits + 1; at < line + length; at++)
+    if (is_gap(at))
+      return at;
+  return NULL;
+}
+
+void hud_text_fold_figures(char *text, int columns) {
+  for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+    char *gap = find_gap(line, columns);
+    if (!gap && line == text) /* what is waited for stands in a line of its own, before all figures */
+      gap = find_break(line + 1, columns);
+    if (!gap)
+      continue;
+    if (is_mark(*gap)) /* the mark is the next line's, which one space is left of */
+      gap[1] = *gap;
+    *gap = '\n';
+  }
+}
+
 void hud_help_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
@@ -310,8 +353,8 @@ static void put_head(struct writer *writer, const struct panel *panel) {
   else if (*filter)
     put(writer, tone, "only \"%s\"; Tab: keys here", filter);
   else
-    put(writer, tone, "%s", panel->lists ? "arrows, a number, Enter; / filters, Tab leaves"
-                                         : "Tab: keys here; drag bars, click texts");
+    put(writer, tone, "%s",
+        panel->lists ? "arrows, a number, Enter; / filters, Tab leaves" : "Tab: keys here; drag bars, click texts");
   end_line(writer);
 }
 

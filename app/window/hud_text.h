@@ -16,6 +16,8 @@ void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
 /* Breaks lines that are longer than so many columns, at spaces where they have some. */
 void hud_text_fold(char *text, int columns);
+/* Breaks lines of figures that are longer than so many columns between two figures, so that none is cut. */
+void hud_text_fold_figures(char *text, int columns);
 void hud_help_text(char *text, const struct hud_content *content);
 /* A line for each alert with its reason, where there are no more than so many lines; else several in a line, without
  * reasons, then without their times, of at most so many columns. Returns how many lines they take. */
