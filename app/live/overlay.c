@@ -29,7 +29,7 @@ static const char *model_words(const struct parameters *values) {
 
 /* The picture that stands may be of another size or model than the one that is being made. */
 static bool waits_for_first(const struct live *live) {
-  return live->engine.first && !live->stalled && live->engine.busy_ms > PATIENCE_LEAST_MS;
+  return live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
 }
 
 void live_describe_start(const struct live *live, char *words, size_t size) {
