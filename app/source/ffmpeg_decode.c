@@ -117,6 +117,20 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
+/* Takes note of a packet of video, which may begin another clock. MPEG's demuxer marks one of the last packets before
+ * such a join as damaged, since the counter in the stream begins anew there, too: that one is not counted. */
+static void note_time(struct ffmpeg_source *from) {
+  enum { NEAR = 3 /* packets */ };
+  int part = from->joins.newest;
+  joins_note(&from->joins, from->packet);
+  if (from->joins.newest != part && from->damage_near > 0 && atomic_load(&from->damaged) > 0) {
+    atomic_fetch_sub(&from->damaged, 1);
+    from->damage_near = 0;
+  }
+  from->damage_near = from->packet->flags & AV_PKT_FLAG_CORRUPT ? NEAR : from->damage_near - (from->damage_near > 0);
+  joins_shift(&from->joins, from->packet);
+}
+
 /* The next packet of whichever stream: 0; else FFmpeg's code. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
@@ -131,8 +145,7 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   if (leapt && !is_intra_only(from))
     decoder_flush(from->decoder);
   if (code >= 0 && from->packet->stream_index == from->stream->index) {
-    joins_note(&from->joins, from->packet);
-    joins_shift(&from->joins, from->packet);
+    note_time(from);
     stamp_arrival(from, at_ns);
   }
   return code;

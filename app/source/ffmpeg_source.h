@@ -87,7 +87,8 @@ struct ffmpeg_source {
   uint64_t rewound_at; /* serial when it last went back to its start */
   atomic_long damaged; /* asked for by other threads */
   int damage_in_a_row;
-  int read_error; /* FFmpeg's code of what reading the input failed with; 0: nothing did */
+  int damage_near; /* above 0: one of the last packets of video was marked as damaged, and is counted */
+  int read_error;  /* FFmpeg's code of what reading the input failed with; 0: nothing did */
 };
 
 /* --- ffmpeg_input.c --- */
