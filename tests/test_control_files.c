@@ -122,6 +122,8 @@ static void test_pooling(void **state) {
       {"control_v11p_sd15_canny.safetensors", NULL, NULL, false, "is taken for a plain ControlNet"},
       {"a.safetensors", "a.yaml", "params:\n  global_average_pooling: True\n", true, NULL},
       {"b_shuffle.safetensors", "b_shuffle.yaml", "global_average_pooling: False # not here", false, NULL},
+      {"d.safetensors", "d.safetensors.yaml", "GLOBAL_average_pooling: !!bool true\n", true, NULL},
+      {"e.safetensors", "e.YAML", "global_average_pooling: true", true, NULL},
       {"c_shuffle.safetensors", "c_shuffle.yaml", "model:\n  target: cldm.cldm.ControlLDM\n", true, "shuffle"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

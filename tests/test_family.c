@@ -248,6 +248,14 @@ static void test_yaml(void **state) {
       {"parameterization: very", false, PREDICT_EPSILON, false},
       {"parameterization", false, PREDICT_EPSILON, false},
       {"parameterization:", false, PREDICT_EPSILON, false},
+      {"PARAMETERIZATION: v", true, PREDICT_V, false},
+      {"parameterization: !!str v\n", true, PREDICT_V, false},
+      {"parameterization: &p \"v\"\n", true, PREDICT_V, false},
+      {"  parameterization:\n    v\n", true, PREDICT_V, false},
+      {"  parameterization: # of SD 2\r\n    !!str 'v'\r\n", true, PREDICT_V, false},
+      {"  parameterization:\n  v: 1\n", false, PREDICT_EPSILON, false},
+      {"target: ldm.LatentDiffusion\nparameterization: edm\n", false, PREDICT_EPSILON, false},
+      {"target: ldm.LatentDiffusion\nparameterization: *p\n", false, PREDICT_EPSILON, false},
       {"", false, PREDICT_EPSILON, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -84,9 +84,9 @@ static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *
   struct scheduler_config *scheduler = &c->scheduler;
   enum prediction file = scheduler->prediction, own = signs->first.prediction;
   bool follows = signs->first.witness < WITNESS_METADATA || sources->unet || !scheduler->says_prediction;
+  prediction_tell(signs, path, log);
   if (signs->first.witness == WITNESS_NONE)
     return;
-  prediction_tell(signs, path, log);
   bool dropped = follows && own != file && scheduler->zero_snr && !signs->zero_snr;
   if (follows) {
     scheduler->zero_snr = (own == file && scheduler->zero_snr) || signs->zero_snr;

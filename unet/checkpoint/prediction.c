@@ -48,6 +48,7 @@ struct yaml {
   bool says, latent; /* it says what is predicted; it is the config of a latent diffusion model at all */
   enum prediction prediction;
   bool zero_snr;
+  char strange[64]; /* the first word for it that is not known: "parameterization: edm"; "": none */
 };
 
 static bool has_text(const char *line, const char *end, const char *text) {
@@ -63,15 +64,28 @@ static void set(struct yaml *yaml, enum prediction prediction) {
   yaml->prediction = prediction;
 }
 
+static void keep_strange(struct yaml *yaml, const char *key, const char *value, size_t length) {
+  if (!*yaml->strange && length)
+    snprintf(yaml->strange, sizeof yaml->strange, "%s: %.*s", key, (int)(length < 24 ? length : 24), value);
+}
+
+static void read_key(struct yaml *yaml, const char *line, const char *key) {
+  size_t length;
+  enum prediction prediction;
+  const char *value = yaml_find_below(line, key, &length);
+  if (value && read_word(value, length, &prediction))
+    set(yaml, prediction);
+  else if (value)
+    keep_strange(yaml, key, value, length ? length : strcspn(value, " \t\r\n"));
+}
+
 static void read_line(struct yaml *yaml, const char *line, const char *end) {
   static const char *const keys[] = {"parameterization", "prediction_type"};
   static const char *const zeros[] = {"rescale_betas_zero_snr", "zero_terminal_snr", "zero_snr", "ztsnr", "zsnr"};
   size_t length;
   const char *value;
-  enum prediction prediction;
   for (int i = 0; i < 2; i++)
-    if ((value = yaml_find(line, end, keys[i], &length)) && read_word(value, length, &prediction))
-      set(yaml, prediction);
+    read_key(yaml, line, keys[i]);
   for (int i = 0; i < 5; i++)
     if ((value = yaml_find(line, end, zeros[i], &length)))
       yaml->zero_snr = yaml_is_true(value, length);
@@ -79,30 +93,50 @@ static void read_line(struct yaml *yaml, const char *line, const char *end) {
     set(yaml, PREDICT_V);
   if (has_text(line, end, "denoiser_scaling.EpsScaling"))
     set(yaml, PREDICT_EPSILON);
+  if (has_text(line, end, "denoiser_scaling.EDMScaling"))
+    keep_strange(yaml, "denoiser_scaling", "EDMScaling", 10);
   yaml->latent |= has_text(line, end, "LatentDiffusion");
 }
 
-bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_snr) {
+static struct yaml parse(const char *text) {
   struct yaml yaml = {.prediction = PREDICT_EPSILON};
   for (const char *line = text; *line; line = yaml_next_line(line))
     read_line(&yaml, line, yaml_line_end(line));
   /* Without the key, such a model predicts the noise; from a schedule that ends in noise alone it cannot. */
   if (!yaml.says && yaml.zero_snr)
     set(&yaml, PREDICT_V);
+  yaml.zero_snr &= yaml.prediction != PREDICT_EPSILON;
+  yaml.says |= yaml.latent && !*yaml.strange;
+  return yaml;
+}
+
+bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_snr) {
+  struct yaml yaml = parse(text);
   *prediction = yaml.prediction;
-  *zero_snr = yaml.zero_snr && yaml.prediction != PREDICT_EPSILON;
-  return yaml.says || yaml.latent;
+  *zero_snr = yaml.zero_snr;
+  return yaml.says;
+}
+
+/* Adds what a text says that is called so. by: as a sign names it. */
+static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
+  struct yaml yaml = parse(text);
+  struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};
+  snprintf(sign.by, sizeof sign.by, "%s", by);
+  if (yaml.says) {
+    add_sign(signs, &sign);
+    signs->zero_snr |= yaml.zero_snr;
+  } else if (*yaml.strange && !*signs->strange) {
+    snprintf(signs->strange, sizeof signs->strange, "%.80s says %s", name, yaml.strange);
+  }
 }
 
 static int read_beside(struct prediction_signs *signs, const char *path, struct error *err) {
   char *yaml = yaml_beside(path), *text = NULL;
-  struct prediction_sign sign = {.witness = WITNESS_CONFIG};
-  bool zero_snr;
+  char by[160];
   int result = yaml ? text_read(yaml, YAML_LIMIT, &text, NULL, err) : 0;
-  if (text && prediction_parse(text, &sign.prediction, &zero_snr)) {
-    snprintf(sign.by, sizeof sign.by, "%s beside it", text_quote(text_last_part(yaml)).text);
-    add_sign(signs, &sign);
-    signs->zero_snr |= zero_snr;
+  if (text) {
+    snprintf(by, sizeof by, "%s beside it", text_quote(text_last_part(yaml)).text);
+    add_text(signs, text, text_quote(text_last_part(yaml)).text, by);
   }
   free(text);
   free(yaml);
@@ -132,6 +166,8 @@ static void read_field(struct prediction_signs *signs, const struct safetensors 
       sign.prediction = values->prediction;
       found = true;
     }
+  if (value && !values && !found && !*signs->strange)
+    snprintf(signs->strange, sizeof signs->strange, "its metadata's %s says %.64s", field, text_quote(value).text);
   if (!found)
     return;
   snprintf(sign.by, sizeof sign.by, "its metadata's %s", field);
@@ -155,22 +191,22 @@ int prediction_read(struct prediction_signs *signs, const struct safetensors *fi
 }
 
 int prediction_read_scheduler(struct prediction_signs *signs, const char *path, struct error *err) {
-  struct prediction_sign sign = {.witness = WITNESS_CONFIG};
-  char *text;
-  bool zero_snr;
+  char *text, by[160];
   if (text_read(path, YAML_LIMIT, &text, NULL, err))
     return -1;
-  if (prediction_parse(text, &sign.prediction, &zero_snr)) {
-    snprintf(sign.by, sizeof sign.by, "its %s", text_last_part(path));
-    add_sign(signs, &sign);
-    signs->zero_snr |= zero_snr;
-  }
+  snprintf(by, sizeof by, "its %s", text_last_part(path));
+  add_text(signs, text, text_last_part(path), by);
   free(text);
   return 0;
 }
 
 void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log) {
   const char *other = prediction_name(signs->other.prediction);
+  if (*signs->strange)
+    log_line(log, LOG_WARNING,
+             "%s: %s, which is not known and does not count (v, epsilon and sample are); --prediction says what it "
+             "predicts",
+             path, signs->strange);
   if (signs->other.witness != WITNESS_NONE)
     log_line(log, LOG_WARNING,
              "%s: signs disagree on what it predicts: %s by %s, %s by %s; the first is followed, --prediction %s "

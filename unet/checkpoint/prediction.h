@@ -25,6 +25,7 @@ struct prediction_sign {
 struct prediction_signs {
   struct prediction_sign first; /* the most trusted; its witness is WITNESS_NONE where nothing says it */
   struct prediction_sign other; /* one that says otherwise; WITNESS_NONE: there is none */
+  char strange[160];            /* what is said of it in a word that is not known: "m.yaml says ..."; "": nothing */
   bool zero_snr;                /* the schedule ends in noise alone, with v prediction */
 };
 
@@ -32,7 +33,7 @@ struct prediction_signs {
 int prediction_read(struct prediction_signs *signs, const struct safetensors *files, struct error *err);
 /* Adds what a scheduler's file beside it says. Failing to read it is an error. */
 int prediction_read_scheduler(struct prediction_signs *signs, const char *path, struct error *err);
-/* Says which sign was followed, where two of them disagree. */
+/* Says which sign was followed, where two of them disagree, and which word is not known. */
 void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log);
 
 /* The text of a web UI's config. False: it says nothing of what the network predicts. */

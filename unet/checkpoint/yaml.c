@@ -11,12 +11,12 @@
 
 /* The config beside a file, allocated; NULL: there is none. */
 char *yaml_beside(const char *path) {
-  static const char *const endings[] = {".yaml", ".yml"};
+  static const char *const endings[] = {".yaml", ".yml", ".YAML", ".YML"};
   static const char own[] = ".safetensors";
-  size_t length = strlen(path) - (text_ends(path, own) ? strlen(own) : 0);
-  for (int i = 0; i < 2; i++) {
+  size_t whole = strlen(path), stem = whole - (text_ends(path, own) ? strlen(own) : 0);
+  for (int i = 0; i < 8; i++) { /* NAME.yaml, then NAME.safetensors.yaml */
     char *yaml;
-    if (asprintf(&yaml, "%.*s%s", (int)length, path, endings[i]) < 0)
+    if (asprintf(&yaml, "%.*s%s", (int)(i < 4 ? stem : whole), path, endings[i % 4]) < 0)
       return NULL;
     if (platform_can_read_file(yaml))
       return yaml;
@@ -29,21 +29,44 @@ static bool is_name(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
+/* Returns where a value begins behind spaces, quotes, and a tag or an anchor ("!!str v", "&name v"). */
+static const char *skip_marks(const char *value, const char *end) {
+  value += strspn(value, "\"' \t");
+  while (value < end && (*value == '!' || *value == '&')) {
+    value += strcspn(value, " \t\r\n");
+    value += strspn(value, "\"' \t");
+  }
+  return value < end ? value : end;
+}
+
 const char *yaml_find(const char *line, const char *end, const char *key, size_t *length) {
   size_t size = strlen(key);
   for (const char *at = line; at + size < end; at++) {
-    if (strncmp(at, key, size) || (at > line && is_name(at[-1])) || is_name(at[size]))
+    if (strncasecmp(at, key, size) || (at > line && is_name(at[-1])) || is_name(at[size]))
       continue;
     const char *value = at + size;
     value += strspn(value, "\"' \t");
     if (value >= end || *value != ':')
       continue;
-    value += 1 + strspn(value + 1, "\"' \t");
+    value = skip_marks(value + 1, end);
     for (*length = 0; value + *length < end && is_name(value[*length]);)
       ++*length;
     return value;
   }
   return NULL;
+}
+
+const char *yaml_find_below(const char *line, const char *key, size_t *length) {
+  const char *end = yaml_line_end(line), *value = yaml_find(line, end, key, length), *next = yaml_next_line(line);
+  if (!value || *length || value < end)
+    return value;
+  end = yaml_line_end(next);
+  const char *below = skip_marks(next, end);
+  for (*length = 0; below + *length < end && is_name(below[*length]);)
+    ++*length;
+  if (memchr(below, ':', (size_t)(end - below))) /* it is another key */
+    *length = 0;
+  return below;
 }
 
 bool yaml_is_true(const char *value, size_t length) {
