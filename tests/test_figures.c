@@ -219,6 +219,11 @@ static void no_figure_is_cut(void **state) {
     assert_true(lines > 3 && widest <= columns + 4); /* spaces at a line's end do not count */
     assert_non_null(strstr(text, "112.9"));
   }
+  content.latency_ms = 128.6;
+  hud_figures_text(text, &content);
+  hud_text_fold_figures(text, 23);
+  assert_non_null(strstr(text, " capture to screen\n\x01"
+                               "128.6\x02 ms\x02  p99 \x01"));
   content.state = "2048x2048 is being prepared";
   hud_figures_text(text, &content);
   hud_text_fold_figures(text, 24);

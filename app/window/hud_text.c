@@ -243,8 +243,8 @@ static bool is_gap(const char *at) {
                         : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
 }
 
-/* Returns the last gap of the line's first columns, or else the first one there is. NULL: the line is not longer, or
- * has none. */
+/* Returns the last gap of the line's first columns, else the space before a number that would be cut, else the first
+ * gap there is. NULL: the line is not longer, or has no such place. */
 static char *find_gap(char *line, int columns) {
   size_t length = strcspn(line, "\n");
   while (length && line[length - 1] == ' ')
@@ -254,6 +254,10 @@ static char *find_gap(char *line, int columns) {
     return NULL;
   for (char *at = line + fits; at > line + 1; at--)
     if (is_gap(at))
+      return at;
+  bool in_number = line[fits] == '.' || (line[fits] >= '0' && line[fits] <= '9');
+  for (char *at = line + fits; in_number && at > line + 1; at--)
+    if (at[0] == ' ' && is_mark(at[1]))
       return at;
   for (char *at = line + fits + 1; at < line + length; at++)
     if (is_gap(at))
