@@ -234,7 +234,8 @@ static void test_scheduler_stand_in(void **state) {
         "sed -i s/PNDMScheduler/HeunDiscreteScheduler/ heun/scheduler/scheduler_config.json");
   program_run(&outcome, "render good.mp4 null: --model heun --size 64x64 --frames 1");
   assert_int_equal(outcome.status, 0);
-  const char *said = strstr(outcome.said, "HeunDiscreteScheduler is not built in: DDIM runs in its place");
+  const char *said = strstr(outcome.said, "HeunDiscreteScheduler is not built in: where --sampler names no other, DDIM "
+                                          "runs in its place");
   assert_non_null(said);
   assert_null(strstr(said + 30, "not built in"));
 #define HEUN "render good.mp4 null: --model heun --size 64x64 --frames 1 --steps 2"
