@@ -10,6 +10,7 @@
 #include <libswresample/swresample.h>
 
 #include "app/source/tap_decoder.h"
+#include "app/sink/send_samples.h"
 
 enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
 
@@ -259,20 +260,8 @@ static int write_packets(struct live_sound *sound, struct muxer *muxer) {
 }
 
 static int send_frame(struct live_sound *sound, int count) {
-  AVFrame *frame = sound->sent;
-  frame->nb_samples = count;
-  frame->format = sound->encoder->sample_fmt;
-  frame->sample_rate = RATE;
-  frame->pts = sound->written - av_audio_fifo_size(sound->samples);
-  int code = av_channel_layout_copy(&frame->ch_layout, &sound->encoder->ch_layout);
-  if (code >= 0)
-    code = av_frame_get_buffer(frame, 0);
-  if (code >= 0)
-    code = av_audio_fifo_read(sound->samples, (void **)frame->data, count);
-  if (code >= 0)
-    code = avcodec_send_frame(sound->encoder, frame);
-  av_frame_unref(frame);
-  return code;
+  int64_t first = sound->written - av_audio_fifo_size(sound->samples);
+  return send_samples(sound->encoder, sound->samples, count, first, sound->sent);
 }
 
 static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {

@@ -9,6 +9,8 @@
 #include <libavutil/avstring.h>
 #include <libswresample/swresample.h>
 
+#include "app/sink/send_samples.h"
+
 enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000 };
 
 /* Packets' times are rounded by their containers: samples follow each other without a gap up to so many seconds. */
@@ -184,19 +186,7 @@ static int write_packets(struct sound_encoder *sound, struct muxer *muxer) {
 }
 
 static int send_frame(struct sound_encoder *sound, int count) {
-  AVFrame *frame = sound->sent;
-  frame->nb_samples = count;
-  frame->format = sound->encoder->sample_fmt;
-  frame->sample_rate = sound->encoder->sample_rate;
-  frame->pts = sound->given;
-  int code = av_channel_layout_copy(&frame->ch_layout, &sound->encoder->ch_layout);
-  if (code >= 0)
-    code = av_frame_get_buffer(frame, 0);
-  if (code >= 0)
-    code = av_audio_fifo_read(sound->samples, (void **)frame->data, count);
-  if (code >= 0)
-    code = avcodec_send_frame(sound->encoder, frame);
-  av_frame_unref(frame);
+  int code = send_samples(sound->encoder, sound->samples, count, sound->given, sound->sent);
   sound->given += count;
   return code;
 }
