@@ -19,11 +19,6 @@ enum {
 
 #define SECOND_NS INT64_C(1000000000)
 
-void web_visitor_enter(struct web *web, struct visitor *visitor, enum web_stage stage) {
-  visitor->stage = stage;
-  visitor->since_ns = web->now_ns;
-}
-
 static bool anyone_observes(const struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_SOCKET && web_socket_observes(&web->visitors[i]))

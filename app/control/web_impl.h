@@ -55,7 +55,11 @@ struct web {
   atomic_bool stop, observed, rung;
 };
 
-void web_visitor_enter(struct web *web, struct visitor *visitor, enum web_stage stage);
+/* The visitor's next stage begins now. */
+static inline void web_visitor_enter(const struct web *web, struct visitor *visitor, enum web_stage stage) {
+  visitor->stage = stage;
+  visitor->since_ns = web->now_ns;
+}
 
 /* Functions that answer return MHD_NO without memory, which ends the connection. */
 
