@@ -149,22 +149,60 @@ static void hash_sources(const char *targets, char hash[64]) {
   assert_int_equal(pclose(pipe), 0);
 }
 
-/* Any change of a way's source, or of what it is compiled for, makes another of it; the same sources make the same. */
+static void hash_text(const char *targets, const char *text, char hash[64]) {
+  char name[160];
+  snprintf(name, sizeof name, "%s/two.c", folder);
+  write_file(name, text, strlen(text));
+  hash_sources(targets, hash);
+}
+
+/* Any change of a way's code, or of what it is compiled for, makes another hash; the same code makes the same. */
 static void test_hash(void **state) {
   (void)state;
-  char name[2][160], hash[4][64];
-  snprintf(name[0], sizeof name[0], "%s/one.c", folder);
-  snprintf(name[1], sizeof name[1], "%s/two.c", folder);
-  write_file(name[0], "int one;", 8);
-  write_file(name[1], "int two;", 8);
-  hash_sources("90a", hash[0]);
-  hash_sources("90a", hash[1]);
-  hash_sources("80", hash[2]);
-  write_file(name[1], "int too;", 8);
-  hash_sources("90a", hash[3]);
-  assert_string_equal(hash[0], hash[1]);
-  assert_string_not_equal(hash[0], hash[2]);
-  assert_string_not_equal(hash[0], hash[3]);
+  static const char text[] = "#define A 1 /* a */\nint a = A, b; // b\n\nchar *c = \"/* c */ d\";\n";
+  static const char *const same[] = {
+      "#define A 1\nint a = A, b;\nchar *c = \"/* c */ d\";\n",
+      "/* \"it's\n */  # define A /* x\n y */ 1\n int a=A,b; // \\\n int e;\nchar\t*c=\"/* c */ d\";",
+      "#define A \\\n  1\n//\" '\nint/**/a = A, b; /* ' */ char *c = \"/* c */ d\";\n"};
+  static const char *const others[] = {
+      "#define A 1 int\na = A, b; char *c = \"/* c */ d\";\n",
+      "#define A 1\nint a = A; int b; char *c = \"/* c */ d\";\n",
+      "#define A 1\nint a = A, b; char *c = \"/* c */  d\";\n",
+      "#define A 1\nint a = A, b; char *c = \"d\";\n",
+      "#define A 1\nint a = A, b; char *c = \"/* c */ d\"; // \\ e\nint e;\n",
+      "#define A 1\nint a = A, b; char *c = \"/* c */ d\", f = '\"'; /* \" */ int e;\n",
+      "#define A 1\nint a = A, b; char *c = \"/* c */ d\", f = '\"'; int e2; /* \" */\n"};
+  char first[64], hash[64], name[160];
+  snprintf(name, sizeof name, "%s/one.c", folder);
+  write_file(name, "int one;", 8);
+  hash_text("90a", text, first);
+  assert_int_equal(strspn(first + strlen("#define WAYS_HASH \""), "0123456789abcdef"), 16);
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    hash_text("90a", same[i], hash);
+    assert_string_equal(hash, first);
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    hash_text("90a", others[i], hash);
+    assert_string_not_equal(hash, first);
+  }
+  hash_text("80", text, hash);
+  assert_string_not_equal(hash, first);
+  write_file(name, "int won;", 8);
+  hash_text("90a", text, hash);
+  assert_string_not_equal(hash, first);
+}
+
+/* A source that ends within a comment, or that the script cannot read, makes no hash. */
+static void test_hash_of_whole_texts(void **state) {
+  (void)state;
+  static const char *const texts[] = {"int a; /* b\n", "int a; \\\n", "char *a = R\"(/*)\";\n"};
+  char name[160], command[512];
+  snprintf(name, sizeof name, "%s/one.c", folder);
+  snprintf(command, sizeof command, "sh '" WAYS_HASH_SCRIPT "' 90a '%s' 2>'%s/said.txt'", name, folder);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    write_file(name, texts[i], strlen(texts[i]));
+    assert_int_not_equal(system(command), 0);
+  }
 }
 
 /* A kernel's source that another one includes is not left out unseen. */
@@ -383,6 +421,7 @@ int main(void) {
       CASE(test_for_one_gpu_and_driver),
       CASE(test_for_these_ways),
       CASE(test_hash),
+      CASE(test_hash_of_whole_texts),
       CASE(test_hash_is_whole),
       CASE(test_truncated),
       CASE(test_corrupt),
