@@ -250,27 +250,30 @@ ATTENTION_WGMMA(72, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) 
                 37, 38, 39, 40, 41, ATTENTION_D8(0), ATTENTION_D(8));
 ATTENTION_WGMMA(80, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3), 40, 41, 42, 43,
                 44, 45, ATTENTION_D8(0), ATTENTION_D(8), ATTENTION_D(9));
+/* These lists are laid out by hand: clang-format 14 would indent their later lines by a hundred columns. */
+// clang-format off
 ATTENTION_WGMMA(128,
-                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(
-                    4) ", " ATTENTION_TEN(5) ", %60, %61, %62, %63",
-                64, 65, 66, 67, 68, 69, ATTENTION_D8(0), ATTENTION_D8(8));
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5)
+        ", %60, %61, %62, %63",
+        64, 65, 66, 67, 68, 69, ATTENTION_D8(0), ATTENTION_D8(8));
 ATTENTION_WGMMA(160,
-                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(
-                    4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7),
-                80, 81, 82, 83, 84, 85, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D4(16));
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7),
+        80, 81, 82, 83, 84, 85, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D4(16));
 ATTENTION_WGMMA(240,
-                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(
-                    6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", " ATTENTION_TEN(10) ","
-                                                                                                                " " ATTENTION_TEN(11),
-                120, 121, 122, 123, 124, 125, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D4(24),
-                ATTENTION_D(28), ATTENTION_D(29));
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", "
+        ATTENTION_TEN(10) ", " ATTENTION_TEN(11),
+        120, 121, 122, 123, 124, 125, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D4(24),
+        ATTENTION_D(28), ATTENTION_D(29));
 ATTENTION_WGMMA(256,
-                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(
-                    6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", " ATTENTION_TEN(10) ","
-                                                                                                                " " ATTENTION_TEN(
-                                                                                                                    11) ", %120, %121, %122, %123, "
-                                                                                                                        "%124, %125, %126, %127",
-                128, 129, 130, 131, 132, 133, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D8(24));
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", "
+        ATTENTION_TEN(10) ", " ATTENTION_TEN(11)
+        ", %120, %121, %122, %123, %124, %125, %126, %127",
+        128, 129, 130, 131, 132, 133, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D8(24));
+// clang-format on
 
 #undef ATTENTION_D
 #undef ATTENTION_D4

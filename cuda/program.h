@@ -16,9 +16,9 @@ struct graphs {
 
 /* A run's way to the device and back. */
 struct run_buffer {
-  struct run_order *order;  /* pinned, as end is */
-  struct run_end *end;      /* which the device writes */
-  uint8_t *host, *device;   /* pinned, for planes that are staged; in the device's part other planes follow */
+  struct run_order *order; /* pinned, as end is */
+  struct run_end *end;     /* which the device writes */
+  uint8_t *host, *device;  /* pinned, for planes that are staged; in the device's part other planes follow */
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
   bool pixels; /* came to the device for the run that has it */
   int64_t submitted_ns;

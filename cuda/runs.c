@@ -120,8 +120,7 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
 
 /* Fills the order, and the pinned buffer with the frames' planes that pass through it; *staged: their bytes. */
 static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
-                       const struct run_params *params, const struct frame *frames, size_t *staged,
-                       struct error *err) {
+                       const struct run_params *params, const struct frame *frames, size_t *staged, struct error *err) {
   struct run_order *order = buffer->order;
   int count = program->base.frames;
   *staged = 0;
@@ -155,12 +154,9 @@ static bool add_planes(struct run_order *order, const struct frame *frame, const
     int bytes = frame_row_bytes(frame->format, i, frame->width);
     if (order->ups == CARRIES_UP || !is_even(frame->plane[i], frame->pitch[i], bytes))
       return false;
-    order->up[order->ups++] = (struct carry){frame->plane[i],
-                                             input->plane[i],
-                                             frame->pitch[i],
-                                             input->pitch[i],
-                                             bytes,
-                                             frame_rows(frame->format, i, frame->height)};
+    order->up[order->ups++] =
+        (struct carry){frame->plane[i], input->plane[i], frame->pitch[i],
+                       input->pitch[i], bytes,           frame_rows(frame->format, i, frame->height)};
   }
   return true;
 }
@@ -191,8 +187,7 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
   if (bytes * count > CARRY_MOST || bytes % CARRY_UNIT)
     return false;
   for (size_t i = 0; i < count; i++)
-    order->down[i] =
-        (struct carry){order->block.output[i].plane[0], frame_plane(&pictures[i], 0), 0, 0, (int)bytes, 1};
+    order->down[i] = (struct carry){order->block.output[i].plane[0], frame_plane(&pictures[i], 0), 0, 0, (int)bytes, 1};
   order->downs = (int)count;
   return true;
 }
@@ -329,8 +324,7 @@ static bool brings_pixels(const struct cuda_device *device, const struct cuda_pr
 
 /* Frames on their way up, beside other runs. */
 static int start_upload(const struct cuda_device *device, const struct cuda_program *program,
-                        const struct run_buffer *buffer, const struct frame *frames, size_t staged,
-                        struct error *err) {
+                        const struct run_buffer *buffer, const struct frame *frames, size_t staged, struct error *err) {
   static const char doing[] = "upload";
   cudaStream_t stream = device->upload;
   if (device->stamps && cuda_check(cudaEventRecord(buffer->uploading, stream), doing, err) < 0)
@@ -405,9 +399,8 @@ static int start_download(const struct cuda_device *device, const struct cuda_pr
 }
 
 /* Which way pixels go. */
-static void choose_ways(const struct cuda_device *device, const struct cuda_program *program,
-                        struct run_buffer *buffer, const struct frame *frames, const struct frame *pictures,
-                        size_t staged) {
+static void choose_ways(const struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
+                        const struct frame *frames, const struct frame *pictures, size_t staged) {
   bool alone = program->has_output && device->pictures_in_flight == 0;
   if (alone && brings_pixels(device, program, frames))
     carry_up(device, program, buffer, frames, staged);
@@ -499,8 +492,7 @@ static int has_ended(void *opaque) {
   run->since_ns = run->since_ns ? run->since_ns : now;
   if (!run->buffer->downloads && now - run->since_ns < late_ns)
     return 0;
-  cudaError_t status =
-      run->buffer->downloads ? cudaEventQuery(run->buffer->downloaded) : cudaStreamQuery(run->stream);
+  cudaError_t status = run->buffer->downloads ? cudaEventQuery(run->buffer->downloaded) : cudaStreamQuery(run->stream);
   if (status == cudaErrorNotReady)
     return 0;
   return status == cudaSuccess && is_told(run->buffer) ? 1 : -1;

@@ -43,12 +43,12 @@ static void must(int status, const struct error *err) {
        (struct device * a, struct program * b, const struct run_params *c, const struct frame *d, struct error *e),    \
        (a, b, c, d, e))                                                                                                \
   CALL(cudaSetDevice, cudaError_t, (int a), (a))                                                                       \
-  CALL(cudaMemcpyAsync, cudaError_t,                                                                                   \
-       (void *a, const void *b, size_t c, enum cudaMemcpyKind d, cudaStream_t e), (a, b, c, d, e))                     \
+  CALL(cudaMemcpyAsync, cudaError_t, (void *a, const void *b, size_t c, enum cudaMemcpyKind d, cudaStream_t e),        \
+       (a, b, c, d, e))                                                                                                \
   CALL(cudaEventRecord, cudaError_t, (cudaEvent_t a, cudaStream_t b), (a, b))                                          \
   CALL(cudaStreamWaitEvent, cudaError_t, (cudaStream_t a, cudaEvent_t b, unsigned c), (a, b, c))                       \
   CALL(cudaGraphLaunch, cudaError_t, (cudaGraphExec_t a, cudaStream_t b), (a, b))                                      \
-  CALL(engine_collect, int, (struct engine * a, struct engine_result *b, struct error *c), (a, b, c))                  \
+  CALL(engine_collect, int, (struct engine * a, struct engine_result * b, struct error * c), (a, b, c))                \
   CALL(platform_sleep_until_ns, void, (int64_t a), (a))                                                                \
   CALL(cudaEventQuery, cudaError_t, (cudaEvent_t a), (a))                                                              \
   CALL(cudaEventElapsedTime, cudaError_t, (float *a, cudaEvent_t b, cudaEvent_t c), (a, b, c))                         \
@@ -60,9 +60,7 @@ enum part { CALLS(NAME) PARTS };
 
 static pthread_t engine_thread;
 static atomic_bool in_parts;
-static struct {
-  int64_t ns, calls;
-} parts[PARTS];
+static struct { int64_t ns, calls; } parts[PARTS];
 
 static bool counts(void) {
   return in_parts && pthread_equal(pthread_self(), engine_thread);

@@ -386,8 +386,7 @@ static void launch_bare(struct shape *s, struct cuda_device *device, unsigned tu
 }
 
 static void look(const struct shape *s, unsigned turn) {
-  const struct run_buffer *buffer =
-      &cuda_program(s->program)->buffer[(s->program->submitted + turn) % RUNS_IN_FLIGHT];
+  const struct run_buffer *buffer = &cuda_program(s->program)->buffer[(s->program->submitted + turn) % RUNS_IN_FLIGHT];
   while (__atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) != turn + 1)
     __builtin_ia32_pause();
 }

@@ -54,8 +54,8 @@ static void evaluate(double *ms, struct loop_times *times) {
   times->usual = median_of(ms + count / 2, all);
 }
 
-int loop_times_measure(const char *path, const struct source_options *options, double pace_ms,
-                       struct loop_times *times, struct error *err) {
+int loop_times_measure(const char *path, const struct source_options *options, double pace_ms, struct loop_times *times,
+                       struct error *err) {
   struct source_options looping = *options;
   struct source *source;
   struct frame frame = {0};

@@ -15,8 +15,8 @@ struct loop_times {
 };
 
 /* pace_ms: a picture is asked for so often, like a screen does; 0: at once. 0; -1. */
-int loop_times_measure(const char *path, const struct source_options *options, double pace_ms,
-                       struct loop_times *times, struct error *err);
+int loop_times_measure(const char *path, const struct source_options *options, double pace_ms, struct loop_times *times,
+                       struct error *err);
 void loop_times_print(const char *name, const char *what, const struct loop_times *times);
 
 #endif

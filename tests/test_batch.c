@@ -189,10 +189,8 @@ static void open_case(struct rig *rig, const struct batch_case *c, const char *d
 static void check_case(const struct batch_case *c) {
   struct rig rig, exact_rig;
   struct frames frames;
-  struct expected expected = {.has_exact = !strcmp(args[2], "cuda"),
-                              .from_alone = 99,
-                              .alone_from_exact = 99,
-                              .from_exact = 99};
+  struct expected expected = {
+      .has_exact = !strcmp(args[2], "cuda"), .from_alone = 99, .alone_from_exact = 99, .from_exact = 99};
   open_case(&rig, c, args[2]);
   make_frames(&rig, &frames, c->steps % 2);
   if (expected.has_exact) {

@@ -207,8 +207,8 @@ static void test_noise_between_is_normal(void **state) {
   rig_close(&rig);
 }
 
-/* A walk has made the noise of the seed that it comes to before it is there, in two parts at this size, whichever way it
- * goes; standing, or near the seed behind, it makes none. */
+/* A walk has made the noise of the seed that it comes to before it is there, in two parts at this size, whichever way
+ * it goes; standing, or near the seed behind, it makes none. */
 static void test_noise_is_made_ahead(void **state) {
   (void)state;
   struct rig rig;

@@ -291,12 +291,14 @@ static void test_hardware(void **state) {
     const char *name;
     double start, duration;
     int asked;
-  } clips[] = {{"closed.mp4", 0, 0, 1},     {"closed.mp4", 0.3, 0, 1}, {"closed.mp4", 0, 0.4, 1},
-               {"closed.mp4", 0.2, 0.3, 1}, {"whole.ts", 0, 0, 1},     {"edited.mp4", 0, 0, 1},
+  } clips[] = {{"closed.mp4", 0, 0, 1},       {"closed.mp4", 0.3, 0, 1}, {"closed.mp4", 0, 0.4, 1},
+               {"closed.mp4", 0.2, 0.3, 1},   {"whole.ts", 0, 0, 1},     {"edited.mp4", 0, 0, 1},
                {"recovery.mp4", 0, 0, ROUNDS}};
   for (size_t i = 0; i < 2 * sizeof clips / sizeof *clips; i++) {
-    const struct source_options options = {.live = i % 2, .start = clips[i / 2].start,
-                                           .duration = clips[i / 2].duration, .hardware = &fake_hardware,
+    const struct source_options options = {.live = i % 2,
+                                           .start = clips[i / 2].start,
+                                           .duration = clips[i / 2].duration,
+                                           .hardware = &fake_hardware,
                                            .gpu = fake_gpu};
     compare(clips[i / 2].name, "", &options);
     hardware_state.asked = 0;
@@ -311,8 +313,8 @@ static void test_hardware(void **state) {
 
 int main(int count, char **args) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_hardware),
-                                     cmocka_unit_test(test_sound), cmocka_unit_test(test_order),
-                                     cmocka_unit_test(test_starts), cmocka_unit_test(test_kinds)};
+                                     cmocka_unit_test(test_sound),      cmocka_unit_test(test_order),
+                                     cmocka_unit_test(test_starts),     cmocka_unit_test(test_kinds)};
   av_log_set_level(AV_LOG_QUIET);
   if (count > 1)
     runs = atoi(args[1]);

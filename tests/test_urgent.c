@@ -419,7 +419,9 @@ static void test_apart(void **state) {
 
 #define CASE(name, signal)                                                                                             \
   {                                                                                                                    \
-    #name, test_apart, NULL, NULL, &(struct separate) { name, signal }                                                 \
+#name, test_apart, NULL, NULL, &(struct separate) {                                                                \
+      name, signal                                                                                                     \
+    }                                                                                                                  \
   }
 
 int main(int argc, char **argv) {

@@ -58,11 +58,11 @@ struct engine_control {
 };
 
 struct engine_params {
-  const char *model;      /* diffusers folder, or a file in the original key layout */
-  const char *name;       /* of the model, for people; NULL: as the folder or file is called */
-  const char *vae;        /* autoencoder folder that replaces the model's own; NULL: the model's */
-  const char *unet;       /* file of a U-Net, or folder with its config, in place of the model's own; NULL: the model's */
-  const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */
+  const char *model;  /* diffusers folder, or a file in the original key layout */
+  const char *name;   /* of the model, for people; NULL: as the folder or file is called */
+  const char *vae;    /* autoencoder folder that replaces the model's own; NULL: the model's */
+  const char *unet;   /* file of a U-Net, or folder with its config, in place of the model's own; NULL: the model's */
+  const char *config; /* folder with the configs and tokenizers of a model that is a file; NULL: its family's */
   const char *vocabulary; /* CLIP's merges (gzip), for such a family; NULL: there are none */
   enum engine_prediction prediction;
   enum engine_switch zero_snr; /* the noise schedule ends in noise alone */

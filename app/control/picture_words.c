@@ -66,10 +66,10 @@ static void put_prompt(struct writer *to, const struct parameters *values) {
 
 /* Whatever else is other than the table has it. */
 static void put_others(struct writer *to, const struct parameters *values, const struct parameters *standard) {
-  static const enum parameter said[] = {
-      PARAMETER_MODEL,    PARAMETER_VAE,  PARAMETER_STEPS, PARAMETER_SAMPLER,      PARAMETER_SPACING,
-      PARAMETER_GUIDANCE, PARAMETER_SEED, PARAMETER_SIZE,  PARAMETER_SHOWN_PROMPT, PARAMETER_STRENGTH,
-      PARAMETER_NEGATIVE};
+  static const enum parameter said[] = {PARAMETER_MODEL,    PARAMETER_VAE,     PARAMETER_STEPS,
+                                        PARAMETER_SAMPLER,  PARAMETER_SPACING, PARAMETER_GUIDANCE,
+                                        PARAMETER_SEED,     PARAMETER_SIZE,    PARAMETER_SHOWN_PROMPT,
+                                        PARAMETER_STRENGTH, PARAMETER_NEGATIVE};
   char mine[PARAMETER_TEXT_MAX], usual[PARAMETER_TEXT_MAX];
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);

@@ -33,10 +33,9 @@ static void tell_engine(const struct live *live) {
 }
 
 static void tell_urgency(const struct live *live) {
-  static const char *const words[] = {
-      [URGENCY_USUAL] = "as others: real time is not permitted (LIVE.md says how)",
-      [URGENCY_NICE] = "before others: real time is not permitted (LIVE.md says how)",
-      [URGENCY_REAL_TIME] = "real time"};
+  static const char *const words[] = {[URGENCY_USUAL] = "as others: real time is not permitted (LIVE.md says how)",
+                                      [URGENCY_NICE] = "before others: real time is not permitted (LIVE.md says how)",
+                                      [URGENCY_REAL_TIME] = "real time"};
   if (live->engine.hurries)
     log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
 }

@@ -30,7 +30,7 @@ struct handover {
   struct window_place place;
   int64_t started_ns, script_ns; /* of platform_now_ns, which is the machine's; 0: not yet */
   int64_t shown;                 /* pictures, by all programs so far */
-  double blackout; /* as far as its fade has come */
+  double blackout;               /* as far as its fade has come */
   int preset_taken, slot_before, share, lora, control, control_value;
   double walk;
   struct web_key web; /* port 0: there is no page */

@@ -119,10 +119,10 @@ struct live {
   struct panel panel;
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
-  struct alerts alerts; /* as of this turn */
-  int calmed_told;     /* of platform_calmed */
-  struct awake *awake; /* keeps processors from sleeping; NULL: nothing does */
-  int engines_told;    /* engine.engines, as far as the user knows of them */
+  struct alerts alerts;             /* as of this turn */
+  int calmed_told;                  /* of platform_calmed */
+  struct awake *awake;              /* keeps processors from sleeping; NULL: nothing does */
+  int engines_told;                 /* engine.engines, as far as the user knows of them */
   const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
   int64_t overlay_ns;               /* when it was looked after */
   int64_t stirred_ns;               /* when a picture came last, or somebody did something */

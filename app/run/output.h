@@ -50,10 +50,10 @@ struct output {
   bool ending;  /* no more is taken in */
   bool through; /* the thread is at its end */
   bool failing;
-  bool broken;           /* a recording that is not complete */
+  bool broken;              /* a recording that is not complete */
   char why[OUTPUT_WHY_MAX]; /* it is not complete */
-  char line[LINE_BYTES]; /* to be told; "" nothing */
-  enum log_level level;  /* of it */
+  char line[LINE_BYTES];    /* to be told; "" nothing */
+  enum log_level level;     /* of it */
   long written, dropped;
 };
 

@@ -39,11 +39,11 @@ struct outputs_params {
 };
 
 struct outputs_figures {
-  int recordings, streams; /* under way */
-  int failing;             /* streams whose receiver is gone */
-  double seconds;          /* of the recording begun last */
+  int recordings, streams;     /* under way */
+  int failing;                 /* streams whose receiver is gone */
+  double seconds;              /* of the recording begun last */
   char broken[OUTPUT_WHY_MAX]; /* why a recording ended that is not complete, until another one begins; "": none */
-  long dropped;            /* pictures that recordings lack, those that have ended too */
+  long dropped;                /* pictures that recordings lack, those that have ended too */
 };
 
 struct outputs;

@@ -157,8 +157,8 @@ static int end_fragment(struct muxer *muxer) {
   return code;
 }
 
-/* True if the container orders packets by itself (SMPTE's MXF and GXF). It counts them as it does so, and a flush in the
- * middle of the file ends in a crash of libavformat 59. */
+/* True if the container orders packets by itself (SMPTE's MXF and GXF). It counts them as it does so, and a flush in
+ * the middle of the file ends in a crash of libavformat 59. */
 static bool orders_by_itself(const AVOutputFormat *format) {
   return av_match_name(format->name, "mxf,mxf_d10,mxf_opatom,gxf");
 }

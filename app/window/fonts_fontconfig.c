@@ -26,8 +26,7 @@ static FcPattern *match(FcConfig *config, uint32_t character) {
   FcCharSet *characters = FcCharSetCreate();
   if (wish && characters && FcCharSetAddChar(characters, character) &&
       FcPatternAddCharSet(wish, FC_CHARSET, characters) && FcPatternAddBool(wish, FC_SCALABLE, FcTrue) &&
-      FcPatternAddBool(wish, FC_COLOR, FcFalse) &&
-      FcPatternAddString(wish, FC_FAMILY, (const FcChar8 *)"monospace") &&
+      FcPatternAddBool(wish, FC_COLOR, FcFalse) && FcPatternAddString(wish, FC_FAMILY, (const FcChar8 *)"monospace") &&
       FcConfigSubstitute(config, wish, FcMatchPattern)) {
     FcDefaultSubstitute(wish);
     found = FcFontMatch(config, wish, &result);

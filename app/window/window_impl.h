@@ -34,15 +34,15 @@ struct window {
   SDL_Point move_to;
   SDL_Rect wanted; /* the size that the operator's window has where there is room for it */
 
-  int width, height;           /* asked for in full screen, for the time after it; 0: nothing was */
-  struct display_place place;  /* of the output */
-  bool hidden;                 /* the output, while its display is gone */
-  char *dropped;               /* SDL's name of the file dropped last; NULL: none */
-  int files_dropped;           /* of those that are dropped together */
-  void *connection;            /* to the X server; NULL: none */
-  bool lost, destroyed;        /* the X server is gone; the output is, by another program */
-  bool border_waits;           /* for the end of full screen */
-  SDL_Rect text_place;         /* of what is composed, as the input method knows it */
+  int width, height;          /* asked for in full screen, for the time after it; 0: nothing was */
+  struct display_place place; /* of the output */
+  bool hidden;                /* the output, while its display is gone */
+  char *dropped;              /* SDL's name of the file dropped last; NULL: none */
+  int files_dropped;          /* of those that are dropped together */
+  void *connection;           /* to the X server; NULL: none */
+  bool lost, destroyed;       /* the X server is gone; the output is, by another program */
+  bool border_waits;          /* for the end of full screen */
+  SDL_Rect text_place;        /* of what is composed, as the input method knows it */
 };
 
 SDL_Window *window_make(const struct window *window, enum window_which which, const struct window_params *params);

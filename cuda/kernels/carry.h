@@ -31,8 +31,8 @@ struct run_order {
   struct run_block block; /* first, for launches find it where the order is */
   struct carry up[CARRIES_UP], down[CARRIES_DOWN];
   int ups, downs;
-  struct run_end *end;   /* where the last launch writes */
-  uint32_t number;       /* not 0 */
+  struct run_end *end;             /* where the last launch writes */
+  uint32_t number;                 /* not 0 */
   uint64_t begun, there, computed; /* the device's alone: its clock, ns */
 } __attribute__((aligned(CARRY_UNIT)));
 

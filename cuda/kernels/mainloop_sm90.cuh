@@ -271,8 +271,8 @@ template <class T> struct consumer {
     for (int k = 0; k < BLOCK_K / 16; k++)
 #pragma unroll
       for (int h = 0; h < T::HIGH; h++)
-        Wgmma<T::N>::scores(sum[h], descriptor(a + offset, h * 64 * ROW_BYTES + k * 32),
-                            descriptor(b + offset, k * 32), 1);
+        Wgmma<T::N>::scores(sum[h], descriptor(a + offset, h * 64 * ROW_BYTES + k * 32), descriptor(b + offset, k * 32),
+                            1);
     wgmma_commit();
     at.advance();
     return stage;

@@ -74,7 +74,7 @@ cudaError_t launch_turns(const struct product_device *device, const struct launc
 } // namespace
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
-    {128, 80, 2}, {128, 160, 1}, {64, 80, 2},   {128, 128, 2}, {128, 80, 1}, {64, 80, 1},
+    {128, 80, 2}, {128, 160, 1}, {64, 80, 2},   {128, 128, 2}, {128, 80, 1},  {64, 80, 1},
     {128, 64, 3}, {64, 64, 3},   {192, 160, 1}, {192, 80, 1},  {128, 160, 1}, {256, 160, 1}};
 
 void product_open(struct product_device *device) {
@@ -121,8 +121,7 @@ bool product_supported(const struct product_device *device, const struct product
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
   bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
   bool turns = args->tile != PRODUCT_128x160_TURNS ||
-               (!a->upsample && a->columns % 8 == 0 && a->splits == 1 &&
-                product_depth(a) >= turns_shape::DEPTH_LEAST &&
+               (!a->upsample && a->columns % 8 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;

@@ -279,8 +279,7 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    element_write(p.y, p.y_type, i,
-                  p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
+    element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
 /* Whether the picture behind a pixel of a latent is to be made anew. */

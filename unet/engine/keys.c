@@ -103,7 +103,7 @@ static int place_slots(struct engine *engine, const struct frame_shape *shape, c
 }
 
 void keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                  const struct run_params *placed) {
+               const struct run_params *placed) {
   struct shown *shown = &engine->beside.shown;
   int *used[USED_MAX], rows = shape->rows.first, count = prompts_used(slots, rows, used), numbers[USED_MAX] = {0};
   *shown = (struct shown){.known = true, .rows = rows, .chunks = shape->chunks, .controls = shape->controls};
@@ -138,7 +138,7 @@ static bool makes_keys(const struct engine *engine, const struct frame_shape *sh
 }
 
 bool keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                   struct run_params *places) {
+                struct run_params *places) {
   const struct beside *b = &engine->beside;
   int rows = shape->rows.first;
   for (int i = b->first; i < b->count; i++) {

@@ -333,9 +333,8 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
 }
 
 static struct tensor read_pixels(const struct frame_shape *shape, struct plan *plan, float black) {
-  const struct op_pixels_in op = {.scale = 1 - black,
-                                  .bias = black,
-                                  .y = {.n = frame_pictures(shape), .h = shape->height, .w = shape->width}};
+  const struct op_pixels_in op = {
+      .scale = 1 - black, .bias = black, .y = {.n = frame_pictures(shape), .h = shape->height, .w = shape->width}};
   return plan_pixels_in(plan, "pixels in", op);
 }
 

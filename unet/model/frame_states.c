@@ -25,7 +25,7 @@ struct tensor frame_times_state(const struct model *model, const struct frame_sh
 }
 
 struct tensor frame_control_times_state(const struct model *model, const struct frame_shape *shape, int control,
-                                         struct plan *plan) {
+                                        struct plan *plan) {
   char name[32];
   int rows = guidance_total(frame_time_rows(model, shape), shape->steps);
   snprintf(name, sizeof name, "times of control %d", 1 + control);
@@ -33,7 +33,7 @@ struct tensor frame_control_times_state(const struct model *model, const struct 
 }
 
 struct tensor frame_noise_state(const struct model *model, const struct frame_shape *shape, struct plan *plan,
-                                 const char *name, int n) {
+                                const char *name, int n) {
   int scale = model->checkpoint->autoencoder.scale;
   return n ? plan_state(plan, name, n * frame_pictures(shape), shape->height / scale, shape->width / scale,
                         model->unet.config->out_channels, ELEMENT_PRECISE)

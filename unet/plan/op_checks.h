@@ -5,8 +5,7 @@
 
 #include "unet/plan/op.h"
 
-#define OP_CHECK(TYPE, field, ...)                                                                                     \
-  const char *op_check_##field(const struct op *op, int runs, struct op_result *y);
+#define OP_CHECK(TYPE, field, ...) const char *op_check_##field(const struct op *op, int runs, struct op_result *y);
 OP_TABLE(OP_CHECK)
 #undef OP_CHECK
 
