@@ -50,10 +50,13 @@ struct op_linear {
   enum activation act;
 };
 
-/* y += g * (x W^T + bias), over rows of channels, in place: what a control network adds to a U-Net's tensor. g is of
- * each picture of y: run.control[control].gain[step + i] for all of latent i's rows; with run.control[control].guess,
- * times 10^(-1 + index / (count - 1)) for the latent's first row and times 0 for its others. x       [n, h, w, c];
- * without a weight, one may be for all n weight  [c_out, 1, 1, c]; without it x alone is multiplied by g bias [c_out]
+/* y += g * (x W^T + bias), over rows of channels, in place: a control network adds its result to a U-Net's tensor. Each
+ * picture of y has its own g: run.control[control].gain[step + i] for all rows of latent i. With
+ * run.control[control].guess this is multiplied by 10^(-1 + index / (count - 1)) for the latent's first row and by 0
+ * for its other rows.
+ *   x       [n, h, w, c]; without a weight n may be 1, and this picture is added to all of y
+ *   weight  [c_out, 1, 1, c]; without it x itself is multiplied by g
+ *   bias    [c_out]
  *   y       [n, h, w, c_out]: a temporary or a state */
 #define OPERANDS_INJECT(T, P)                                                                                          \
   T(x, OPERAND_READ)                                                                                                   \
@@ -90,9 +93,11 @@ struct op_affine {
   bool precise;
 };
 
-/* Of each block of size x size pixels of x one pixel: its pixels beside each other, channel (c size + row) size +
- * column of what is channel c of x, or with mean what they are on average. x  [n, size h, size w, c] y  [n, h, w, c
- * size^2], or with mean [n, h, w, c] */
+/* Each block of size x size pixels of x becomes one pixel of y. Its channels are all values of the block: channel (k
+ * size + row) size + column of y is channel k of the block's pixel (row, column). With mean, channel k of y is the mean
+ * of the block's channel k.
+ *   x  [n, size h, size w, c]
+ *   y  [n, h, w, c size^2], or with mean [n, h, w, c] */
 #define OPERANDS_BLOCKS(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -118,10 +123,12 @@ struct op_attention {
   bool causal; /* row i sees columns 0..i */
 };
 
-/* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head,
- * where k and v are those of a style picture: each has a softmax of its own. The first row of a latent sees those in
- * slot run.style[s].slot, its other rows, which guidance leads away from, those in the last slot: of no picture. In
- * place. Styles that count 0 are not read. k, v  [slots, 1, tokens, c], slices of one state y     [n, h, w, q.c] */
+/* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head, in
+ * place, where k and v are made of style picture s, and each picture has its own softmax. The first row of a latent
+ * uses the k and v in slot run.style[s].slot. Its other rows are for the negative prompt and use those in the last
+ * slot, which stand for no picture. Styles whose weight is 0 are not read.
+ *   k, v  [slots, 1, tokens, c]: slices of one state
+ *   y     [n, h, w, q.c] */
 #define OPERANDS_STYLE(T, P)                                                                                           \
   T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(k, OPERAND_READ | OPERAND_VIEW | OPERAND_STATE)                                                                    \

@@ -6,12 +6,14 @@
 #include "unet/base/maps.h"
 #include "unet/plan/operands.h"
 
-/* y = frames of the run's, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
- * Picture i is of the frame number source * n + i, by run.geometry of this number. Each output pixel is the mean of the
- * source over its footprint, in samples of the plane, centred at its mapped centre and at least one sample wide each
- * way (so an enlargement is linear interpolation); edges are clamped at the plane's, not the rectangle's; chroma is
- * centre-sited (also YUYV's). Planes are resized first, then turned to R, G, B, which are clamped to 0..1. Outside the
- * destination rectangle: black (value 0). y  [n, H, W, 3]; its n (0: 1), h and w are given */
+/* y = the run's frames, cropped and resized to y's size, as R, G, B: y = value * scale + bias with value in 0..1.
+ * Picture i is made from frame source * n + i of the run with the run.geometry of the same number. Each output pixel is
+ * the mean of the source over its footprint: an area in samples of the plane, centred at the pixel's mapped centre and
+ * at least one sample wide and high (so an enlargement is linear interpolation). Samples beyond the plane repeat its
+ * edge; the edges of the cropped rectangle do not clamp. Chroma is centre-sited (YUYV's too). Planes are resized first
+ * and then converted to R, G, B, which are clamped to 0..1. Pixels outside the destination rectangle are black (value
+ * 0).
+ *   y  [n, H, W, 3]; its n (0 means 1), h and w are given */
 enum { SOURCES_MAX = 2, FRAMES_MAX = SOURCES_MAX * BATCH_MAX };
 #define OPERANDS_PIXELS_IN(T, P) T(y, OPERAND_WRITE)
 struct op_pixels_in {
@@ -119,8 +121,11 @@ struct op_unpatch {
   int rows, columns, size, skip;
 };
 
-/* y = x resized + residual: linear interpolation with aligned corners, so that pixel i of W is at i (w - 1) / (W - 1)
- * of x; 0 where W is 1. x         [n, h, w, c] residual  shape of y y         [n, H, W, c]; its h and w are given */
+/* y = x resized + residual, by linear interpolation with aligned corners: pixel i of W is read at i (w - 1) / (W - 1)
+ * of x, or at 0 where W is 1.
+ *   x         [n, h, w, c]
+ *   residual  shape of y
+ *   y         [n, H, W, c]; its h and w are given */
 #define OPERANDS_RESIZE(T, P)                                                                                          \
   T(x, OPERAND_READ)                                                                                                   \
   T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \

@@ -97,9 +97,10 @@ struct op_end_token {
   OPERANDS(END_TOKEN)
 };
 
-/* y = f w x, where w = 1 + run.emphasis[t] for each token t, and f = mean(x) / mean(w x) brings the mean over tokens
- * and channels back to what it was. f stays within -EMPHASIS_MAX and EMPHASIS_MAX, and is 1 where it is no number.
- * Without emphasis y is x to the bit. x  [1, 1, tokens, c] */
+/* y = f w x, where w = 1 + run.emphasis[t] for each token t. The factor f = mean(x) / mean(w x) restores the mean over
+ * tokens and channels that x had. It is clamped to -EMPHASIS_MAX..EMPHASIS_MAX, and is 1 where the quotient is no
+ * number. Without emphasis y equals x to the bit.
+ *   x  [1, 1, tokens, c] */
 #define OPERANDS_EMPHASIS(T, P)                                                                                        \
   T(x, OPERAND_READ)                                                                                                   \
   T(y, OPERAND_WRITE)

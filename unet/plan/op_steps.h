@@ -40,11 +40,13 @@ struct op_mask {
   float value;
 };
 
-/* y = of each latent so many copies of [x | mask | image], the U-Net's input; where bit r of image_rows is clear, the
- * image part of its copy r is zero. mask is one channel, there with kept: 0 where kept is at least 0.5 in the first of
- * a pixel's k x k values, else 1. x      precise [n, h, w, c] kept   precise [1 or n, k h, k w, 1] image  [n, h, w,
- * c_image]
- *   y      [copies of all, h, w, c + 1 + c_image]; their number is given as y.n */
+/* y = [x | mask | image], the U-Net's input, in several copies of each latent. Where bit r of image_rows is clear, the
+ * image part of a latent's copy r is zero. The mask is one channel and is there only with kept: 0 where the first of
+ * the pixel's k x k values of kept is at least 0.5, else 1.
+ *   x      precise [n, h, w, c]
+ *   kept   precise [1 or n, k h, k w, 1]
+ *   image  [n, h, w, c_image]
+ *   y      [copies of all latents, h, w, c + 1 + c_image]; the number of copies is given as y.n */
 #define OPERANDS_UNET_INPUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(kept, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)                                                             \
