@@ -81,21 +81,21 @@ step() {
 left_out() { table+=("$(printf '%-28s left out: %s' "$1" "$2")"); }
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 
-wanted ops && step ops "$programs/tests/test_ops_cuda"
+wanted ops && step ops "$programs/tests/gpu/test_ops_cuda"
 wanted ops && step state "$programs/tests/test_state" cuda
-wanted products && step products "$programs/tests/bench_product" "$out/products.txt"
+wanted products && step products "$programs/tests/bench/bench_product" "$out/products.txt"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for tool in memcheck initcheck; do
-    step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
-    step sanitizer-attention-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_attention" "" quick
+    step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/gpu/test_ops_cuda" --quick
+    step sanitizer-attention-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/gpu/test_attention" "" quick
   done
-  step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
+  step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/gpu/test_attention" \
     "" quick
   # With no graph: in the bodies of nodes that decide it reports barriers that no thread misses (cuda/MEASURED.md).
-  step sanitizer-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_ops_cuda" --flat
-  step sanitizer-pictures-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_cuda_pictures"
-  ffmpeg -version >/dev/null 2>&1 && [ -x "$programs/tests/test_hwdec_cuda" ] &&
-    step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_hwdec_cuda" \
+  step sanitizer-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/gpu/test_ops_cuda" --flat
+  step sanitizer-pictures-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/gpu/test_cuda_pictures"
+  ffmpeg -version >/dev/null 2>&1 && [ -x "$programs/tests/gpu/test_hwdec_cuda" ] &&
+    step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/gpu/test_hwdec_cuda" \
       ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
   [ -x "$programs/tests/test_shared" ] && MAY_SKIP=yes SDL_VIDEODRIVER=offscreen step sanitizer-shared-memcheck \
     compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_shared" tests/data/goldens cuda
@@ -105,7 +105,7 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for variant in long "halves 64" split few short; do # the others, and more channels of halves, take minutes
     read -r shape dim <<<"$variant"
     step "sanitizer-attention-racecheck-$shape" compute-sanitizer --tool racecheck --error-exitcode 9 \
-      "$programs/tests/test_attention" "sm90 $shape" quick $dim
+      "$programs/tests/gpu/test_attention" "sm90 $shape" quick $dim
   done
 elif wanted sanitizer; then
   left_out sanitizer "there is no compute-sanitizer"
@@ -124,76 +124,76 @@ if wanted models; then
   step batch "$programs/tests/test_batch" tests/data/goldens cuda
   step depth "$programs/tests/test_depth" tests/data/goldens cuda
   step depth-files "$programs/tests/test_depth_files" tests/data/goldens cuda
-  step gpus "$programs/tests/test_gpus"
+  step gpus "$programs/tests/gpu/test_gpus"
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
-  step frame-ways python3 -B tests/test_gpu_frame.py "$programs/tests/gpu_frame" tests/data/goldens
+  step frame-ways python3 -B tests/gpu/test_gpu_frame.py "$programs/tests/gpu/gpu_frame" tests/data/goldens
 fi
 if wanted generic && [ -n "$generic" ]; then
   export CUDA_CACHE_PATH=$work/compiled # by the driver, once for all of them
   for name in ops attention engine controls models models-mini; do
     case $name in
-      ops) command=(test_ops_cuda --generic) ;;
-      attention) command=(test_attention sm80) ;;
+      ops) command=(gpu/test_ops_cuda --generic) ;;
+      attention) command=(gpu/test_attention sm80) ;;
       engine | controls | models) command=(test_$name tests/data/goldens cuda) ;;
       models-mini) command=(test_models tests/data/goldens "$mini" cuda) ;;
     esac
     PATIENCE=600 TUNING_DIR=$work/generic step "generic-$name" "$generic/tests/${command[0]}" "${command[@]:1}"
   done
-  PATIENCE=600 TUNING_DIR=$work/generic step generic-mini-512 "$generic/tests/gpu_frame" "$mini" time 200 512 512
+  PATIENCE=600 TUNING_DIR=$work/generic step generic-mini-512 "$generic/tests/gpu/gpu_frame" "$mini" time 200 512 512
 elif wanted generic; then
   left_out generic "there are no programs of -Dgpu_archs=ptx80 (GENERIC)"
 fi
 if wanted attention; then
-  step attention "$programs/tests/test_attention"
+  step attention "$programs/tests/gpu/test_attention"
   if python3 -c 'import torch' 2>/dev/null; then
-    step attention-peers python3 tests/peers_attention.py "$programs/tests/bench_attention"
+    step attention-peers python3 tests/bench/peers_attention.py "$programs/tests/bench/bench_attention"
   else
     left_out attention-peers "Python lacks torch"
   fi
 fi
 if wanted mini && [ -e "$mini/model_index.json" ]; then
-  step mini-512 "$programs/tests/gpu_frame" "$mini" time 500 512 512
-  step mini-256 "$programs/tests/gpu_frame" "$mini" time 500 256 256
-  step mini-512-launches "$programs/tests/gpu_frame" "$mini" launches "$out/mini-512-launches.txt" 512 512
-  TUNING_DIR=$work/beside step mini-beside "$programs/tests/gpu_beside" "$mini" 512 512 1 384 384 1 0
-  TUNING_DIR=$work/changes step mini-changes-cold "$programs/tests/gpu_changes" "$mini" 512 512
-  TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu_changes" "$mini" 512 512
+  step mini-512 "$programs/tests/gpu/gpu_frame" "$mini" time 500 512 512
+  step mini-256 "$programs/tests/gpu/gpu_frame" "$mini" time 500 256 256
+  step mini-512-launches "$programs/tests/gpu/gpu_frame" "$mini" launches "$out/mini-512-launches.txt" 512 512
+  TUNING_DIR=$work/beside step mini-beside "$programs/tests/gpu/gpu_beside" "$mini" 512 512 1 384 384 1 0
+  TUNING_DIR=$work/changes step mini-changes-cold "$programs/tests/gpu/gpu_changes" "$mini" 512 512
+  TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu/gpu_changes" "$mini" 512 512
 elif wanted mini; then
   left_out mini "there is no model in $mini"
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
-  step program "$programs/tests/test_program_cuda" "$programs/app/reverie"
-  step hwdec "$programs/tests/test_hwdec_cuda" ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
+  step program "$programs/tests/gpu/test_program_cuda" "$programs/app/reverie"
+  step hwdec "$programs/tests/gpu/test_hwdec_cuda" ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
   MAY_SKIP=yes SDL_VIDEODRIVER=offscreen step shared "$programs/tests/test_shared" tests/data/goldens cuda
 elif wanted program; then
   left_out program "there is no built program, or no ffmpeg"
 fi
 if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
-  step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
-  step range python3 tests/peers/half_range.py "$programs/tests/gpu_frame" "$work"
-  step turbo-512 "$programs/tests/gpu_frame" "$work/turbo-shapes" time 200
-  step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
+  step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
+  step range python3 tests/peers/half_range.py "$programs/tests/gpu/gpu_frame" "$work"
+  step turbo-512 "$programs/tests/gpu/gpu_frame" "$work/turbo-shapes" time 200
+  step turbo-512-again "$programs/tests/gpu/gpu_frame" "$work/turbo-shapes" time 20
   for rank in 16 64; do
     step "lora-$rank-file" python3 tests/peers/sd_lora.py "$work/turbo-shapes" "$work/lora$rank.safetensors" "$rank"
-    step "lora-$rank" "$programs/tests/gpu_lora" "$work/turbo-shapes" "$work/lora$rank.safetensors"
-    TUNING_DIR=$work/deadlines step "deadlines-$rank" "$programs/tests/gpu_deadlines" "$work/turbo-shapes" \
+    step "lora-$rank" "$programs/tests/gpu/gpu_lora" "$work/turbo-shapes" "$work/lora$rank.safetensors"
+    TUNING_DIR=$work/deadlines step "deadlines-$rank" "$programs/tests/gpu/gpu_deadlines" "$work/turbo-shapes" \
       "$work/lora$rank.safetensors"
   done
-  step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
-  step turbo-512-launches "$programs/tests/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"
-  TUNING_DIR=$work/beside step turbo-beside "$programs/tests/gpu_beside" "$work/turbo-shapes" 512 512 1 512 512 1 1
-  TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu_changes" "$work/turbo-shapes"
-  TUNING_DIR=$work/changes step turbo-changes-warm "$programs/tests/gpu_changes" "$work/turbo-shapes"
+  step sd15-512 "$programs/tests/gpu/gpu_frame" "$work/sd15-shapes" time 200
+  step turbo-512-launches "$programs/tests/gpu/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"
+  TUNING_DIR=$work/beside step turbo-beside "$programs/tests/gpu/gpu_beside" "$work/turbo-shapes" 512 512 1 512 512 1 1
+  TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu/gpu_changes" "$work/turbo-shapes"
+  TUNING_DIR=$work/changes step turbo-changes-warm "$programs/tests/gpu/gpu_changes" "$work/turbo-shapes"
 elif wanted shapes; then
   left_out shapes "Python lacks torch, diffusers or transformers"
 fi
 if (wanted rows || wanted minutes || wanted clips) && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   shapes=$work/alone
   mkdir -p "$shapes"
-  step make python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" --make turbo sd15
+  step make python3 tests/peers/sd_shapes.py "$programs/tests/gpu/gpu_frame" "$shapes" --make turbo sd15
   while wanted rows && read -r name model batch size; do
-    BATCH=$batch step "row-$name" "$programs/tests/gpu_frame" "$model" time $size
+    BATCH=$batch step "row-$name" "$programs/tests/gpu/gpu_frame" "$model" time $size
     table+=("$(sed -n 's/^start to first frame/  &/p; s/^host planes to host picture/  &/p; s/^device planes/  &/p' \
       "$out/row-$name.log")")
   done <<ROWS
@@ -207,7 +207,7 @@ turbo-512-four-pictures $shapes/turbo-shapes 4 1000 512 512
 mini-512 $mini 1 2000 512 512
 mini-256 $mini 1 2000 256 256
 ROWS
-  wanted rows && step row-clocks "$programs/tests/gpu_frame" "$shapes/turbo-shapes" clocks 10000
+  wanted rows && step row-clocks "$programs/tests/gpu/gpu_frame" "$shapes/turbo-shapes" clocks 10000
   if wanted minutes && [ -x "$programs/app/reverie" ]; then
     PATIENCE=$((60 * ${MINUTES:-10} + 120)) SDL_VIDEODRIVER=${SDL_VIDEODRIVER:-offscreen} step minutes \
       "$programs/app/reverie" bench --live -v "${awake[@]}" --model "$shapes/turbo-shapes" --size 512x512 --input-fps 240 \
@@ -270,7 +270,7 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
     local name=$1 script=$2
     shift 2
     [[ " ${FIDELITY:-$name} " == *" $name "* ]] || return 0
-    step "fidelity-$name" python3 "tests/peers/$script" "$programs/tests/gpu_frame" "$@" --json "$measured/$name.json"
+    step "fidelity-$name" python3 "tests/peers/$script" "$programs/tests/gpu/gpu_frame" "$@" --json "$measured/$name.json"
     rm -rf "${shapes:?}"/*
   }
   for model in turbo sd21v lcm sdxl; do
@@ -279,9 +279,9 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
   measure sd15 sd_shapes.py "$shapes" sd15 "${lora[@]}" --samplers tcd,pndm,unipc,dpm++,dpm++-sde
   measure turbo-controls sd_shapes.py "$shapes" turbo --controlnet 2
   measure sdxl-controls sd_shapes.py "$shapes" sdxl --controlnet 1
-  measure style style_shapes.py "$programs/tests/gpu_style" "$shapes"
-  measure style-plus style_shapes.py "$programs/tests/gpu_style" "$shapes" --plus
-  measure style-bigg style_shapes.py "$programs/tests/gpu_style" "$shapes" --encoder bigg
+  measure style style_shapes.py "$programs/tests/gpu/gpu_style" "$shapes"
+  measure style-plus style_shapes.py "$programs/tests/gpu/gpu_style" "$shapes" --plus
+  measure style-bigg style_shapes.py "$programs/tests/gpu/gpu_style" "$shapes" --encoder bigg
   measure kl kl_shapes.py "$shapes"
   measure range half_range.py "$shapes"
   cp "$measured"/*.json tests/peers/measured
@@ -295,9 +295,9 @@ fi
 # that stands still for seconds (cuda/MEASURED.md).
 if wanted device; then
   step tune "$programs/tests/test_tune"
-  step pictures "$programs/tests/test_cuda_pictures"
-  step prepare "$programs/tests/test_cuda_prepare"
-  step device "$programs/tests/test_cuda"
+  step pictures "$programs/tests/gpu/test_cuda_pictures"
+  step prepare "$programs/tests/gpu/test_cuda_prepare"
+  step device "$programs/tests/gpu/test_cuda"
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
   REVERIE_TEST_WRITES=1 step faults "$programs/tests/test_faults" "$programs/app/reverie" \

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter_rig.h"
-#include "fixture.h"
+#include "tests/rigs/adapter_rig.h"
+#include "tests/rigs/fixture.h"
 
 /* What a file is for is read from its blocks' names, and from widths where they say more. */
 static void test_base(void **state) {

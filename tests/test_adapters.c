@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter_rig.h"
-#include "fixture.h"
+#include "tests/rigs/adapter_rig.h"
+#include "tests/rigs/fixture.h"
 
 enum { SKIPPED = 77 };
 

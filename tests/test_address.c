@@ -1,5 +1,5 @@
 /* Addresses as they are shown: scheme, host, port and path, and nothing that is secret. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A program that becomes itself anew: what it is given, and that requests to end are not lost on the way.
  *
  * With ROUND in its environment the program is what is tested: 0 becomes 1, which waits for the request. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Processors that are kept from sleeping, and what may be used of them. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/platform/processor_quota.h"
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 
 enum { PATIENCE_MS = 30000 };
 

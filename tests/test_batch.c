@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "tests/rigs/rig.h"
 
 enum { FRAMES = 5 };
 

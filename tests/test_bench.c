@@ -2,7 +2,7 @@
  * checked.
  *
  *   test_bench REVERIE [DEVICE]      skipped where there is no such device */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 #include "unet/base/controls.h"
 
 static const char *device = "cpu";

@@ -1,6 +1,6 @@
 /* Cameras from recorded lists of what they give: asked through the calls to V4L2 that a device would answer, chosen
  * from, listed and refused. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
 #include <stdio.h>

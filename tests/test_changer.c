@@ -1,15 +1,15 @@
 /* A list of sources: what follows what, what is opened ahead, and what becomes of those that cannot be opened; with a
  * fake source in place of the real ones. Sources called "other..." have pictures of 100 on, "missing..." are nowhere.
  */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/source/changer.h"
-#include "fake_source.h"
-#include "scratch.h"
+#include "tests/rigs/fake_source.h"
+#include "tests/rigs/scratch.h"
 #include "unet/base/platform.h"
 
 enum { PATIENCE_MS = 60000 };

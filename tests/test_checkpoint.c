@@ -1,14 +1,14 @@
 /* A whole folder put together and taken apart. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/checkpoint/checkpoint.h"
-#include "tests/config_case.h"
+#include "tests/rigs/config_case.h"
 
 /* SDXL's golden in a folder of its own. */
 static char *make_sdxl(void) {

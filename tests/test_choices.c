@@ -1,10 +1,10 @@
 /* The live window's commands that choose among files, models and parts of a model. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 
 #include "app/control/keys.h"
-#include "tests/live_keys.h"
+#include "tests/rigs/live_keys.h"
 
 static void set_text(struct live_state *state, enum parameter id, const char *text) {
   assert_int_equal(parameters_set_text(&state->settings.values, id, 0, text, NULL), 0);

@@ -1,13 +1,13 @@
 /* The program against bad input: the documented status, one to three lines, and nothing lost. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/fixture.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/program.h"
 
 static void make_clips(void) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -c:v libx264 good.mp4");

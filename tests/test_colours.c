@@ -1,5 +1,5 @@
 /* Colours of wider primaries, and what files say of their pictures. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdlib.h>

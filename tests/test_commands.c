@@ -1,5 +1,5 @@
 /* The live window's commands: each edits what it says and nothing else. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "app/control/keys.h"
 #include "app/source/mirror.h"
 #include "app/window/hud_text.h"
-#include "tests/live_keys.h"
+#include "tests/rigs/live_keys.h"
 
 static void no_key_twice(void **unused) {
   (void)unused;

@@ -1,10 +1,10 @@
 /* Config files of the networks that people have, and fields that are refused. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/config_case.h"
+#include "tests/rigs/config_case.h"
 
 static struct unet_config good_unet(const char *text) {
   struct unet_config unet;

@@ -1,11 +1,11 @@
 /* Config files of schedulers: what they mean, and fields that are refused. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/config_case.h"
+#include "tests/rigs/config_case.h"
 
 struct lines {
   int count;

@@ -1,13 +1,13 @@
 /* Files and folders of control networks: what they are found to be, and what is said of those that are something else.
  * The tensors are those that tell a network's sizes; tests/test_controls.c has whole ones. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/control_network.h"
 
 /* --- files --- */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
-#include "rig.h"
-#include "scratch.h"
-#include "single_file.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
+#include "tests/rigs/scratch.h"
+#include "tests/rigs/single_file.h"
 #include "unet/checkpoint/original.h"
 
 static char **args; /* 1: folder of goldens, 2: device */

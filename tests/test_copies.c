@@ -2,13 +2,13 @@
  * picture.
  *
  * Arguments: the program, libcount_copies.so. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 enum { SKIPPED = 77, FEW = 4, MANY = 12, NO_WINDOW = 6 };
 

@@ -1,5 +1,5 @@
 /* How a thread waits for runs of a device: simulated, with a clock of its own. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/definition_bench.h"
+#include "tests/rigs/definition_bench.h"
 
 static struct tensor slots_of_four(struct bench *b, int n, const float *data) {
   b->plan.resources = &b->resources;

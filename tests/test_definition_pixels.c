@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unet/base/picture.h"
-#include "tests/definition_bench.h"
+#include "tests/rigs/definition_bench.h"
 
 /* --- pixels in --- */
 

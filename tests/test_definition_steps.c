@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/definition_bench.h"
+#include "tests/rigs/definition_bench.h"
 
 static void prompts_repeat_for_each_step(void **state) {
   (void)state;

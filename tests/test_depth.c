@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
-#include "rig.h"
-#include "scratch.h"
+#include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/rig.h"
+#include "tests/rigs/scratch.h"
 #include "unet/model/depth.h"
 #include "unet/plan/device.h"
-#include "tests/depth_bench.h"
+#include "tests/rigs/depth_bench.h"
 
 /* What op number i of this kind makes. */
 static struct tensor result_of(struct bench *b, enum op_type type, int i) {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
-#include "scratch.h"
+#include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/scratch.h"
 #include "unet/model/depth.h"
-#include "tests/depth_bench.h"
+#include "tests/rigs/depth_bench.h"
 
 /* A copy of the golden's folder, in which its files may be changed. */
 static char *copy_folder(void) {

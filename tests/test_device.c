@@ -11,7 +11,7 @@
 
 #include "unet/base/picture.h"
 #include "unet/devices.h"
-#include "tests/device_rig.h"
+#include "tests/rigs/device_rig.h"
 
 static void a_device_is_chosen_by_name(void **state) {
   (void)state;

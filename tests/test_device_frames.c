@@ -9,8 +9,8 @@
 
 #include "unet/base/picture.h"
 
-#include "played_gpu.h"
-#include "tests/device_rig.h"
+#include "tests/rigs/played_gpu.h"
+#include "tests/rigs/device_rig.h"
 
 /* Two inputs, of which the picture is the mean. */
 static struct rig *rig_open_two(const char *name) {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "unet/base/picture.h"
-#include "tests/device_rig.h"
+#include "tests/rigs/device_rig.h"
 
 /* A loop of four iterations, in each of which a region adds twice the model to x where its control is on, and a step
  * adds the model to z. */

@@ -1,15 +1,15 @@
 /* The live window on two displays (Xorg with its dummy driver, whose outputs xrandr switches on and off). There is no
  * window manager. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
-#include "tests/screen.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
 
 #define FIND_OPERATOR "xdotool search --name '^reverie operator$'"
 /* Above and below a square picture on the second display. */

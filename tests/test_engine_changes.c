@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
 #include "unet/model/plans.h"
 
 static char **args; /* the program's */

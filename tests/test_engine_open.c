@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */

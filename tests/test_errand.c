@@ -1,5 +1,5 @@
 /* Work on a thread of its own: it is waited for, or left alone. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <semaphore.h>
 #include <stdlib.h>

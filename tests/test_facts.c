@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rig.h"
-#include "scratch.h"
+#include "tests/rigs/rig.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */

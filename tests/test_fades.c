@@ -1,5 +1,5 @@
 /* What becomes of the live window's values by and by: fades, walks, covers, sizes. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "app/control/cover.h"
 #include "app/control/keys.h"
 #include "app/control/picture_size.h"
-#include "tests/live_keys.h"
+#include "tests/rigs/live_keys.h"
 
 /* What is shown at that time, in hundredths. */
 static void expect_shares(const struct fade *fade, int64_t now_ns, const int expected[SLOT_PRESETS]) {

@@ -1,12 +1,12 @@
 /* Which family the tensors of a single file are of, by names, shapes and metadata alone; and the configs that it then
  * has. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/family.h"
 

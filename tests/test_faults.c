@@ -5,7 +5,7 @@
  *
  * FAULTY is the program with faulty_device.c in it. DRIVERS is the folder of the fake driver, given where the program
  * can use GPUs. With DEVICE cuda all is skipped where there is no GPU. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 #include "unet/base/platform.h"
 
 enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, PATIENCE_MS = 180000 };

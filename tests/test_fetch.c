@@ -2,7 +2,7 @@
  *
  * Arguments: the program; the same without libcurl; python3 and hub_server.py; or, for the tests with calls that are
  * counted or fail, libcount_connections.so and libinject.so behind these. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 enum { SKIPPED = 77, WAIT_MS = 60000 };
 

@@ -1,6 +1,6 @@
 /* FFmpeg's libavdevice and libavfilter are loaded for what needs them alone, and missed with a line. The tests go on
  * where the one before ended, since what is loaded stays. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "app/source/ffmpeg_libraries.h"
 #include "app/source/protocols.h"
 #include "app/source/source.h"
-#include "tests/clips.h"
+#include "tests/rigs/clips.h"
 
 enum { SKIPPED = 77 };
 

@@ -1,5 +1,5 @@
 /* What is said about speed: the window's figures over moments that are given, and the lines of a render's progress. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 

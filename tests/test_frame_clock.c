@@ -1,5 +1,5 @@
 /* Timestamps: which are believed, which are repaired. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include "app/source/frame_clock.h"
 

@@ -1,5 +1,5 @@
 /* Text in the columns of a monospaced type, in the built-in font and in one of the system's. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <SDL.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "app/window/cells.h"
 #include "app/window/fonts.h"
 #include "app/window/glyphs.h"
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 
 /* U+6F22 and U+6CB9: the font of the test has the first of them, and no other character. */
 #define KNOWN "\u6f22"

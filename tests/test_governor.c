@@ -1,5 +1,5 @@
 /* The governor against simulated machines: it keeps the budget, comes back up, and does not swing. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What a program started anew takes over from the one before, and how often that may be. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* The built program as readelf sees it: what makes a fault in memory hard to use; and whom it lets in. Arguments: the
  * program, what of its build is to be expected, and the objects that nvcc has made. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
+#include "tests/rigs/clips.h"
 
 enum { SKIPPED = 77 };
 

@@ -1,5 +1,5 @@
 /* What is set from outside: checked at once, taken once a turn, seen by all. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,13 +1,13 @@
 /* Decoders: pictures of hardware and of software in page-locked memory are those of plain software to the bit. The
  * hardware and the GPU are fakes: surfaces lie in memory of the host's that nobody but the fake GPU may read. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/hash_samples.h"
-#include "tests/hwdec_rig.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/hash_samples.h"
+#include "tests/rigs/hwdec_rig.h"
 
 static struct given plain, given;
 

@@ -1,12 +1,12 @@
 /* Decoders whose hardware does not take a clip, or fails in its middle: software has all pictures, to the bit. The
  * hardware is a fake. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/hwdec_rig.h"
-#include "tests/next_frame.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/hwdec_rig.h"
+#include "tests/rigs/next_frame.h"
 
 static struct given plain, given;
 

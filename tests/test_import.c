@@ -1,6 +1,6 @@
 /* What of a GPU's pictures is imported into OpenGL, kept and held, with an OpenGL that is played: fences pass when the
  * test says so. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 

@@ -3,14 +3,14 @@
  * with a documented status and one line that says why; or it goes on and has lost nothing.
  *
  * Arguments: the program, libinject.so; then, to look closer, how many times the usual number of places. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 enum { SKIPPED = 77, FRAMES = 4, SOUND_PACKETS = 31, FIRST = 2 };
 

@@ -1,5 +1,5 @@
 /* The IPC socket as other programs meet it, hostile ones among them. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #include "app/control/ipc.h"
 #include "app/control/messages.h"
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 
 enum { PATIENCE_MS = 30000, SHORT_MS = 300 };
 

@@ -1,10 +1,10 @@
 /* Which handles are kept beside the one in use, with a fake engine. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <unistd.h>
 
 #include "app/run/handles.h"
-#include "tests/fake_engine.h"
+#include "tests/rigs/fake_engine.h"
 
 enum { SIDE = 16, PATIENCE = 120000 };
 

@@ -1,12 +1,12 @@
 /* What a file of weights is, and what is said of one that is something else. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/kind.h"
 
 static void check_says(const struct error *err, const char *name, const char *says) {

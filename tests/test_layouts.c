@@ -1,5 +1,5 @@
 /* Keys of keyboards that people have: what each counts as where keys are commands, on a screen of its own (Xvfb). */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "app/control/keys.h"
 #include "app/window/window.h"
-#include "tests/clips.h"
-#include "tests/program.h"
-#include "tests/screen.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
 
 /* Keys by their numbers of X11, which are those of places: 10 to 19 is the digit row, 24 is where a US keyboard has q.
  */

@@ -1,5 +1,5 @@
 /* The line that is typed into: what each key makes of it, in characters of several bytes and several code points. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "app/control/history.h"
 #include "app/control/keys.h"
 #include "app/control/line_edit.h"
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 
 #define FAMILY "\U0001F468\u200D\U0001F469\u200D\U0001F467" /* three people, joined into one */
 #define ACCENT "e\u0301"

@@ -1,5 +1,5 @@
 /* The thread that listens: files, devices and what is not there. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "app/source/listener.h"
 #include "app/source/sound_tap.h"
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/base/platform.h"
 
 enum { PATIENCE_MS = 60000, LINES = 16 };

@@ -1,5 +1,5 @@
 /* The live window as a user meets it, on a screen of its own (Xvfb). */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
-#include "tests/screen.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
 
 enum { STANDSTILL_MS = 400 };
 

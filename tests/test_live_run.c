@@ -1,6 +1,6 @@
 /* The live program around its window, on a screen of its own (Xvfb): where frames come from and go to, the run script,
  * and how it ends. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -13,9 +13,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
-#include "tests/screen.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
 
 static const char *program, *faulty; /* faulty: with faulty_device.c in it */
 static const char *marked_clip;      /* makes clips with markers */

@@ -1,6 +1,6 @@
 /* The sound of a recording: that of the pictures' positions at the times at which they were shown, through pauses and
  * where the source begins again. The source's sound is a click at the middle of each second. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "app/sink/sink.h"
 #include "app/source/sound_tap.h"
 #include "app/source/source.h"
-#include "tests/clips.h"
+#include "tests/rigs/clips.h"
 
 enum { SIDE = 16, FPS = 25, RATE = 8000, CLICKS_MAX = 32 };
 

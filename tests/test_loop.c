@@ -1,6 +1,6 @@
 /* The engine thread, with a fake engine: which frames are taken, dropped and done again, and what happens when
  * something ends. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "app/run/loop.h"
 #include "app/source/reader.h"
 #include "unet/base/platform.h"
-#include "tests/fake_engine.h"
-#include "tests/fake_source.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_engine.h"
+#include "tests/rigs/fake_source.h"
+#include "tests/rigs/loop_rig.h"
 
 static void wait_for_submits(int count) {
   for (int i = 0; i < PATIENCE_MS && fake_engine_log()->submitted < count; i++)

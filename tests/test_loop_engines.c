@@ -1,13 +1,13 @@
 /* The engine thread, with fake engines: another one comes beside frames, and one that fails goes and comes again. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "app/run/loop.h"
 #include "app/run/patience.h"
-#include "tests/fake_engine.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_engine.h"
+#include "tests/rigs/loop_rig.h"
 
 static void set_model(struct loop *loop, const char *model) {
   struct parameters changes = {0};

@@ -1,11 +1,11 @@
 /* The engine thread, with a fake engine: what needs another handle comes beside frames. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <unistd.h>
 
 #include "app/run/loop.h"
-#include "tests/fake_engine.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_engine.h"
+#include "tests/rigs/loop_rig.h"
 
 static int feed_until_steps(struct rig *rig, int serial, int steps, bool refused) {
   set_number(rig->loop, PARAMETER_STEPS, steps);

@@ -1,13 +1,13 @@
 /* The engine thread, with a fake engine: how prompts and values that change come to frames, also to one that stands. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/run/loop.h"
-#include "tests/fake_engine.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_engine.h"
+#include "tests/rigs/loop_rig.h"
 #include "unet/base/platform.h"
 
 /* Paused, the last frame stays; a changed control is shown on it, once. */

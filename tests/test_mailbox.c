@@ -1,5 +1,5 @@
 /* The one-slot hand-over: the newest wins, nothing is lost uncounted, nothing tears. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 #include <time.h>

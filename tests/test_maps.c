@@ -1,6 +1,6 @@
 /* Maps on a device: Canny beside OpenCV's, whose results lie in data/maps; what each map makes of pictures that are
  * simple enough to be counted by hand; parameters that change between runs. test_maps DEVICE. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The marker that bench --live reads from the window, and what it counts of it. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <libavutil/pixfmt.h>
 #include <libswscale/swscale.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
-#include "hidden_picture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/hidden_picture.h"
+#include "tests/rigs/rig.h"
 
 static char **args; /* the program's */
 

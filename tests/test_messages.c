@@ -1,5 +1,5 @@
 /* What clients of the IPC socket and the web page say and are answered. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* MIDI's bytes and what knobs do with them. */
-#include "tests/midi_rig.h"
+#include "tests/rigs/midi_rig.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Endless encoders: how they are told from knobs with ends, and what their moves do. */
-#include "tests/midi_rig.h"
+#include "tests/rigs/midi_rig.h"
 
 #include <math.h>
 #include <stdio.h>

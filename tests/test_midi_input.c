@@ -1,6 +1,6 @@
 /* MIDI as it comes in: from a named pipe, a file and, where there is one, ALSA's sequencer, to the hub; and the file
  * that bindings are kept in. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "app/control/midi.h"
 #include "app/control/midi_keep.h"
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/base/platform.h"
 
 enum { WAIT_MS = 60000 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "tests/rigs/rig.h"
 #include "unet/text/styles.h"
 
 enum { SIDE = 64, BYTES = 4 * SIDE * SIDE };

@@ -1,5 +1,5 @@
 /* Frames that are mirrored: every format's pixels, and a source whose mirror changes from one frame to the next. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 

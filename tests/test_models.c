@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmocka_all.h"
-#include "golden.h"
+#include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/golden.h"
 #include "unet/devices.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"

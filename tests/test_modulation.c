@@ -1,5 +1,5 @@
 /* What sound moves: how it is written, how it follows, and that the value that is set stays. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>

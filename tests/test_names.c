@@ -1,6 +1,6 @@
 /* Models by name: what is found in the folder of models and in the cache of Hugging Face's programs, and what is said
  * where nothing is, or several are. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "app/models/catalog.h"
 #include "app/models/names.h"
 #include "app/models/places.h"
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 #define OTHER_COMMIT "fedcba9876543210fedcba9876543210fedcba98"

@@ -1,6 +1,6 @@
 /* Streams from servers that send too much, fall silent, go away, come back, and change what they send: the newest frame
  * at once, and no end. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 #include <libavutil/log.h>
 
-#include "tests/clips.h"
-#include "tests/reading.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/reading.h"
 #include "unet/base/platform.h"
 
 enum { FRAMES = 50, LATE = FRAMES - 5, HESITATION_MS = 180 };

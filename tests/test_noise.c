@@ -1,5 +1,5 @@
 /* Counter-based noise: known answers of Philox, exact bits of the normals, and their statistics. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>

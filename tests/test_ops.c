@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "op_cases.h"
+#include "tests/rigs/op_cases.h"
 #include "unet/cpu/cpu_dnnl.h"
 #include "unet/cpu/cpu_fast.h"
 #include "unet/cpu/cpu_kernels.h"

@@ -1,5 +1,5 @@
 /* What is made from the table of options: help, man page and completions, complete and agreeing with the parameters. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The command line: what is understood, what is refused and how. The texts that are made from the same table are
  * test_option_texts.c's. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/osc_rig.h"
+#include "tests/rigs/osc_rig.h"
 
 /* --- one message --- */
 

@@ -8,7 +8,7 @@
 
 #include "app/control/osc.h"
 #include "app/platform/datagram.h"
-#include "tests/osc_rig.h"
+#include "tests/rigs/osc_rig.h"
 #include "unet/base/platform.h"
 
 enum { WAIT_MS = 60000, QUIET_MS = 60 };

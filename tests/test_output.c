@@ -1,14 +1,14 @@
 /* What the program writes: never over its own input, nothing left out without a word, the colours it was given, and
  * names that a terminal cannot obey. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 /* Five pictures from number 1001 on, and their checksums. */
 static void make_sequence(void) {

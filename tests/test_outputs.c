@@ -1,5 +1,5 @@
 /* Recordings and streams beside the window, with a fake sink in place of files and networks. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include "app/run/heard.h"
 #include "app/run/outputs.h"
 #include "app/sink/target.h"
-#include "tests/hidden_picture.h"
+#include "tests/rigs/hidden_picture.h"
 #include "unet/base/platform.h"
 
 enum { WRITES_MAX = 4000, MANY = 100, PATIENCE_MS = 60000 };

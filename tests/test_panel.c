@@ -1,5 +1,5 @@
 /* Where keys go: to commands, to the list, into a line. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The list of parameters: its rows, what bars show and mean, and what keys and the mouse make of both. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The table of parameters: each row says everything about its parameter, and values go in and out unharmed. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>

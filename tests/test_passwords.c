@@ -1,6 +1,6 @@
 /* The built program with a password in every address that it takes: nothing that it says, sends or writes holds it. The
  * servers are on 127.0.0.1. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 /* User, password, query, fragment and the keys of streams all have it in them. */
 #define SECRET "s3cr3t"

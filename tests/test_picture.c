@@ -1,5 +1,5 @@
 /* Pictures and their pools: counts, owners, fences, pools that close before their pictures come back. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
 #include <stdlib.h>

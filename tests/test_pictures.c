@@ -1,12 +1,12 @@
 /* Pictures: sequences with gaps and with damaged pictures, numbers, pictures that move. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 enum { MOST = 64 };
 
@@ -177,7 +177,7 @@ static void expect_turned(const char *upright, const char *filter, const char *t
     fail_msg("%s is %.1f from %s by %s", turned, away, upright, filter);
 }
 
-#define ORIENTED "python3 -B \"$REVERIE_EXPECTED/../oriented.py\" "
+#define ORIENTED "python3 -B \"$REVERIE_TESTS/rigs/oriented.py\" "
 
 /* Where the pixel lies in the file that is seen at x and y, as EXIF has it; side: the last row and column. */
 static void find_stored(int orientation, int x, int y, int side, int *stored_x, int *stored_y) {

@@ -1,13 +1,13 @@
 /* Source, engine and sink tied together: every frame once and in order, whichever of the three is slow, and an orderly
  * end whichever of them fails. The engine is a fake one. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "app/run/pipeline.h"
-#include "tests/fake_engine.h"
+#include "tests/rigs/fake_engine.h"
 
 enum { SIDE = 16, FRAMES_MAX = 256 };
 

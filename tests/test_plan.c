@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/plan_rig.h"
+#include "tests/rigs/plan_rig.h"
 
 static void shapes_follow_the_convolution(void **state) {
   (void)state;

@@ -1,5 +1,5 @@
 /* Parts of a plan that do not run once each time: loops, injections, regions, and what runs beside others. */
-#include "tests/plan_rig.h"
+#include "tests/rigs/plan_rig.h"
 
 /* A time row, two norms and a step, as a loop of so many iterations; a norm before and one behind. x, temporary 0, is
  * an input.

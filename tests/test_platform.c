@@ -1,5 +1,5 @@
 /* What the system is asked for: files by UTF-8 names, memory that grows in place, the clock. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 #include "unet/base/memory_room.h"
 #include "unet/base/platform.h"
 

@@ -1,12 +1,12 @@
 /* What the window draws, pixel by pixel: pictures in their own size and scaled, frames of every pixel format beside
  * them. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "tests/hidden_picture.h"
-#include "tests/present_rig.h"
+#include "tests/rigs/hidden_picture.h"
+#include "tests/rigs/present_rig.h"
 
 static void expect_near(int x, int y, const double rgb[3], double tolerance) {
   for (int c = 0; c < 3; c++)

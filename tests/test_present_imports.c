@@ -1,5 +1,5 @@
 /* What the window draws of pictures that it reads where they lie: the same, and nothing is copied for it. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <epoxy/gl.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "app/window/import.h"
-#include "tests/present_rig.h"
+#include "tests/rigs/present_rig.h"
 
 static int pictures_opened, fences_made;
 static bool passes;

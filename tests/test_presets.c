@@ -11,7 +11,7 @@
 #include "app/control/presets_file.h"
 #include "app/control/settings.h"
 #include "app/control/usual_prompts.h"
-#include "rig.h"
+#include "tests/rigs/rig.h"
 #include "unet/base/platform.h"
 
 enum { PATIENCE_MS = 60000 };

@@ -1,6 +1,6 @@
 /* Profiles: what follows from a plan's shapes, how measurements become an estimate, and what the CPU device measures.
  */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
 #include "unet/text/named.h"
 #include "unet/text/prompt.h"
 

@@ -1,6 +1,6 @@
 /* What an input may open in turn: what a playlist, a manifest or a session description names. Servers are on 127.0.0.1.
  */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 
 #include "app/source/protocols.h"
 #include "app/source/source.h"
-#include "tests/clips.h"
-#include "tests/next_frame.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/next_frame.h"
 
 /* --- a web server for the clips' folder --- */
 

@@ -1,5 +1,5 @@
 /* The queue between two threads: order, loss, blocking at both ends, closing, and what becomes of the holds. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

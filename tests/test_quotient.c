@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 #include "cuda/kernels/quotient.h"
 
 static void check(int of, int by) {

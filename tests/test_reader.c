@@ -1,13 +1,13 @@
 /* The reader thread, with a fake source: pace, pauses, sources that end, break, are lost or change. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "app/source/reader.h"
 #include "unet/base/platform.h"
-#include "tests/fake_source.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_source.h"
+#include "tests/rigs/loop_rig.h"
 
 /* A reader and its mailbox. */
 struct reading {

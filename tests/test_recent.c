@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 #include "unet/engine/recent.h"
 
 static void test_places_are_kept(void **state) {

@@ -1,6 +1,6 @@
 /* Rendering with the built-in model: prompts and seeds over time, interruption, memory, and the sample clip against
  * stored pictures. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
-#include "tests/screen.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
 
 /* The same every time; another seed, prompt or strength is another picture. */
 static void test_same_bits(void **state) {

@@ -1,13 +1,13 @@
 /* Rendering clips of all kinds: timestamps, sound, shapes, parts, containers, rates. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 /* Times, size and checksum of each packet of sound. */
 #define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"

@@ -1,11 +1,11 @@
 /* Rendering with control maps and masks, and what is refused of them. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 #define GREY(input) "ffmpeg -v error " input " -frames:v 1 -pix_fmt gray -f framemd5 - | grep -v '^#' | cut -d, -f6"
 /* Left of x the one grey, right of it the other. */

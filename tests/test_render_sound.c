@@ -1,13 +1,13 @@
 /* Rendering clips whose sound is hard to place: clocks that begin anew, edit lists, tracks to choose from. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/clips.h"
-#include "tests/program.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/program.h"
 
 enum { MOST = 256 };
 
@@ -135,7 +135,7 @@ static void test_edit_list(void **state) {
   static const char *const outputs[] = {"edited.mp4", "edited.mkv"};
   double frames[MOST], sounds[MOST];
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.6 -f lavfi -i anoisesrc=d=1.6:r=48000 -c:v libx264 -g 10 -bf 0 "
-               "-c:a aac plain.mp4 && python3 \"$REVERIE_TESTS/multi_edit.py\" plain.mp4 twice.mp4 0.48 0.96 1.4");
+               "-c:a aac plain.mp4 && python3 \"$REVERIE_TESTS/rigs/multi_edit.py\" plain.mp4 twice.mp4 0.48 0.96 1.4");
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
     program_expect(0, "23 frames", "render twice.mp4 %s --size 64x64", outputs[i]);
     assert_int_equal(clip_times(outputs[i], CLIP_FRAMES, frames, MOST), 23);

@@ -2,7 +2,7 @@
  * round before, whatever the codec, the container and the decoder's delay.
  *
  *   test_rounds [RUNS [SEED]]     so many choices of what is random in each clip */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 
 #include "app/source/sound_tap.h"
 #include "app/source/source.h"
-#include "tests/clips.h"
-#include "tests/fake_hardware.h"
-#include "tests/hash_samples.h"
-#include "tests/next_frame.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/fake_hardware.h"
+#include "tests/rigs/hash_samples.h"
+#include "tests/rigs/next_frame.h"
 #include "unet/base/platform.h"
 
 enum { PICTURES_MOST = 400, ROUNDS = 4, RATE = 25, LONGEST = 25 };

@@ -1,14 +1,14 @@
 /* RTSP from a server that goes silent, goes away and comes back with another size, by either transport, and where the
  * one or the other does not get through. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 
 #include <libavutil/log.h>
 
-#include "tests/clips.h"
-#include "tests/reading.h"
-#include "tests/rtsp_server.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/reading.h"
+#include "tests/rigs/rtsp_server.h"
 
 enum { FRAMES = 50, LATE = FRAMES - 5 };
 

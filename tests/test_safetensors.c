@@ -1,5 +1,5 @@
 /* The weight files: what is read, and what is refused. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "tests/scratch.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/safetensors.h"
 
 /* A file with data bytes 0, 1, 2, ...; a length of -1 stands for the header's own. */

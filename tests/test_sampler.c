@@ -1,6 +1,6 @@
 /* Schedules and samplers against diffusers: tests/goldens/sampler.py writes data/sampler.json, sampler_walks.py
  * data/sampler_walks.json. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static cJSON *goldens, *walks;

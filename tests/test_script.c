@@ -1,5 +1,5 @@
 /* Scripts keyed by time: what is refused and where, how values come to be, and that what is recorded plays the same. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <pthread.h>

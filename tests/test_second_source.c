@@ -1,6 +1,6 @@
 /* A second source kept in step: which of its frames belongs to which moment, and what happens when it ends, breaks or
  * gives nothing; two clips of different rates; masks; what controls see. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <semaphore.h>
@@ -14,7 +14,7 @@
 #include "app/run/masking.h"
 #include "app/source/follower.h"
 #include "unet/base/platform.h"
-#include "tests/clips.h"
+#include "tests/rigs/clips.h"
 
 enum { PATIENCE_MS = 120000, TICKS = 1000000, FRAMES_MAX = 64 };
 

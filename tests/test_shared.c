@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "tests/rigs/rig.h"
 
 #include "app/window/import_gl.h"
 #include "app/window/present.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "models_rig.h"
-#include "scratch.h"
+#include "tests/rigs/models_rig.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */

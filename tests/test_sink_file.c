@@ -1,6 +1,6 @@
 /* Files as FFmpeg writes them: what a process that is killed leaves behind, how MP4 is settled, and what happens where
  * memory or the file itself fails. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -22,8 +22,8 @@
 #include <libavutil/log.h>
 
 #include "app/sink/sink.h"
-#include "tests/clips.h"
-#include "tests/hidden_picture.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/hidden_picture.h"
 
 /* Frames that the encoders of today hold back at most, at this size. */
 enum { SIDE = 64, FPS = 25, ENCODER_DELAY = 25 };

@@ -1,5 +1,5 @@
 /* The list of what can be listened to, from what FFmpeg would find. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Level, bands and beat, of sound whose content is known, at every usual rate. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Sources: what FFmpeg decodes against what the ffmpeg program says of the same clip, and damage. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include <libavutil/log.h>
 
 #include "app/source/source.h"
-#include "tests/clips.h"
-#include "tests/next_frame.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/next_frame.h"
 
 static struct source *open_clip(const char *spec, const struct source_options *options) {
   static const struct source_options plain;

@@ -1,5 +1,5 @@
 /* How inputs end: whole, cut short, cut while they are read, or with a failure to read. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include <libavutil/log.h>
 
 #include "app/source/source.h"
-#include "tests/clips.h"
-#include "tests/next_frame.h"
+#include "tests/rigs/clips.h"
+#include "tests/rigs/next_frame.h"
 
 /* --- a disk with a bad place: FFmpeg's calls of read arrive here --- */
 

@@ -1,12 +1,12 @@
 /* The test pattern as a source. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 
 #include "app/source/source.h"
 #include "app/source/source_pattern.h"
-#include "tests/next_frame.h"
-#include "tests/played_gpu.h"
+#include "tests/rigs/next_frame.h"
+#include "tests/rigs/played_gpu.h"
 
 static struct source *open_pattern(const char *spec, const struct source_options *options) {
   static const struct source_options plain;

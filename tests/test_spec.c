@@ -1,5 +1,5 @@
 /* Names of sources: what FFmpeg's and mpv's spellings, and people's words, stand for. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

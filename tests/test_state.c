@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 #include "unet/devices.h"
 
 enum { SIDE = 4, C = 16, COUNT = SIDE * SIDE * C, RING = 3, SKIPPED = 77 };

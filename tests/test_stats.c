@@ -1,5 +1,5 @@
 /* Quantiles of frame times against a sort, in the histogram. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
 #include <stdlib.h>

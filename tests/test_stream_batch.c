@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "played_gpu.h"
-#include "rig.h"
+#include "tests/rigs/played_gpu.h"
+#include "tests/rigs/rig.h"
 #include "unet/engine/engine_impl.h"
 
 enum { FRAMES = 7 };

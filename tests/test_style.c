@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rig.h"
-#include "scratch.h"
+#include "tests/rigs/rig.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/ip_adapter.h"
 #include "unet/devices.h"
 #include "unet/engine/style_picture.h"

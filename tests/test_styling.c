@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "app/run/styling.h"
-#include "fixture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
 #include "unet/base/platform.h"
 
 static char **arguments;

@@ -1,7 +1,7 @@
 /* As many threads as were chosen compute, whatever OpenMP's variables say: oneDNN divides its work by that number.
  *
  * Argument: wanted, limited, flat or dynamic, as the variables in meson.build are. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* When a file's frames are due, and when the next one is read. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include "app/source/timetable.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/text/tokenizer.h"
 
 enum { LENGTH = 77, MERGES = 48894 };

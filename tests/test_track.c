@@ -1,6 +1,6 @@
 /* What a source's own sound does, at the time of each of its pictures: through loops, other sources, and where pictures
  * stand. The sound is a deep tone through the second second of three, and once a high one throughout. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "app/source/source.h"
 #include "app/source/track.h"
-#include "tests/clips.h"
+#include "tests/rigs/clips.h"
 #include "unet/base/platform.h"
 
 enum { PATIENCE_MS = 60000, FPS = 25, SECOND = 1000000000 };

@@ -1,6 +1,6 @@
 /* The file that keeps what was found to be fastest: whole or not at all, for one GPU, driver and library version, of
  * all processes together, and never a reason to fail. Needs no GPU. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cuda/ways/tuner.h"
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 
 enum { CHOICES = 50, PROCESSES = 5 };
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models_rig.h"
-#include "scratch.h"
+#include "tests/rigs/models_rig.h"
+#include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */

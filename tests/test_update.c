@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 #include "unet/devices.h"
 
 enum { SIDE = 32, LAYERS = 9, SKIPPED = 77 };

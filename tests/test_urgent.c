@@ -1,6 +1,6 @@
 /* Urgent threads: what the system permits, who has it and who has not. Each case has a process of its own, as what a
  * process may is not given back. Where the system permits real time to nobody, the cases that need it are skipped. */
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +21,8 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/reader.h"
-#include "tests/fake_source.h"
-#include "tests/loop_rig.h"
+#include "tests/rigs/fake_source.h"
+#include "tests/rigs/loop_rig.h"
 
 enum { GOOD = 0, BAD = 1, NO_REAL_TIME = 77, PRIORITY_LOWEST = 1, NICE = -10, NICE_LIMIT = 20 - NICE };
 

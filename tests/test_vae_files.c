@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
-#include "golden.h"
-#include "rig.h"
-#include "scratch.h"
-#include "single_file.h"
+#include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/golden.h"
+#include "tests/rigs/rig.h"
+#include "tests/rigs/scratch.h"
+#include "tests/rigs/single_file.h"
 #include "unet/model/models.h"
 #include "unet/model/plans.h"
 

@@ -1,12 +1,12 @@
 /* Views of weight files: tensors under other names, some of their rows, other shapes, turned matrices; all through the
  * functions that networks get their weights by. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fixture.h"
+#include "tests/rigs/fixture.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/safetensors_impl.h"
 #include "unet/checkpoint/view.h"

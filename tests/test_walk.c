@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 #include "unet/model/walk.h"
 
 static struct walk walk_of(const char *text) {

@@ -1,5 +1,5 @@
 /* The web page's server as browsers meet it, and, where a browser is installed, the page in it. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <semaphore.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "app/control/web_gate.h"
-#include "tests/web_rig.h"
+#include "tests/rigs/web_rig.h"
 
 static uint8_t pixels[SIDE * SIDE * 4];
 static const char *browser; /* the script */

@@ -1,6 +1,6 @@
 /* The web page's server as others than browsers meet it: bytes that no browser sends, and clients that take their time.
  */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/web_rig.h"
+#include "tests/rigs/web_rig.h"
 
 /* Who begins requests and ends none keeps nobody else out. */
 static void half_requests(void **unused) {

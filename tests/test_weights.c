@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "rig.h"
+#include "tests/rigs/fixture.h"
+#include "tests/rigs/rig.h"
 #include "unet/checkpoint/checkpoint.h"
 
 #define UNET "unet/diffusion_pytorch_model.safetensors"

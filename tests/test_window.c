@@ -1,5 +1,5 @@
 /* What SDL tells of a window becomes what is done with it, on SDL's offscreen driver. */
-#include "tests/cmocka_all.h"
+#include "tests/rigs/cmocka_all.h"
 
 #include <SDL.h>
 #include <epoxy/gl.h>

@@ -4,7 +4,7 @@ the same picture in.
 
     depth_shapes.py GPU_FRAME WORK [WIDTH HEIGHT]...
 
-GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoint (50 MB). Pictures are of
+GPU_FRAME is the program built from tests/gpu/gpu_frame.c; WORK is a folder for the checkpoint (50 MB). Pictures are of
 512x512 where no sizes are given. Needs torch, transformers and a GPU. Prints for each size the relative errors against
 FP32, of transformers in FP16 and of reverie, and the times of transformers' network as a CUDA graph and of reverie's.
 Exits with 1 where reverie's error is more than twice that of transformers.

@@ -5,7 +5,7 @@ overflow either, nor be further from FP32 than 1e-2 and twice diffusers.
 
     half_range.py GPU_FRAME WORK [--json FILE]
 
-GPU_FRAME is the program built from tests/gpu_frame.c. Needs torch, diffusers, transformers and a GPU. The layers are
+GPU_FRAME is the program built from tests/gpu/gpu_frame.c. Needs torch, diffusers, transformers and a GPU. The layers are
 Stable Diffusion 1.5's, two levels of them at 512x512. Prints a table; exits with 1 where reverie overflows first or is
 worse. "never" means that the weights themselves end first. --json also writes the rows for page.py.
 """

@@ -4,7 +4,7 @@ GPU beside reverie's CUDA device, the same numbers in.
 
     kl_shapes.py GPU_FRAME WORK [--json FILE] [MODEL...]
 
-MODEL is sd-512, sdxl-1024 or wide (default: all). GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a
+MODEL is sd-512, sdxl-1024 or wide (default: all). GPU_FRAME is the program built from tests/gpu/gpu_frame.c; WORK is a
 folder for the weights (160 MB each). Needs torch, diffusers and a GPU. Prints for each half of a model: relative errors
 against FP32 of diffusers in FP16 and of reverie, the times of diffusers' FP16 as one CUDA graph, in the faster of its two
 memory formats, and of reverie, and memory. "wide" has inner values that FP16 cannot hold, as SDXL's trained weights have

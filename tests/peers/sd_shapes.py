@@ -5,7 +5,7 @@ this GPU beside reverie's CUDA device, the same numbers in.
     sd_shapes.py GPU_FRAME WORK [--make] [--compile] [--lora RANK] [--controlnet N] [--json FILE] [--samplers SAMPLER,...]
                  [MODEL...]
 
-GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
+GPU_FRAME is the program built from tests/gpu/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
 WORK/MODEL-shapes; MODEL is turbo, sd15, sd21v, lcm or sdxl (default: the first two). Needs torch, diffusers,
 transformers and a GPU. Prints a table for each model: each network's relative error against FP32, of diffusers in FP16
 and of reverie; pictures after 1, 2, 4 and 20 steps at strength 0.5 likewise, as PSNR; the times of diffusers' frame as a

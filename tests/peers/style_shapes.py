@@ -5,7 +5,7 @@ diffusers on this GPU beside reverie's CUDA device, the same numbers in.
     style_shapes.py GPU_FRAME GPU_STYLE WORK [--plus] [--json FILE] [--tiny]
     style_shapes.py GPU_FRAME GPU_STYLE WORK --encoder vit-h|bigg [--json FILE] [--tiny]
 
-The programs are built from tests/gpu_frame.c and tests/gpu_style.c; WORK is a folder for the checkpoints (5 GB). Prints
+The programs are built from tests/gpu/gpu_frame.c and tests/gpu/gpu_style.c; WORK is a folder for the checkpoints (5 GB). Prints
 the image encoder's relative error against FP32, of transformers in FP16 and of reverie; pictures after 1 and 4 steps at
 strength 0.5 likewise, as PSNR; the times of diffusers' frame without and with a picture as a CUDA graph, then what
 GPU_STYLE says. --encoder compares an image encoder alone: bigg is SDXL's. --json also writes the rows for page.py. --tiny

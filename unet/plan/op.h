@@ -8,7 +8,7 @@
  * constructor (plan.h), reads, writes and lifetimes, the checks that all ops share, and the devices' tables: an op that
  * lacks one of its parts does not compile or link. To add an op: a row here, a list and a struct in the op_*.h of its
  * kind, its rule in the op_*.c beside that, its definition in the CPU device, its way on other devices, its cases in
- * tests/op_cases*.c.
+ * tests/rigs/op_cases*.c.
  *
  * Tensors are NHWC. Those called precise are ELEMENT_PRECISE. */
 #ifndef UNET_PLAN_OP_H

@@ -1,0 +1,427 @@
+/* Every variant of the flash attention kernels against the definition in double: random and adversarial values, awkward
+ * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs.
+ *
+ *   test_attention [PREFIX [quick] [D]]
+ *
+ *   PREFIX  only the variants whose name begins so ("sm80", "sm90 long"), "" for all, of which a Hopper GPU has to have
+ *           its own
+ *   quick   only small cases, for compute-sanitizer
+ *   D       a number: only cases with this head dim */
+#include "tests/gpu/attention_case.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { SKIPPED = 77, CHOICES_MAX = 64 };
+
+/* Relative error in the norm. FP16 output alone rounds by up to this much in a single element. */
+static const double tolerance = 1.0 / 2048;
+
+/* How far a mean of values may lie outside them, relative to the larger: probabilities and results are FP16. */
+static const float mean_tolerance = 1.0f / 512;
+
+static int failures, compared;
+
+/* What the arguments ask for. */
+static const char *only = ""; /* prefix of the variants to run */
+static bool quick;
+static int only_dim; /* 0: all */
+
+static bool left_out(const struct test_case *t) {
+  bool large = (long)t->Tq * t->Tk > 80000 || t->H * t->D > (t->D > 200 ? 512 : 200);
+  return (quick && large) || (only_dim && t->D != only_dim);
+}
+
+static bool chosen(const struct attn_device *device, const struct attn_args *args, int choice) {
+  return strncmp(attention_choice_name(choice), only, strlen(only)) == 0 &&
+         attention_choice_supported(device, args, choice);
+}
+
+/* ---- one variant, one case ------------------------------------------------------------------------------- */
+
+/* Everything outside the rows must still be NaN, everything inside a mean of values. */
+static bool written_exactly(const struct problem *p, const struct expected *e, const half *out) {
+  const struct attn_args *a = &p->args;
+  long C = (long)a->H * a->D;
+  for (int b = 0; b < a->B; b++)
+    for (int t = 0; t <= a->Tq; t++)
+      for (long c = 0; c < a->o_row; c++) {
+        float x = out[b * a->o_batch + t * a->o_row + c];
+        if (t >= a->Tq || c >= C) {
+          if (isnan(x))
+            continue;
+          printf("  element %d %d %ld: overwritten with %g\n", b, t, c, x);
+          return false;
+        }
+        float low = e->low[b * C + c], high = e->high[b * C + c];
+        float slack = mean_tolerance * fmaxf(fabsf(low), fabsf(high));
+        if (!(x >= low - slack && x <= high + slack)) {
+          printf("  element %d %d %ld: %g, not written or no mean of values from %g to %g\n", b, t, c, x, low, high);
+          return false;
+        }
+      }
+  return true;
+}
+
+static double relative_error(const struct problem *p, const struct expected *e, const half *out) {
+  const struct attn_args *a = &p->args;
+  long C = (long)a->H * a->D;
+  double error = 0, norm = 0;
+  for (int b = 0; b < a->B; b++)
+    for (int i = 0; i < e->count; i++)
+      for (long c = 0; c < C; c++) {
+        double r = e->rows[(b * e->count + i) * C + c];
+        double d = out[b * a->o_batch + (e->first + (long)i * e->step) * a->o_row + c] - r;
+        error += d * d;
+        norm += r * r;
+      }
+  return sqrt(error / norm);
+}
+
+static void run(const struct attn_device *device, const struct problem *p, int choice, void *workspace, half *out) {
+  CUDA(cudaMemcpy(p->o.device, p->o.host, p->o.count * sizeof *out, cudaMemcpyHostToDevice));
+  CUDA(attention_choice_launch(device, &p->args, choice, workspace, 0));
+  CUDA(cudaDeviceSynchronize());
+  CUDA(cudaMemcpy(out, p->o.device, p->o.count * sizeof *out, cudaMemcpyDeviceToHost));
+}
+
+/* out, again: room for two runs. Returns the error; 0 where only bounds are known. */
+static double check_choice(const struct attn_device *device, const struct problem *p, const struct expected *e,
+                           int choice, void *workspace, half *out, half *again) {
+  run(device, p, choice, workspace, out);
+  run(device, p, choice, workspace, again);
+  double error = e->rows ? relative_error(p, e, out) : 0;
+  const char *verdict = NULL;
+  if (!written_exactly(p, e, out))
+    verdict = "FAILED";
+  else if (memcmp(out, again, p->o.count * sizeof *out) != 0)
+    verdict = "FAILED: differs from run to run";
+  else if (!(error <= tolerance))
+    verdict = "FAILED: too far from the definition";
+  if (verdict) {
+    test_case_print(&p->t, attention_choice_name(choice), error, verdict);
+    failures++;
+  }
+  compared++;
+  return error;
+}
+
+/* All variants on one case; worst[choice] collects the largest error. */
+static void check_case(const struct attn_device *device, const struct test_case *t, void *workspace, double *worst) {
+  struct problem p;
+  if (left_out(t))
+    return;
+  problem_make(&p, t);
+  struct expected e = expected_make(&p);
+  half *out = malloc(p.o.count * sizeof *out), *again = malloc(p.o.count * sizeof *out);
+  for (int choice = 0; attention_choice_name(choice); choice++)
+    if (chosen(device, &p.args, choice)) {
+      double error = check_choice(device, &p, &e, choice, workspace, out, again);
+      if (error > worst[choice] || isnan(error))
+        worst[choice] = error;
+    }
+  free(out);
+  free(again);
+  expected_free(&e);
+  problem_free(&p);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------------------- */
+
+/* Two launches of one variant, the second with the first's results for its queries. */
+struct chain {
+  const struct attn_device *device;
+  struct problem *p;
+  struct attn_args second;
+  size_t bytes; /* of either's results */
+  int choice;
+  void *workspace;
+  cudaStream_t stream;
+};
+
+static void chain_enqueue(const struct chain *c) {
+  CUDA(attention_choice_launch(c->device, &c->p->args, c->choice, c->workspace, c->stream));
+  CUDA(attention_choice_launch(c->device, &c->second, c->choice, c->workspace, c->stream));
+}
+
+static cudaGraphExec_t chain_capture(const struct chain *c) {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CUDA(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal));
+  chain_enqueue(c);
+  CUDA(cudaStreamEndCapture(c->stream, &graph));
+  CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CUDA(cudaGraphDestroy(graph));
+  return exec;
+}
+
+/* By replaying exec, or directly where it is NULL, into memory that is NaN. */
+static void chain_run(const struct chain *c, cudaGraphExec_t exec, half *out) {
+  CUDA(cudaMemsetAsync(c->p->args.o, 0xff, c->bytes, c->stream));
+  CUDA(cudaMemsetAsync(c->second.o, 0xff, c->bytes, c->stream));
+  if (exec)
+    CUDA(cudaGraphLaunch(exec, c->stream));
+  else
+    chain_enqueue(c);
+  CUDA(cudaStreamSynchronize(c->stream));
+  CUDA(cudaMemcpy(out, c->second.o, c->bytes, cudaMemcpyDeviceToHost));
+}
+
+static void negate_queries(struct problem *p) {
+  for (size_t i = 0; i < p->q.count; i++)
+    p->q.host[i] = -p->q.host[i];
+  operand_upload(&p->q);
+}
+
+static void expect_equal(const struct chain *c, const half *direct, const half *replayed, bool equal,
+                         const char *otherwise) {
+  compared++;
+  if ((memcmp(direct, replayed, c->bytes) == 0) == equal)
+    return;
+  test_case_print(&c->p->t, attention_choice_name(c->choice), 0, otherwise);
+  failures++;
+}
+
+/* Replays equal direct launches to the bit, with every count of the bank; another input gives another result. */
+static void check_chain(const struct chain *c) {
+  half *direct = malloc(c->bytes), *replayed = malloc(c->bytes);
+  cudaGraphExec_t exec = chain_capture(c);
+  struct test_case *t = &c->p->t;
+  const int counts[] = {0, t->Tk2 / 2 + 1, t->Tk2};
+  for (int i = t->Tk2 ? 0 : 2; i < 3; i++) {
+    t->count2 = counts[i];
+    if (t->Tk2)
+      CUDA(cudaMemcpy(c->p->count2, &t->count2, sizeof t->count2, cudaMemcpyHostToDevice));
+    chain_run(c, NULL, direct);
+    chain_run(c, exec, replayed);
+    expect_equal(c, direct, replayed, true, "FAILED: a graph's replay differs from direct launches");
+  }
+  negate_queries(c->p);
+  chain_run(c, exec, replayed);
+  expect_equal(c, direct, replayed, false, "FAILED: a graph's replay ignores its input");
+  CUDA(cudaGraphExecDestroy(exec));
+  free(direct);
+  free(replayed);
+}
+
+/* With a bank: all of its rows are filled, check_chain says how many take part. */
+static const struct test_case graph_cases[] = {
+    {.B = 1, .H = 3, .Tq = 700, .Tk = 700, .D = 64},
+    {.B = 1, .H = 5, .Tq = 2048, .Tk = 2048, .D = 64},
+    {.B = 1, .H = 2, .Tq = 130, .Tk = 77, .D = 64, .Tk2 = 300, .count2 = 300},
+    {.B = 1, .H = 3, .Tq = 1000, .Tk = 1000, .D = 64, .Tk2 = 2000, .count2 = 2000},
+    {.B = 1, .H = 1, .Tq = 1000, .Tk = 1000, .D = 512},
+    {.B = 1, .H = 20, .Tq = 64, .Tk = 64, .D = 64},
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 77, .D = 64},
+    {.B = 1, .H = 8, .Tq = 1024, .Tk = 1024, .D = 80},
+};
+
+static void check_graph_case(const struct attn_device *device, const struct test_case *t, void *workspace,
+                             cudaStream_t stream) {
+  struct problem p;
+  if (left_out(t))
+    return;
+  problem_make(&p, t);
+  struct chain c = {device, &p, p.args, p.o.count * sizeof(half), 0, workspace, stream};
+  c.second.q = p.args.o, c.second.q_row = p.args.o_row, c.second.q_batch = p.args.o_batch;
+  CUDA(cudaMalloc(&c.second.o, c.bytes));
+  for (; attention_choice_name(c.choice); c.choice++)
+    if (chosen(device, &p.args, c.choice))
+      check_chain(&c);
+  CUDA(cudaFree(c.second.o));
+  problem_free(&p);
+}
+
+static void check_graphs(const struct attn_device *device, void *workspace) {
+  cudaStream_t stream;
+  CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (size_t i = 0; i < sizeof graph_cases / sizeof *graph_cases; i++)
+    check_graph_case(device, &graph_cases[i], workspace, stream);
+  CUDA(cudaStreamDestroy(stream));
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------- */
+
+static void check_refusals(const struct attn_device *device) {
+  half dummy[8];
+  struct attn_args good = {.q = (void *)256,
+                           .k = (void *)256,
+                           .v = (void *)256,
+                           .o = (void *)512,
+                           .B = 1,
+                           .H = 1,
+                           .Tq = 1,
+                           .Tk = 1,
+                           .D = 64,
+                           .q_row = 64,
+                           .k_row = 64,
+                           .v_row = 64,
+                           .o_row = 64,
+                           .scale = 1};
+  struct attn_args bad[] = {good, good, good, good, good, good, good, good};
+  int bad_count = sizeof bad / sizeof *bad;
+  bad[0].D = 520;
+  bad[1].D = 60;
+  bad[2].q = (char *)dummy + 2;
+  bad[3].k2 = bad[3].v2 = (void *)256, bad[3].Tk2 = 1;
+  bad[4].scale = 0;
+  bad[5].scale = -1;
+  bad[6].scale = INFINITY;
+  bad[7].scale = NAN;
+  if (!attention_supported(device, &good, ATTN_AUTO)) {
+    printf("a good problem is refused: FAILED\n");
+    failures++;
+  }
+  for (int i = 0; i < bad_count; i++)
+    if (attention_supported(device, &bad[i], ATTN_AUTO) ||
+        attention_launch(device, &bad[i], ATTN_AUTO, NULL, 0) != cudaErrorNotSupported) {
+      printf("bad problem %d is accepted: FAILED\n", i);
+      failures++;
+    }
+}
+
+/* ---- the cases ------------------------------------------------------------------------------------------- */
+
+static const struct test_case special_cases[] = {
+    {.B = 1, .H = 1, .Tq = 100, .Tk = 300, .D = 64, .fill = FILL_HUGE_STEP, .scale = (float)M_LN2},
+    {.B = 1, .H = 1, .Tq = 100, .Tk = 300, .D = 160, .fill = FILL_HUGE_STEP, .scale = (float)M_LN2},
+    {.B = 2, .H = 2, .Tq = 77, .Tk = 77, .D = 64, .causal = true, .fused = true},
+    {.B = 1, .H = 3, .Tq = 200, .Tk = 200, .D = 80, .causal = true},
+    {.B = 1, .H = 1, .Tq = 130, .Tk = 65, .D = 32, .causal = true},
+    {.B = 2, .H = 3, .Tq = 256, .Tk = 256, .D = 64, .fused = true},
+    {.B = 3, .H = 2, .Tq = 100, .Tk = 77, .D = 40, .shared = true},
+    {.B = 2, .H = 5, .Tq = 500, .Tk = 77, .D = 64, .shared = true},
+    {.B = 2, .H = 1, .Tq = 150, .Tk = 150, .D = 512, .fused = true},
+    {.B = 2, .H = 2, .Tq = 150, .Tk = 77, .D = 512, .shared = true},
+    {.B = 1, .H = 1, .Tq = 130, .Tk = 130, .D = 512, .causal = true},
+    {.B = 1, .H = 1, .Tq = 1000, .Tk = 1000, .D = 512, .Tk2 = 600, .count2 = 345},
+    {.B = 2, .H = 2, .Tq = 300, .Tk = 300, .D = 64, .Tk2 = 600, .count2 = 345},
+    {.B = 1, .H = 2, .Tq = 1000, .Tk = 1000, .D = 40, .Tk2 = 600, .count2 = 345},
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .fused = true},
+    {.B = 1, .H = 8, .Tq = 4096, .Tk = 4096, .D = 40, .fused = true},
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 5000},
+    {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .fused = true},
+    {.B = 1, .H = 1, .Tq = 4096, .Tk = 4096, .D = 512, .fused = true},
+    {.B = 1, .H = 1, .Tq = 9216, .Tk = 9216, .D = 512},
+    {.B = 1, .H = 1, .Tq = 16384, .Tk = 16384, .D = 64},
+    {.B = 1, .H = 1, .Tq = 16384, .Tk = 16384, .D = 64, .fill = FILL_HUGE_RISING},
+    {.B = 1, .H = 1, .Tq = 300, .Tk = 16384, .D = 40},
+    {.B = 1, .H = 1, .Tq = 16384, .Tk = 77, .D = 64},
+};
+
+/* Head dims and lengths that every kind of value is tried with. */
+static const int main_dims[] = {40, 64, 80, 128, 160, 512};
+static const int main_lengths[][2] = {{1, 77}, {77, 113}, {113, 1}, {1023, 1023}, {64, 4097}, {4097, 113}};
+enum { MAIN_DIMS = sizeof main_dims / sizeof *main_dims, MAIN_LENGTHS = sizeof main_lengths / sizeof *main_lengths };
+
+static void check_shapes(const struct attn_device *device, void *workspace, double *worst) {
+  static const int dims[] = {32, 40, 48, 64, 72, 80, 96, 104, 128, 160, 200, 320, 512};
+  static const int lengths[][2] = {{1, 1},     {1, 77},      {64, 64},     {77, 1},    {77, 113},    {113, 77},
+                                   {257, 128}, {1023, 1023}, {1024, 1024}, {64, 4097}, {4097, 1023}, {4097, 4097}};
+  for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+      struct test_case t = {.B = 1, .H = dims[d] > 160 ? 1 : 2, .Tq = lengths[l][0], .Tk = lengths[l][1], .D = dims[d]};
+      check_case(device, &t, workspace, worst);
+    }
+}
+
+/* scale 0: the usual one. */
+static void check_values(const struct attn_device *device, enum fill fill, float scale, void *workspace,
+                         double *worst) {
+  for (int d = 0; d < MAIN_DIMS; d++)
+    for (int l = 0; l < MAIN_LENGTHS; l++) {
+      struct test_case t = {.B = 1, .H = 1, .Tq = main_lengths[l][0], .Tk = main_lengths[l][1], .D = main_dims[d]};
+      t.fill = fill;
+      t.scale = scale;
+      check_case(device, &t, workspace, worst);
+    }
+}
+
+/* Scales out of the ordinary: scores that FP32 holds are beyond it when scaled, of both signs, or far from it only
+ * before; the largest scale there is; and one with which the next score after a huge maximum is 2^16 times its worth,
+ * which must not pass for less than the 2^8 that probabilities may reach. */
+static void check_scales(const struct attn_device *device, void *workspace, double *worst) {
+  static const struct {
+    enum fill fill;
+    float scale;
+  } scales[] = {{FILL_COARSE, 1e30f},
+                {FILL_COARSE, FLT_MAX},
+                {FILL_HUGE, 1e32f},
+                {FILL_HUGE, 0x1p-33f},
+                {FILL_HUGE_STEP, (float)M_LN2}};
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+    check_values(device, scales[i].fill, scales[i].scale, workspace, worst);
+}
+
+static void check_banks(const struct attn_device *device, void *workspace, double *worst) {
+  static const int counts[] = {-1, 0, 1, 16, 63, 64, 79, 80, 81, 127, 128, 129, 159, 160, 200, 299, 300, 301};
+  static const enum fill fills[] = {FILL_NORMAL, FILL_LARGE, FILL_HUGE_RISING};
+  for (int d = 0; d < MAIN_DIMS; d++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
+        struct test_case t = {.B = 1, .H = 1, .Tq = 130, .Tk = 77, .D = main_dims[d], .Tk2 = 300, .count2 = counts[c]};
+        t.fill = fills[f];
+        check_case(device, &t, workspace, worst);
+      }
+}
+
+static void check_all(const struct attn_device *device, void *workspace, double *worst) {
+  check_refusals(device);
+  check_shapes(device, workspace, worst);
+  for (enum fill fill = FILL_LARGE; fill <= FILL_LARGEST; fill++)
+    check_values(device, fill, 0, workspace, worst);
+  check_scales(device, workspace, worst);
+  check_banks(device, workspace, worst);
+  for (size_t i = 0; i < sizeof special_cases / sizeof *special_cases; i++)
+    check_case(device, &special_cases[i], workspace, worst);
+  check_graphs(device, workspace);
+}
+
+static bool parse(int argc, char **argv) {
+  only = argc > 1 ? argv[1] : "";
+  for (int i = 2; i < argc; i++)
+    if (strcmp(argv[i], "quick") == 0)
+      quick = true;
+    else if ((only_dim = atoi(argv[i])) <= 0)
+      return false;
+  return true;
+}
+
+int main(int argc, char **argv) {
+  int count = 0;
+  struct attn_device device;
+  if (!parse(argc, argv)) {
+    fprintf(stderr, "usage: test_attention [PREFIX [quick] [D]]\n");
+    return 2;
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+    printf("test_attention: skipped: no GPU\n");
+    return SKIPPED;
+  }
+  CUDA(attention_open(&device));
+  printf("compute capability %d, %d multiprocessors, Hopper path %s\n", device.capability, device.sms,
+         device.encode_tensor_map ? "on" : "off");
+  if (device.capability == 90 && !device.encode_tensor_map && strncmp(only, "sm80", 4)) {
+    printf("FAILED: a Hopper GPU, and no kernels for it in this program; build with -Dgpu_archs=90a\n");
+    return 1;
+  }
+  void *workspace; /* zeroed once, shared by all launches */
+  size_t bytes = 256 << 20;
+  CUDA(cudaMalloc(&workspace, bytes));
+  CUDA(cudaMemset(workspace, 0, bytes));
+  double worst[CHOICES_MAX] = {0};
+  check_all(&device, workspace, worst);
+  for (int choice = 0; attention_choice_name(choice); choice++)
+    if (worst[choice] > 0)
+      printf("%-20s worst relative error %.2e (limit %.2e)\n", attention_choice_name(choice), worst[choice], tolerance);
+  CUDA(cudaFree(workspace));
+  if (!compared) {
+    printf("FAILED: nothing was compared: no variant that runs here begins with '%s', or none has that head dim\n",
+           only);
+    return 1;
+  }
+  printf("%s: %d failures in %d comparisons\n", failures ? "FAILED" : "passed", failures, compared);
+  return failures != 0;
+}

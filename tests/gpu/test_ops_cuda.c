@@ -1,0 +1,278 @@
+/* Every op on the CUDA device against the definition, and every way a convolution or linear layer can be done: each
+ * tile of the project's own kernels with and without a split sum, the narrow kernel, cuBLASLt's and cuDNN's first
+ * offers. What cannot do a product leaves it to the own kernel, so those it did are counted: a way that did none fails.
+ *
+ * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
+ * test_ops_cuda --way WAY         the ways whose names begin with WAY
+ * test_ops_cuda --fused           chains of ops that are one launch
+ * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU
+ *                                 has no room for
+ * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer
+ * test_ops_cuda --flat [WAY]      the same with no graph, for synccheck, which takes none that decides */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/ways/tuner.h"
+#include "unet/devices.h"
+#include "tests/rigs/op_cases.h"
+
+enum { SKIPPED = 77, QUICK_APART = 7 };
+
+static const struct choice *forced; /* NULL: the device's choice */
+static int sms;                     /* that kernels are told of; 0: all */
+static bool generic;
+
+enum { ADA_SHARED_BYTES = 99 << 10 }; /* that a thread block may have */
+
+static void limit(struct cuda_device *device) {
+  if (generic)
+    device->properties.sharedMemPerBlockOptin = ADA_SHARED_BYTES;
+}
+
+static void opened(struct device *device) {
+  limit(cuda_device(device));
+  cuda_device(device)->forced = forced;
+  if (sms)
+    cuda_device(device)->queue.sms = cuda_device(device)->preparing.queue.sms = sms;
+}
+
+static void opened_apart(struct device *device) {
+  limit(cuda_device(device));
+  cuda_device(device)->apart = true;
+}
+
+static void opened_to_tune(struct device *device) {
+  limit(cuda_device(device));
+  cuda_device(device)->tune_always = true;
+}
+
+/* --- who did it --- */
+
+/* Convolutions and linear layers, who did them, and how many were done the forced way; launches that do several ops. */
+static struct { int products, by[WAYS], forced, fused; } tally;
+
+/* Number among the ways; WAYS for a launch that is no product. */
+static int find_way(const struct launch *launch) {
+  int i = 0;
+  while (i < WAYS && ways[i]->kind != launch->kind)
+    i++;
+  return i;
+}
+
+/* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
+static bool is_forced(const struct launch *launch, const struct op *op) {
+  if (launch->kind != forced->way->kind)
+    return false;
+  if (forced->way == &way_gemm)
+    return launch->gemm.tile == (enum gemm_tile)forced->index && launch->gemm.splits == forced->splits;
+  if (forced->way == &way_sm90)
+    return product_index(launch->product.tile, launch->product.pair) == forced->index &&
+           launch->product.gemm.splits == forced->splits;
+  if (forced->way == &way_halo)
+    return launch->halo.tile == (enum halo_tile)forced->index;
+  return forced->way != &way_cudnn || forced->index % 2 || tensor_exists(op->conv.bias) ||
+         tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
+}
+
+static void prepared(const struct program *base) {
+  const struct launches *launches = &((const struct cuda_program *)base)->launches;
+  for (int i = 0; i < launches->count; i++) {
+    const struct launch *launch = &launches->list[i];
+    int way = find_way(launch);
+    tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_NORM_CONV ||
+                   launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
+                   launch->kind == LAUNCH_ROW_LEAVE;
+    if (way == WAYS)
+      continue;
+    tally.products++;
+    tally.by[way]++;
+    tally.forced += forced && is_forced(launch, &base->plan->ops[launch->op]);
+  }
+}
+
+/* --- the ways --- */
+
+static const struct forced_way {
+  const char *name;
+  struct choice choice;
+  int sms; /* with fewer, thread blocks that go from tile to tile have many; 0: all */
+} cases[] = {
+    {"128x128 tiles", {&way_gemm, TILE_128x128, 1}},
+    {"64x160 tiles", {&way_gemm, TILE_64x160, 1}},
+    {"64x64 tiles", {&way_gemm, TILE_64x64, 1}},
+    {"64x16 tiles", {&way_gemm, TILE_64x16, 1}},
+    {"128x128 tiles, 2 splits", {&way_gemm, TILE_128x128, 2}},
+    {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
+    {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
+    {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
+#define PRODUCT(tile, pair, splits)                                                                                    \
+  { &way_sm90, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
+    {"sm90 128x80, input, 2", PRODUCT(128x80, INPUT, 2)},
+    {"sm90 128x160", PRODUCT(128x160, NONE, 1)},
+    {"sm90 128x160, many tiles", PRODUCT(128x160, NONE, 1), 1},
+    {"sm90 128x160, weights", PRODUCT(128x160, WEIGHTS, 1)},
+    {"sm90 128x160, weights, 3", PRODUCT(128x160, WEIGHTS, 3)},
+    {"sm90 128x160, sum, 2", PRODUCT(128x160, SUM, 2)},
+    {"sm90 64x80, input", PRODUCT(64x80, INPUT, 1)},
+    {"sm90 64x80, 5", PRODUCT(64x80, NONE, 5)},
+    {"sm90 64x80, sum", PRODUCT(64x80, SUM, 1)},
+    {"sm90 128x128, weights", PRODUCT(128x128, WEIGHTS, 1)},
+    {"sm90 128x80 deep, sum", PRODUCT(128x80_DEEP, SUM, 1)},
+    {"sm90 64x80 deep, sum, 3", PRODUCT(64x80_DEEP, SUM, 3)},
+    {"sm90 128x64, weights", PRODUCT(128x64, WEIGHTS, 1)},
+    {"sm90 64x64", PRODUCT(64x64, NONE, 1)},
+    {"sm90 64x64, sum, 2", PRODUCT(64x64, SUM, 2)},
+    {"sm90 192x160", PRODUCT(192x160, NONE, 1)},
+    {"sm90 192x160, sum, 2", PRODUCT(192x160, SUM, 2)},
+    {"sm90 256x160", PRODUCT(256x160, NONE, 1)},
+    {"sm90 256x160, many tiles", PRODUCT(256x160, NONE, 1), 1},
+    {"sm90 256x160, input", PRODUCT(256x160, INPUT, 1)},
+    {"sm90 256x160, weights", PRODUCT(256x160, WEIGHTS, 1)},
+    {"sm90 192x80, input", PRODUCT(192x80, INPUT, 1)},
+    {"sm90 192x80, sum, 3", PRODUCT(192x80, SUM, 3)},
+    {"sm90 turns", PRODUCT(128x160_TURNS, NONE, 1)},
+    {"sm90 turns, many tiles", PRODUCT(128x160_TURNS, NONE, 1), 3},
+    {"sm90 turns, weights", PRODUCT(128x160_TURNS, WEIGHTS, 1), 5},
+    {"halo 256", {&way_halo, HALO_256, 1}},
+    {"halo 128", {&way_halo, HALO_128, 1}},
+    {"halo 64", {&way_halo, HALO_64, 1}},
+    {"halo 256, many tiles", {&way_halo, HALO_256, 1}, 2},
+    {"halo 128, many tiles", {&way_halo, HALO_128, 1}, 2},
+    {"halo 64, many tiles", {&way_halo, HALO_64, 1}, 3},
+    {"narrow convolutions", {&way_narrow, 0, 1}},
+    {"cuBLASLt 0", {&way_cublaslt, 0, 1}},
+    {"cuBLASLt 1", {&way_cublaslt, 1, 1}},
+    {"cuDNN fused", {&way_cudnn, 0, 1}},
+    {"cuDNN raw", {&way_cudnn, 1, 1}},
+};
+
+/* Returns how many cases failed; adds to *done how many products were done the forced way. */
+static int run(const char *what, const char *prefix, const struct op_test_options *options, int *done) {
+  int count = 0;
+  memset(&tally, 0, sizeof tally);
+  int failed = op_cases_run(prefix, options, &count);
+  printf("%-24s %-8s %3d cases, %d failed; ", what, prefix, count, failed);
+  if (forced)
+    printf("%d of %d products that way\n", tally.forced, tally.products);
+  else
+    for (int i = 0; i < WAYS; i++)
+      printf("%s%s %d%s", i ? ", " : "products: ", way_name(ways[i]), tally.by[i], i + 1 < WAYS ? "" : "\n");
+  fflush(stdout);
+  if (done)
+    *done += tally.forced;
+  return failed;
+}
+
+/* Chains that are one launch, which most of the cases are and some just miss (the few of --quick may be those); then op
+ * by op. */
+static int run_fused(bool sm90, struct op_test_options options) {
+  enum { FEWEST = 34 };
+  int failed = run("together", "fused", &options, NULL), fused = tally.fused;
+  printf("%d launches of several ops\n", fused);
+  if (sm90 && !options.apart && fused < FEWEST) {
+    printf("FAIL together: fewer than %d\n", FEWEST);
+    failed++;
+  }
+  options.opened = opened_apart;
+  failed += run("op by op", "fused", &options, NULL);
+  if (tally.fused) {
+    printf("FAIL op by op: %d launches of several ops\n", tally.fused);
+    failed++;
+  }
+  return failed;
+}
+
+/* One way with the cases that begin with prefix, or all of convolutions and linear layers. A way that did nothing is a
+ * failure unless the prefix may have left nothing for it. */
+static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
+  int done = 0;
+  bool linear = way->choice.way == &way_gemm || way->choice.way == &way_sm90 || way->choice.way == &way_cublaslt;
+  forced = &way->choice;
+  sms = way->sms;
+  int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
+  if (!*prefix && linear)
+    failed += run(way->name, "linear", options, &done) + run(way->name, "inject", options, &done);
+  forced = NULL;
+  sms = 0;
+  if (*prefix || done)
+    return failed;
+  printf("FAIL %s: no product was done that way\n", way->name);
+  return failed + 1;
+}
+
+/* Why there is nothing to test of a way; NULL when there is. */
+static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, bool sm90) {
+  if (way->choice.way == &way_cublaslt && !blas)
+    return "cuBLASLt is not there";
+  if ((way->choice.way == &way_sm90 || way->choice.way == &way_halo) && !sm90)
+    return "the GPU is not of compute capability 9.0, or the build not for it";
+  return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
+}
+
+/* What the device has that an Ada GPU has not; NULL: nothing. */
+static const char *find_hopper(const struct cuda_device *device) {
+  return device->queue.overlap                 ? "launches that overlap"
+         : device->product.encode_tiled        ? "the products of compute capability 9.0"
+         : device->attention.encode_tensor_map ? "the attention of compute capability 9.0"
+                                               : NULL;
+}
+
+int main(int argc, char **argv) {
+  generic = argc > 1 && !strcmp(argv[1], "--generic");
+  bool flat = argc > 1 && !strcmp(argv[1], "--flat"), quick = flat || (argc > 1 && !strcmp(argv[1], "--quick"));
+  bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
+  const char *only = some && argc > 2 ? argv[2] : "";
+  const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
+  /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
+  struct op_test_options options = {.device = {.name = "cuda", .graph = flat ? GRAPH_OFF : GRAPH_ON},
+                                    .opened = opened,
+                                    .prepared = prepared,
+                                    .product = 1.5e-3,
+                                    .exact = 1e-3,
+                                    .codes = 1,
+                                    .operands = DTYPE_F16,
+                                    .large = !quick,
+                                    .seed = argc > 2 && !some && !generic ? strtoull(argv[2], NULL, 10) : 0};
+  struct resources resources = {0};
+  struct device *device;
+  struct error err;
+  if (device_open(&device, &resources, &options.device, &err) < 0) {
+    printf("skipped: %s\n", err.message);
+    return SKIPPED;
+  }
+  struct device_info info;
+  device_get_info(device, &info);
+  printf("%s: %s\n", info.name, info.detail);
+  bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
+  bool sm90 = cuda_device(device)->product.encode_tiled;
+  const char *hopper = generic ? find_hopper(cuda_device(device)) : NULL;
+  device_close(&device);
+  if (hopper) {
+    printf("FAIL the device has %s: build with -Dgpu_archs=ptx80\n", hopper);
+    return 1;
+  }
+  if (argc > 1 && !strcmp(argv[1], "--fused"))
+    return run_fused(sm90, options) != 0;
+  int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
+  for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
+    const char *lack = find_lack(&cases[i], blas, dnn, sm90);
+    if (strncmp(cases[i].name, only, strlen(only)) != 0)
+      continue;
+    options.apart = quick ? QUICK_APART : 0;
+    options.first = quick ? i % QUICK_APART : 0;
+    if (lack)
+      printf("%-24s left out: %s\n", cases[i].name, lack);
+    else
+      failed += run_way(&cases[i], prefix, &options);
+  }
+  if (!*only && !*prefix)
+    failed += run_fused(sm90, options);
+  if (some)
+    return failed != 0;
+  options.opened = opened_to_tune;
+  failed += run("timed candidates", *prefix ? prefix : "conv", &options, NULL);
+  options.device.graph = GRAPH_OFF;
+  failed += run("without a graph", *prefix ? prefix : "loop", &options, NULL);
+  return failed != 0;
+}

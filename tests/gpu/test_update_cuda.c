@@ -1,0 +1,174 @@
+/* Changes of weights on the GPU, from the inside: the other forms follow at their addresses, captured graphs see the
+ * change, nobody waits. Skipped where there is no GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/rigs/cmocka_all.h"
+#include "cuda/cuda_device.h"
+#include "unet/devices.h"
+
+enum { ROWS = 40, TAPS = 9, INPUTS = 12, PITCH = 16, ROW = TAPS * INPUTS, SKIPPED = 77 };
+
+struct rig {
+  struct resources resources;
+  struct tensor matrix, vector;
+  float *matrix_values, vector_values[ROWS];
+  struct device *device;
+  struct error err;
+};
+
+static void must(const struct rig *rig, int status) {
+  if (status < 0)
+    fail_msg("%s", rig->err.message);
+}
+
+static void rig_open(struct rig *rig) {
+  *rig = (struct rig){.matrix_values = malloc(ROWS * ROW * sizeof(float))};
+  assert_non_null(rig->matrix_values);
+  for (int i = 0; i < ROWS * ROW; i++)
+    rig->matrix_values[i] = (float)(i % 97) / 32;
+  for (int i = 0; i < ROWS; i++)
+    rig->vector_values[i] = (float)i / 8;
+  struct weight_part matrix = {.data = rig->matrix_values, .dtype = DTYPE_F32, .rows = ROWS, .name = "matrix"};
+  struct weight_part vector = {.data = rig->vector_values, .dtype = DTYPE_F32, .rows = ROWS, .name = "vector"};
+  rig->matrix = resources_weight(&rig->resources, "matrix", ROWS, 3, 3, INPUTS, &matrix, 1, &rig->err);
+  rig->vector = resources_weight(&rig->resources, "vector", 1, 1, 1, ROWS, &vector, 1, &rig->err);
+  must(rig, device_open(&rig->device, &rig->resources, &(struct device_options){.name = "cuda"}, &rig->err));
+}
+
+static void rig_close(struct rig *rig) {
+  device_close(&rig->device);
+  resources_free(&rig->resources);
+  free(rig->matrix_values);
+}
+
+/* Every form of the two weights is that of what device_read gives. */
+static void assert_forms(struct rig *rig, const half_t *padded, const half_t *f16) {
+  static float matrix[ROWS * ROW], vector[ROWS];
+  static half_t copy[ROWS * TAPS * PITCH];
+  struct cuda_device *device = cuda_device(rig->device);
+  must(rig, device_read(rig->device, NULL, rig->matrix, 0, matrix, ROWS * ROW, &rig->err));
+  must(rig, device_read(rig->device, NULL, rig->vector, 0, vector, ROWS, &rig->err));
+  must(rig, memory_copy(device->queue.stream, copy, padded, sizeof copy, "reading", &rig->err));
+  for (int i = 0; i < ROWS * TAPS * PITCH; i++)
+    assert_int_equal(copy[i], i % PITCH < INPUTS ? f32_to_f16(matrix[i / PITCH * INPUTS + i % PITCH]) : 0);
+  must(rig, memory_copy(device->queue.stream, copy, f16, ROWS * sizeof *copy, "reading", &rig->err));
+  for (int i = 0; i < ROWS; i++)
+    assert_int_equal(copy[i], f32_to_f16(vector[i]));
+}
+
+/* The window's rows (or columns) that fall together for the first and second pixel of two, as bits. */
+static const int together[2][2] = {{1, 6}, {3, 4}};
+
+static float quarter(const float *row, int which, int tap, int c) {
+  float sum = 0;
+  for (int i = 0; i < TAPS; i++)
+    if (together[which / 2][tap / 2] >> i / 3 & 1 && together[which % 2][tap % 2] >> i % 3 & 1)
+      sum += row[i * INPUTS + c];
+  return sum;
+}
+
+static void assert_quarters(struct rig *rig, const half_t *quarters) {
+  static float matrix[ROWS * ROW];
+  static half_t copy[ROWS * 16 * PITCH];
+  must(rig, device_read(rig->device, NULL, rig->matrix, 0, matrix, ROWS * ROW, &rig->err));
+  must(rig, memory_copy(cuda_device(rig->device)->queue.stream, copy, quarters, sizeof copy, "reading", &rig->err));
+  for (int i = 0; i < ROWS * 16 * PITCH; i++) {
+    int c = i % PITCH, at = i / PITCH;
+    float expected = c < INPUTS ? quarter(matrix + at / 16 * ROW, at / 4 % 4, at % 4, c) : 0;
+    assert_int_equal(copy[i], f32_to_f16(expected));
+  }
+}
+
+static void other_forms_follow(void **state) {
+  (void)state;
+  struct rig rig;
+  float values[ROWS * ROW], vector[ROWS], seen[ROWS * ROW];
+  rig_open(&rig);
+  struct cuda_device *device = cuda_device(rig.device);
+  half_t *padded = resource_padded(device, rig.matrix.index, 0, &rig.err);
+  half_t *f16 = resource_f16(device, rig.vector.index, 0, &rig.err);
+  half_t *quartered = resource_quartered(device, rig.matrix.index, 0, &rig.err);
+  assert_true(padded && f16 && quartered);
+  assert_forms(&rig, padded, f16);
+  assert_quarters(&rig, quartered);
+  for (int round = 0; round < 4; round++) { /* the second half of the vector begins at an odd place */
+    size_t first = round == 0 ? 0 : 7 * (size_t)round, rows = round == 0 ? ROWS : 3 + 2 * (size_t)round;
+    for (int i = 0; i < ROWS * ROW; i++)
+      values[i] = (float)((i + round) % 61) / 16;
+    for (int i = 0; i < ROWS; i++)
+      vector[i] = (float)(i + round) / 4;
+    struct weight_change changes[] = {{rig.matrix.index, first, rows, values}, {rig.vector.index, first, rows, vector}};
+    must(&rig, device_update(rig.device, changes, 2, &rig.err));
+    must(&rig, device_read(rig.device, NULL, rig.matrix, first * ROW, seen, rows * ROW, &rig.err));
+    assert_memory_equal(seen, values, rows * ROW * sizeof *seen);
+    assert_forms(&rig, padded, f16);
+    assert_quarters(&rig, quartered);
+  }
+  assert_ptr_equal(resource_padded(device, rig.matrix.index, 0, &rig.err), padded);
+  assert_ptr_equal(resource_f16(device, rig.vector.index, 0, &rig.err), f16);
+  assert_int_equal(derived_find(&device->derived[0], rig.matrix.index, device->derived[0].list[0].form, NULL)->version,
+                   4);
+  rig_close(&rig);
+}
+
+/* Values that FP16 cannot hold are refused, and nothing of the change has come through. */
+static void beyond_fp16_is_refused(void **state) {
+  (void)state;
+  struct rig rig;
+  float large = 65520, one = 1, seen = 0;
+  rig_open(&rig);
+  struct weight_change changes[] = {{rig.vector.index, 0, 1, &one}, {rig.vector.index, 1, 1, &large}};
+  assert_int_equal(device_update(rig.device, changes, 2, &rig.err), -1);
+  assert_non_null(strstr(rig.err.message, "65504"));
+  must(&rig, device_read(rig.device, NULL, rig.vector, 0, &seen, 1, &rig.err));
+  assert_true(seen == 0);
+  assert_int_equal(rig.resources.version, 0);
+  rig_close(&rig);
+}
+
+/* Host function on the compute stream that keeps it busy until it is let go. */
+static void CUDART_CB hold(void *opaque) {
+  while (__atomic_load_n((int *)opaque, __ATOMIC_ACQUIRE))
+    ;
+}
+
+/* While the compute stream is held, a change of few bytes returns: it waits neither for a run nor for itself. */
+static void a_change_waits_for_nobody(void **state) {
+  (void)state;
+  struct rig rig;
+  float value = 3, seen = 0;
+  int held = 1;
+  rig_open(&rig);
+  struct cuda_device *device = cuda_device(rig.device);
+  struct weight_change change = {rig.vector.index, 2, 1, &value};
+  must(&rig, device_update(rig.device, &change, 1, &rig.err)); /* memory is there from now on */
+  must(&rig, device_read(rig.device, NULL, rig.vector, 2, &seen, 1, &rig.err));
+  assert_int_equal(cudaLaunchHostFunc(device->queue.stream, hold, &held), cudaSuccess);
+  value = 5;
+  must(&rig, device_update(rig.device, &change, 1, &rig.err)); /* for ever, if it waited */
+  value = 7;
+  assert_int_equal(cudaStreamQuery(device->queue.stream), cudaErrorNotReady);
+  __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+  must(&rig, device_read(rig.device, NULL, rig.vector, 2, &seen, 1, &rig.err));
+  assert_true(seen == 5);
+  rig_close(&rig);
+}
+
+int main(void) {
+  struct resources resources = {0};
+  struct device *device;
+  struct error err = {0};
+  if (device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err) < 0) {
+    printf("skipped: %s\n", err.message);
+    return SKIPPED;
+  }
+  device_close(&device);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_forms_follow),
+      cmocka_unit_test(beyond_fp16_is_refused),
+      cmocka_unit_test(a_change_waits_for_nobody),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

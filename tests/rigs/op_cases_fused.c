@@ -1,0 +1,188 @@
+/* Chains of ops that a device may run as one: in shapes for which it does, and beside them. */
+#include "tests/rigs/op_cases.h"
+
+static const struct tensor none = {0};
+
+static struct prologue layer_norm(struct op_test *t, int c) {
+  return (struct prologue){
+      .norm = NORM_LAYER, .eps = 1e-5f, .gamma = test_vector(t, c, 1), .beta = test_vector(t, c, 0)};
+}
+
+static struct tensor linear(struct op_test *t, struct tensor x, int out, struct prologue prologue, bool bias,
+                            enum activation act, struct tensor residual) {
+  struct op_linear op = {.x = x, .prologue = prologue, .act = act, .residual = residual};
+  op.weight = test_weight(t, out, 1, x.c);
+  if (bias)
+    op.bias = test_vector(t, out, 0);
+  return plan_linear(&t->plan, "linear", op);
+}
+
+static const struct prologue no_prologue = {0};
+
+/* --- a transformer's block --- */
+
+struct rows_case {
+  int n, h, w, c;
+  int groups, parts;        /* enter: of the group norm, 0: none; c times this are what follows */
+  int tokens;               /* attend: of the text */
+  bool own_text, no_biases; /* attend: a text for each n */
+  bool read_inside;         /* what lies in the middle is read once more, so that it cannot be left out */
+  enum fill fill;
+};
+
+/* Into queries, keys and values. */
+static void build_enter(struct op_test *t, const void *argument) {
+  const struct rows_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct prologue norm = {.norm = c->groups ? NORM_GROUP : NORM_NONE, .groups = c->groups, .eps = 1e-6f};
+  if (c->groups && !c->no_biases) {
+    norm.gamma = test_vector(t, c->c, 1);
+    norm.beta = test_vector(t, c->c, 0);
+  }
+  struct tensor y = linear(t, x, c->c, norm, !c->no_biases, ACT_NONE, none);
+  test_output(t, y);
+  test_output(t, linear(t, y, c->parts * c->c, layer_norm(t, c->c), c->no_biases, ACT_NONE, none));
+}
+
+/* Out of one attention, through another to the text. */
+static void build_attend(struct op_test *t, const void *argument) {
+  const struct rows_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor residual = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor text = test_input(t, c->own_text ? c->n : 1, 1, c->tokens, 2 * c->c + 24, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor h = linear(t, x, c->c, no_prologue, !c->no_biases, ACT_NONE, residual);
+  struct tensor q = linear(t, h, c->c, layer_norm(t, c->c), false, ACT_NONE, none);
+  struct tensor a = plan_attention(&t->plan, "attention",
+                                   (struct op_attention){.q = q,
+                                                         .k = tensor_channels(text, 16, c->c),
+                                                         .v = tensor_channels(text, 16 + c->c, c->c),
+                                                         .heads = c->c / 64,
+                                                         .scale = 0.125f});
+  struct tensor y = linear(t, a, c->c, no_prologue, !c->no_biases, ACT_NONE, h);
+  test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, q) : y);
+}
+
+/* Feed-forward and the way out. */
+static void build_leave(struct op_test *t, const void *argument) {
+  const struct rows_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor residual = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor h = linear(t, x, 8 * c->c, layer_norm(t, c->c), !c->no_biases, ACT_GEGLU, none);
+  h = linear(t, h, c->c, no_prologue, !c->no_biases, ACT_NONE, x);
+  struct tensor y = linear(t, h, c->c, no_prologue, !c->no_biases, ACT_NONE, residual);
+  test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, h) : y);
+}
+
+static const struct rows_case enter_cases[] = {
+    {1, 16, 16, 128, 32, 3},
+    {1, 8, 8, 192, 32, 3},
+    {1, 16, 16, 192, 32, 3, .fill = FILL_OFFSET},
+    {1, 32, 32, 128, 32, 3},
+    {2, 4, 12, 128, 16, 1, .no_biases = true},
+    {3, 16, 8, 192, 48, 2, .fill = FILL_CONSTANT},
+    {2, 8, 6, 192, 0, 3},
+    {1, 7, 5, 128, 32, 3},
+    {1, 8, 8, 64, 32, 3},
+};
+
+static const struct rows_case attend_cases[] = {
+    {1, 16, 16, 128, .tokens = 77},
+    {1, 8, 8, 192, .tokens = 77},
+    {2, 4, 12, 192, .tokens = 80, .own_text = true, .no_biases = true},
+    {3, 4, 4, 128, .tokens = 1, .own_text = true},
+    {2, 8, 4, 128, .tokens = 9, .fill = FILL_LARGE},
+    {1, 8, 4, 128, .tokens = 81},
+    {1, 8, 4, 192, .tokens = 77, .read_inside = true},
+    {1, 7, 5, 128, .tokens = 77},
+};
+
+static const struct rows_case leave_cases[] = {
+    {1, 8, 8, 192},   {1, 16, 16, 192, .fill = FILL_OFFSET}, {1, 16, 16, 128},
+    {1, 32, 32, 128}, {2, 16, 14, 128, .fill = FILL_OFFSET}, {3, 4, 4, 128, .no_biases = true},
+    {3, 4, 12, 192},  {1, 8, 4, 128, .read_inside = true},   {1, 7, 5, 192},
+};
+
+/* --- an autoencoder's block --- */
+
+struct block_case {
+  int n, h, w, c;
+  bool no_biases, read_inside;
+  enum fill fill;
+};
+
+static struct tensor conv(struct op_test *t, const struct block_case *c, struct tensor x, struct tensor residual) {
+  struct op_conv op = {.x = x, .residual = residual, .stride = 1, .pad = 1, .act = ACT_RELU};
+  op.weight = test_weight(t, x.c, 3, x.c);
+  if (!c->no_biases)
+    op.bias = test_vector(t, x.c, 0);
+  return plan_conv(&t->plan, "conv", op);
+}
+
+/* Two blocks, the second of which reads beyond what one thread block of the first has made. */
+static void build_blocks(struct op_test *t, const void *argument) {
+  const struct block_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill), inside = none;
+  for (int i = 0; i < 2; i++) {
+    inside = conv(t, c, x, none);
+    x = conv(t, c, conv(t, c, inside, none), x);
+  }
+  test_output(t, c->read_inside ? conv(t, c, x, inside) : x);
+}
+
+static const struct block_case block_cases[] = {
+    {1, 32, 32, 32},
+    {1, 4, 8, 32},
+    {2, 13, 9, 32},
+    {3, 1, 1, 32, .no_biases = true},
+    {1, 63, 61, 32, .fill = FILL_ZEROS},
+    {1, 68, 66, 32},
+    {1, 24, 16, 32, .read_inside = true},
+    {1, 12, 17, 64},
+};
+
+/* --- a convolution and its norm --- */
+
+struct norm_conv_case {
+  int n, h, w, c, c2, out, groups;
+  enum activation act;
+  bool bare; /* no more than weights */
+  enum fill fill;
+};
+
+static void build_norm_conv(struct op_test *t, const void *argument) {
+  const struct norm_conv_case *c = argument;
+  struct op_conv op = {.stride = 1, .pad = 1};
+  op.x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  if (c->c2)
+    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, ELEMENT_DEVICE, c->fill);
+  op.prologue = (struct prologue){.norm = NORM_GROUP, .act = c->act, .groups = c->groups, .eps = 1e-5f};
+  op.weight = test_weight(t, c->out, 3, c->c + c->c2);
+  if (!c->bare) {
+    op.prologue.gamma = test_vector(t, c->c + c->c2, 1);
+    op.prologue.beta = test_vector(t, c->c + c->c2, 0);
+    op.bias = test_vector(t, c->out, 0);
+    op.time = tensor_channels(test_input(t, 1, 1, 1, c->out + 24, ELEMENT_DEVICE, FILL_NORMAL), 16, c->out);
+    op.residual = test_input(t, c->n, c->h, c->w, c->out, ELEMENT_DEVICE, FILL_NORMAL);
+  }
+  test_output(t, plan_conv(&t->plan, "conv", op));
+}
+
+static const struct norm_conv_case norm_conv_cases[] = {
+    {1, 8, 8, 192, 0, 192, 32, ACT_SILU},
+    {1, 8, 8, 192, 192, 192, 32, ACT_SILU},
+    {1, 16, 16, 192, 128, 128, 32, ACT_SILU},
+    {1, 16, 16, 128, 128, 128, 32, ACT_SILU, .fill = FILL_OFFSET},
+    {1, 32, 32, 128, 0, 128, 32, ACT_SILU},
+    {2, 5, 7, 64, 0, 48, 4, ACT_NONE, .bare = true},
+    {3, 7, 9, 128, 64, 32, 16, ACT_SILU},
+    {1, 1, 1, 64, 0, 16, 8, ACT_SILU},
+    {1, 2, 30, 128, 0, 32, 32, ACT_NONE, .fill = FILL_CONSTANT},
+    {1, 9, 9, 72, 0, 32, 8, ACT_SILU},
+    {1, 40, 40, 128, 0, 32, 32, ACT_SILU},
+};
+
+const struct op_cases op_cases_fused[] = {
+    OP_CASES("fused norm conv", build_norm_conv, norm_conv_cases), OP_CASES("fused enter", build_enter, enter_cases),
+    OP_CASES("fused attend", build_attend, attend_cases),          OP_CASES("fused leave", build_leave, leave_cases),
+    OP_CASES("fused blocks", build_blocks, block_cases),           {0},
+};
