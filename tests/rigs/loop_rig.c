@@ -244,8 +244,10 @@ void wait_for_handles(int count) {
 
 int feed_frames(struct rig *rig, int serial, int count) {
   for (int i = 0; i < count; i++) {
-    put_frame(rig, serial++);
-    expect_picture(rig);
+    put_frame(rig, serial);
+    while (expect_picture(rig)->frame.serial != (uint64_t)serial)
+      ;
+    serial++;
   }
   return serial;
 }

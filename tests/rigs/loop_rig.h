@@ -58,6 +58,10 @@ const struct fake_submit *last_submit(void);
 /* Frames come until the engine has followed a wish, and some more then. */
 int feed_until_followed(struct rig *rig, int serial, const struct engine_shape *wish, bool refused);
 void wait_for_handles(int count);
+
+/* Puts count frames, one after the other, and waits for the picture of each. Where the caller is held up between two
+ * frames, the loop may have made a picture of the frame before once more: that one is passed over, so that what was
+ * submitted last is the frame put last, or a later picture of it. Returns the serial of the next frame. */
 int feed_frames(struct rig *rig, int serial, int count);
 
 #endif
