@@ -243,6 +243,67 @@ static void test_opus(void **state) {
       fail_msg("packet %d at %f, not %f", i, is[i], was[i]);
 }
 
+/* Packets that are shorter than a tick of their container's clock have equal times, and are all there. */
+static void test_short_packets(void **state) {
+  (void)state;
+#define SOUND_OF(file) "ffmpeg -v error -i " file " -map 0:a -f md5 -"
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -f lavfi -i anoisesrc=d=0.2:r=48000 -af asetnsamples=n=40 "
+               "-c:v libx264 -c:a truehd -strict -2 -ac 2 short.mkv -c:v libx264 -c:a pcm_s16le pcm.mkv");
+  program_expect(0, NULL, "render short.mkv short2.mkv --size 64x64");
+  expect_same("TrueHD", SOUND_OF("short.mkv"), SOUND_OF("short2.mkv"));
+  program_expect(0, NULL, "render pcm.mkv pcm2.mov --size 64x64");
+  expect_same("PCM in MOV", SOUND_OF("pcm.mkv"), SOUND_OF("pcm2.mov"));
+#undef SOUND_OF
+}
+
+/* True if the mono sound of a file at 48 kHz is loud around this time. */
+static bool is_loud_at(const char *name, double seconds) {
+  enum { WINDOW = 960 };
+  size_t size = 0, first = (size_t)llrint(seconds * 48000) - WINDOW / 2;
+  int16_t *samples = (int16_t *)(void *)shell_output(&size, "ffmpeg -v error -i %s -map 0:a:0 -f s16le -ac 1 -", name);
+  double power = 0;
+  for (size_t i = first; i < first + WINDOW && i < size / 2; i++)
+    power += fabs((double)samples[i]) / WINDOW;
+  free(samples);
+  return power > 500;
+}
+
+/* Sound that begins late, has a gap or ends early stays beside its pictures in containers that have no times for it,
+ * and all the pictures are there. */
+static void test_gaps(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out;
+    bool loud[3]; /* at 0.2, 0.6 and 1.0 s */
+    const char *line;
+  } cases[] = {{"late.mkv", "gaps.avi", {false, true, true}, "is encoded again with silence, as mp2"},
+               {"late.mkv", "gaps.mxf", {false, true, true}, "does not fit"},
+               {"gap.mkv", "gaps.avi", {true, false, true}, NULL},
+               {"gap.mkv", "gaps.mxf", {true, false, true}, NULL},
+               {"gap.mp4", "gaps.avi", {true, false, true}, "is encoded again with silence, as aac"},
+               {"early.mkv", "gaps.mxf", {true, false, false}, NULL},
+               {"whole.mkv", "gaps.avi", {true, true, true}, NULL}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.2 -c:v libx264 picture.mkv && " FFMPEG
+               "-f lavfi -i sine=r=48000:d=1.2 sine.wav -c:a mp2 sine.mp2");
+  shell(FFMPEG "-i picture.mkv -itsoffset 0.4 -i sine.mp2 -c copy late.mkv");
+  shell(FFMPEG "-i picture.mkv -i sine.mp2 -c copy whole.mkv");
+  shell(FFMPEG "-i picture.mkv -i sine.wav -c:v copy -af \"aselect='lt(t,0.4)+gt(t,0.8)'\" -c:a pcm_s16le gap.mkv "
+               "-c:v copy -af \"aselect='lt(t,0.4)+gt(t,0.8)'\" -c:a aac gap.mp4 -c:v copy -af atrim=end=0.4 -c:a "
+               "pcm_s16le early.mkv");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render %s %s -y --size 64x64", cases[i].in, cases[i].out);
+    if (outcome.status || outcome.lines != 1 + !!cases[i].line ||
+        (cases[i].line && !strstr(outcome.said, cases[i].line)))
+      fail_msg("%s to %s: status %d, %s", cases[i].in, cases[i].out, outcome.status, outcome.said);
+    assert_int_equal(clip_count_frames(cases[i].out), 30);
+    for (int j = 0; j < 3; j++)
+      if (is_loud_at(cases[i].out, 0.2 + 0.4 * j) != cases[i].loud[j])
+        fail_msg("%s to %s: at %.1f s it is %s", cases[i].in, cases[i].out, 0.2 + 0.4 * j,
+                 cases[i].loud[j] ? "silent" : "loud");
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_joins),
@@ -254,6 +315,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_programmes),
       cmocka_unit_test(test_encoded_again),
       cmocka_unit_test(test_opus),
+      cmocka_unit_test(test_short_packets),
+      cmocka_unit_test(test_gaps),
   };
   if (argc != 2 || !clips_open())
     return 77;

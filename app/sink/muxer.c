@@ -17,6 +17,14 @@ bool muxer_is_mp4(const AVOutputFormat *container) {
   return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
 }
 
+bool muxer_counts_sound(const AVOutputFormat *container) {
+  return muxer_needs_sound(container) || av_match_name(container->name, "avi,amv,dv,roq,swf");
+}
+
+bool muxer_needs_sound(const AVOutputFormat *container) {
+  return av_match_name(container->name, "mxf,mxf_d10,mxf_opatom,gxf");
+}
+
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
   bool as_it_is = codec->codec_type == AVMEDIA_TYPE_AUDIO && codec->codec_id != AV_CODEC_ID_AAC;
   return as_it_is ? packet->size : packet->size > 0;
@@ -53,9 +61,11 @@ int muxer_open(struct muxer *muxer, AVFormatContext *output) {
   muxer->output = output;
   muxer->fragments = muxer_is_mp4(output->oformat);
   muxer->tracks = av_calloc(output->nb_streams, sizeof *muxer->tracks);
-  for (unsigned i = 0; muxer->tracks && i < output->nb_streams; i++)
+  for (unsigned i = 0; muxer->tracks && i < output->nb_streams; i++) {
+    muxer->tracks[i].dts = AV_NOPTS_VALUE;
     if (!(muxer->tracks[i].held = av_packet_alloc()))
       return AVERROR(ENOMEM);
+  }
   return muxer->tracks ? 0 : AVERROR(ENOMEM);
 }
 
@@ -95,7 +105,21 @@ static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   return write_now(muxer, held);
 }
 
+static void keep_rising(struct muxer *muxer, AVPacket *packet) {
+  struct muxer_track *track = &muxer->tracks[packet->stream_index];
+  bool sound = muxer->output->streams[packet->stream_index]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+  if (!sound || packet->dts == AV_NOPTS_VALUE || muxer->output->oformat->flags & AVFMT_TS_NONSTRICT)
+    return;
+  int64_t late = track->dts == AV_NOPTS_VALUE ? 0 : track->dts + 1 - packet->dts;
+  if (late > 0) {
+    packet->pts += packet->pts == AV_NOPTS_VALUE ? 0 : late;
+    packet->dts += late;
+  }
+  track->dts = packet->dts;
+}
+
 int muxer_write(struct muxer *muxer, AVPacket *packet) {
+  keep_rising(muxer, packet);
   if (!muxer->fragments)
     return write_now(muxer, packet);
   int code = release(muxer, packet->stream_index, packet);
@@ -157,12 +181,6 @@ static int end_fragment(struct muxer *muxer) {
   return code;
 }
 
-/* True if the container orders packets by itself (SMPTE's MXF and GXF). It counts them as it does so, and a flush in
- * the middle of the file ends in a crash of libavformat 59. */
-static bool orders_by_itself(const AVOutputFormat *format) {
-  return av_match_name(format->name, "mxf,mxf_d10,mxf_opatom,gxf");
-}
-
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   AVFormatContext *output = muxer->output;
   int64_t time = time_of(muxer, packet);
@@ -170,7 +188,9 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (muxer->fragments && more && lacks_any(muxer) && time - muxer->flushed < patience)
     return 0;
   muxer->flushed = time;
-  if (!output->pb || (!file && !muxer->fragments) || orders_by_itself(output->oformat))
+  /* A container that orders packets by itself counts them as it does so, and a flush in the middle of the file ends in
+   * a crash of libavformat 59. */
+  if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);
   if (code >= 0)

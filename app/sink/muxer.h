@@ -9,11 +9,19 @@
 struct muxer_track {
   int64_t units;    /* muxer_units of what was written */
   int64_t duration; /* of the last packet, in the stream's time base */
+  int64_t dts;      /* of the last packet of sound that was taken; AV_NOPTS_VALUE before the first */
   AVPacket *held;   /* in fragments, until it is known how long it lasts */
 };
 
 /* MP4, MOV and their family. */
 bool muxer_is_mp4(const AVOutputFormat *container);
+
+/* True if the container keeps no times of sound: what reads it counts samples from the first one on, and sound that
+ * begins late or has a gap is heard early. */
+bool muxer_counts_sound(const AVOutputFormat *container);
+/* True if the container writes a picture when it has all the sound beside it (SMPTE's MXF and GXF). It orders packets by
+ * itself, and leaves out the pictures behind the end of the sound. */
+bool muxer_needs_sound(const AVOutputFormat *container);
 
 /* Zero-initialise to start. */
 struct muxer {
@@ -38,7 +46,8 @@ bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, doubl
 /* Moves a packet by what its container puts before time 0, where its muxer leaves that to others: FFmpeg's older ones
  * of Matroska do for Opus. Times are in time_base. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
-/* Takes what packet refers to. */
+/* Takes what packet refers to. Sound at the time of the packet before it, as clocks of milliseconds have it, is put one
+ * tick behind that where the container takes rising times alone. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
 /* Writes what is held back, after the last packet. */
 int muxer_complete(struct muxer *muxer);

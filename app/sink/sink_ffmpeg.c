@@ -416,7 +416,7 @@ static int complete(struct ffmpeg_sink *to, bool whole) {
   if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
     code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
   if (code >= 0)
-    code = sound_finish(to->sound, &to->muxer, whole ? INFINITY : end);
+    code = sound_finish(to->sound, &to->muxer, whole ? INFINITY : end, end);
   if (code >= 0)
     code = live_sound_finish(to->live_sound, &to->muxer);
   if (code >= 0)

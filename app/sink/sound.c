@@ -9,6 +9,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
 #include "app/sink/sound_encoder.h"
+#include "app/sink/sound_gaps.h"
 #include "app/sink/sound_reader.h"
 #include "app/sink/tags.h"
 
@@ -18,6 +19,7 @@ struct sound {
   AVPacket *packet;
   struct sound_encoder **encoders; /* of each input stream; NULL: it is copied, or left out */
   int *target;                     /* output stream of each input stream, or -1 */
+  bool *gaps;                      /* of each input stream: its sound has some that the output has no times for */
   bool waiting;                    /* packet holds one that begins later than what was asked for */
   const struct log *log;
   int64_t origin; /* in AV_TIME_BASE units */
@@ -107,30 +109,68 @@ static void use_stream(struct sound *sound, int index, const AVStream *to) {
   sound->reader.tracks[index].wanted = true;
 }
 
+/* Adds a stream that is encoded again. Returns as add_stream, or a negative FFmpeg code where that cannot be. */
+static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
+  AVStream *from = sound->input->streams[index];
+  unsigned streams = sound->output->nb_streams;
+  int code = codec == AV_CODEC_ID_NONE
+                 ? AVERROR_ENCODER_NOT_FOUND
+                 : sound_encoder_open(&sound->encoders[index], sound->output, codec, from, sound->duration);
+  if (code < 0)
+    return sound->output->nb_streams > streams ? AVERROR(ENOMEM) : code;
+  AVStream *to = sound_encoder_stream(sound->encoders[index]);
+  tags_copy_stream(to, from);
+  to->disposition = from->disposition;
+  use_stream(sound, index, to);
+  return 1;
+}
+
 /* A stream that does not fit. Returns as add_stream. */
 static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
   const char *was = avcodec_get_name(from->codecpar->codec_id);
-  unsigned streams = sound->output->nb_streams;
   enum AVCodecID codec = sound_encoder_choose(container, from->codecpar);
-  int code = codec == AV_CODEC_ID_NONE
-                 ? AVERROR_ENCODER_NOT_FOUND
-                 : sound_encoder_open(&sound->encoders[index], sound->output, codec, from, sound->duration);
-  if (code == AVERROR(ENOMEM) || sound->output->nb_streams > streams + (code >= 0))
+  int added = add_encoder(sound, index, codec);
+  if (added == AVERROR(ENOMEM))
     return -1;
-  if (code < 0) {
+  if (added < 0)
     log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and cannot be encoded again; it is left out",
              was, container->name);
+  else
+    log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is encoded again, as %s", was,
+             container->name, avcodec_get_name(codec));
+  return added > 0;
+}
+
+/* PCM is the same to the bit when it is encoded again. */
+static bool is_pcm(const AVStream *stream) {
+  return !strncmp(avcodec_get_name(stream->codecpar->codec_id), "pcm_", 4);
+}
+
+/* A stream that fits into a container which has no times for its gaps. Returns as add_stream, and 0 where it is to be
+ * copied all the same. */
+static int add_filled(struct sound *sound, const struct sink_options *options, int index) {
+  AVStream *from = sound->input->streams[index];
+  const AVOutputFormat *container = sound->output->oformat;
+  const char *was = avcodec_get_name(from->codecpar->codec_id);
+  if (!muxer_counts_sound(container) || (!is_pcm(from) && !sound->gaps[index]))
     return 0;
-  }
-  AVStream *to = sound_encoder_stream(sound->encoders[index]);
-  tags_copy_stream(to, from);
-  to->disposition = from->disposition;
-  use_stream(sound, index, to);
-  log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is encoded again, as %s", was,
-           container->name, avcodec_get_name(codec));
-  return 1;
+  enum AVCodecID codec = from->codecpar->codec_id;
+  int added = add_encoder(sound, index, codec);
+  if (added < 0 && added != AVERROR(ENOMEM) && sound->gaps[index])
+    added = add_encoder(sound, index, codec = sound_encoder_choose(container, from->codecpar));
+  if (added == AVERROR(ENOMEM))
+    return -1;
+  if (added < 0 && sound->gaps[index])
+    log_line(options->log, LOG_WARNING,
+             "sound: %s has gaps, for which %s has no times, and cannot be encoded again: it is heard early", was,
+             container->name);
+  else if (added > 0 && !is_pcm(from))
+    log_line(options->log, LOG_WARNING,
+             "sound: %s has gaps, for which %s has no times, and is encoded again with silence, as %s", was,
+             container->name, avcodec_get_name(codec));
+  return added > 0;
 }
 
 /* Returns how many streams come of this one: 1, or 0 where it is left out; -1 without memory. */
@@ -141,6 +181,9 @@ static int add_stream(struct sound *sound, const struct sink_options *options, i
     return -1;
   if (!fit)
     return add_encoded(sound, options, index);
+  int filled = add_filled(sound, options, index);
+  if (filled)
+    return filled;
   AVStream *to = copy_stream(sound->output, from);
   if (!to)
     return -1;
@@ -168,14 +211,14 @@ static int no_memory(const struct sink_options *options, struct error *err) {
   return error_set(err, STATUS_FAILED, "%s: no memory to copy its sound", options->sound);
 }
 
-static int open_input(struct sound *sound, const struct sink_options *options, struct error *err) {
+static int open_input(AVFormatContext **input, const struct sink_options *options, struct error *err) {
   char reason[128];
   struct source_options plain = *options->sound_options;
   plain.width = plain.height = 0;
   plain.fps = 0;
-  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, err))
+  if (ffmpeg_open_input(input, options->sound, &plain, NULL, NULL, err))
     return -1;
-  int code = avformat_find_stream_info(sound->input, NULL);
+  int code = avformat_find_stream_info(*input, NULL);
   return code < 0 ? error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: %s", options->sound,
                               ffmpeg_reason(code, reason))
                   : 0;
@@ -188,13 +231,40 @@ static int say_track_missing(const struct sink_options *options, int tracks, str
                    options->sound, tracks, tracks == 1 ? "" : "s");
 }
 
+/* True if a track that could be copied has to be read as a whole before, for its gaps. */
+static bool has_to_look(const struct sound *sound) {
+  bool compressed = false;
+  for (unsigned i = 0; i < sound->input->nb_streams; i++) {
+    const AVStream *stream = sound->input->streams[i];
+    compressed |= stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && !is_pcm(stream);
+  }
+  return compressed && muxer_counts_sound(sound->output->oformat) && !muxer_needs_sound(sound->output->oformat);
+}
+
+/* Fills gaps, by reading the input once. What fails there fails again later, and is told then. */
+static int find_gaps(struct sound *sound, const struct sink_options *options) {
+  const struct sound_part part = {.origin = sound->origin,
+                                  .start = options->sound_options->start,
+                                  .duration = sound->duration,
+                                  .stop = options->stop};
+  AVFormatContext *input = NULL;
+  struct error ignored;
+  int code = 0;
+  if (!has_to_look(sound))
+    return 0;
+  if (!open_input(&input, options, &ignored) && input->nb_streams <= sound->input->nb_streams)
+    code = sound_gaps_find(input, &part, sound->gaps);
+  avformat_close_input(&input);
+  return code;
+}
+
 /* Fills sound. Returns how many streams of it there are, or -1. */
 static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
   double start = options->sound_options->start;
   int tracks = 0;
   sound->log = options->log;
   sound->duration = options->sound_options->duration;
-  if (open_input(sound, options, err))
+  if (open_input(&sound->input, options, err))
     return -1;
   int video = av_find_best_stream(sound->input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
   tags_copy(sound->output, sound->input, video < 0 ? NULL : sound->input->streams[video], start, options->log);
@@ -203,14 +273,16 @@ static int prepare(struct sound *sound, const struct sink_options *options, stru
   sound->packet = av_packet_alloc();
   sound->target = calloc((size_t)sound->input->nb_streams + 1, sizeof *sound->target);
   sound->encoders = calloc((size_t)sound->input->nb_streams + 1, sizeof(struct sound_encoder *));
-  if (!sound->packet || !sound->target || !sound->encoders || sound_reader_begin(&sound->reader, sound->input))
+  sound->gaps = calloc((size_t)sound->input->nb_streams + 1, sizeof *sound->gaps);
+  sound->origin = ffmpeg_origin(sound->input, start);
+  if (!sound->packet || !sound->target || !sound->encoders || !sound->gaps || find_gaps(sound, options) ||
+      sound_reader_begin(&sound->reader, sound->input))
     return no_memory(options, err);
   int added = choose_streams(sound, options, &tracks);
   if (added < 0)
     return no_memory(options, err);
   if (options->sound_track > tracks)
     return say_track_missing(options, tracks, err);
-  sound->origin = ffmpeg_origin(sound->input, start);
   if (start > 0 && added > 0)
     sound_reader_seek(&sound->reader, sound->origin, start);
   return added;
@@ -323,8 +395,19 @@ static bool is_outside(const struct sound *sound, const struct muxer *muxer, dou
   return sound->origin || muxer_is_too_early(muxer, sound->output->streams[sound->target[stream]], begin);
 }
 
-int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
-  while (sound && next_packet(sound)) {
+/* Containers that write a picture when they have the sound beside it would hold all back where that is missing. Badly
+ * interleaved sound may still come for so many seconds. */
+static int fill_behind(struct sound *sound, struct muxer *muxer, double time) {
+  static const double patience_seconds = 10;
+  int code = 0;
+  for (int i = 0; muxer_needs_sound(sound->output->oformat) && code >= 0 && i < sound->reader.streams; i++)
+    if (sound->encoders[i] && isfinite(time))
+      code = sound_encoder_pad(sound->encoders[i], muxer, time - patience_seconds);
+  return code;
+}
+
+static int write_before(struct sound *sound, struct muxer *muxer, double time) {
+  while (next_packet(sound)) {
     double begin = begin_of(sound);
     if (begin >= time)
       return 0;
@@ -340,6 +423,11 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
   return 0;
 }
 
+int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
+  int code = sound ? write_before(sound, muxer, time) : 0;
+  return sound && code >= 0 ? fill_behind(sound, muxer, time) : code;
+}
+
 int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
   if (!sound || !next_packet(sound) || is_outside(sound, muxer, begin_of(sound)))
     return 0;
@@ -348,11 +436,13 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
   return copied && muxer_lacks(muxer, sound->target[stream]) ? write_packet(sound, muxer) : 0;
 }
 
-int sound_finish(struct sound *sound, struct muxer *muxer, double end) {
+int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end) {
+  static const double tail_seconds = 0.1; /* more than a picture lasts: what is too long is left out by the container */
   int code = 0;
   for (int i = 0; sound && code >= 0 && i < sound->reader.streams; i++)
     if (sound->encoders[i])
-      code = sound_encoder_finish(sound->encoders[i], muxer, end);
+      code = sound_encoder_finish(sound->encoders[i], muxer, end,
+                                  muxer_needs_sound(sound->output->oformat) ? pictures_end + tail_seconds : 0);
   return code;
 }
 
@@ -369,6 +459,7 @@ void sound_close(struct sound **sound) {
     sound_reader_free(&(*sound)->reader);
     avformat_close_input(&(*sound)->input);
     free((*sound)->target);
+    free((*sound)->gaps);
     free(*sound);
   }
   *sound = NULL;

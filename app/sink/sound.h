@@ -20,9 +20,10 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time); /*
 
 /* Writes the next packet already where nothing of its stream was written yet. Returns likewise. */
 int sound_send_ahead(struct sound *sound, struct muxer *muxer); /* takes NULL */
-/* Writes what encoders hold back, up to so many seconds, once all that begins before was written. Returns likewise. */
-int sound_finish(struct sound *sound, struct muxer *muxer, double end); /* takes NULL */
-bool sound_has_more(const struct sound *sound);                         /* takes NULL */
+/* Writes what encoders hold back, up to so many seconds, once all that begins before was written, and silence beside
+ * the last pictures where the container needs sound for each. Returns likewise. */
+int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end); /* takes NULL */
+bool sound_has_more(const struct sound *sound);                                              /* takes NULL */
 /* After the last packet was written: 0, or -1 where the input could not be read to its end. */
 /* refused: packets of it that the muxer did not take. */
 int sound_check(const struct sound *sound, long refused, struct error *err); /* takes NULL */

@@ -310,7 +310,24 @@ int sound_encoder_write(struct sound_encoder *sound, struct muxer *muxer, const 
   return code == AVERROR(ENOMEM) ? code : take_frames(sound, muxer);
 }
 
-int sound_encoder_finish(struct sound_encoder *sound, struct muxer *muxer, double end) {
+int sound_encoder_pad(struct sound_encoder *sound, struct muxer *muxer, double seconds) {
+  int64_t missing = llrint(seconds * sound->encoder->sample_rate) - sound->placed;
+  int code = missing > 0 ? add_silence(sound, missing) : 0;
+  return code < 0 ? code : encode(sound, muxer, false);
+}
+
+/* Writes silence behind the last sample, which may lie behind the part that was asked for. */
+static int pad_end(struct sound_encoder *sound, struct muxer *muxer, double least) {
+  if (least * sound->encoder->sample_rate <= (double)sound->given)
+    return 0;
+  av_audio_fifo_reset(sound->samples);
+  sound->placed = sound->given;
+  sound->last = INT64_MAX;
+  int code = sound_encoder_pad(sound, muxer, least);
+  return code < 0 ? code : encode(sound, muxer, true);
+}
+
+int sound_encoder_finish(struct sound_encoder *sound, struct muxer *muxer, double end, double least) {
   int code = sound_encoder_write(sound, muxer, NULL);
   if (code >= 0 && sound->resampler)
     code = convert(sound, NULL, sound->placed + swr_get_delay(sound->resampler, sound->encoder->sample_rate));
@@ -318,6 +335,8 @@ int sound_encoder_finish(struct sound_encoder *sound, struct muxer *muxer, doubl
     sound->last = llrint(end * sound->encoder->sample_rate);
   if (code >= 0)
     code = encode(sound, muxer, true);
+  if (code >= 0)
+    code = pad_end(sound, muxer, least);
   if (code >= 0)
     code = avcodec_send_frame(sound->encoder, NULL);
   return code < 0 ? code : write_packets(sound, muxer);

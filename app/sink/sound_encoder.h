@@ -1,5 +1,5 @@
-/* Sound of an input that its output's container cannot hold, decoded and encoded again: sample after sample, from the
- * output's time 0 on. */
+/* Sound of an input that its output's container cannot hold, or has no times for, decoded and encoded again: sample
+ * after sample, from the output's time 0 on, with silence in the gaps. */
 #ifndef APP_SINK_SOUND_ENCODER_H
 #define APP_SINK_SOUND_ENCODER_H
 
@@ -17,8 +17,11 @@ AVStream *sound_encoder_stream(const struct sound_encoder *encoder);
 /* Takes a packet whose times are those of the output, in the input's time base, and writes what is ready. Damaged ones
  * are passed over. Returns 0 or an FFmpeg error code of the output. */
 int sound_encoder_write(struct sound_encoder *encoder, struct muxer *muxer, const AVPacket *packet);
-/* Writes what is left. Samples from so many seconds on are left out; INFINITY: none are. Returns likewise. */
-int sound_encoder_finish(struct sound_encoder *encoder, struct muxer *muxer, double end);
+/* Writes silence for what is missing up to so many seconds of the output. Returns likewise. */
+int sound_encoder_pad(struct sound_encoder *encoder, struct muxer *muxer, double seconds);
+/* Writes what is left. Samples from end on, in seconds, are left out; INFINITY: none are. The stream lasts for `least`
+ * seconds then, with silence behind its sound; 0: it ends with that. Returns likewise. */
+int sound_encoder_finish(struct sound_encoder *encoder, struct muxer *muxer, double end, double least);
 void sound_encoder_close(struct sound_encoder **encoder); /* stores NULL; takes NULL */
 
 #endif

@@ -147,7 +147,7 @@ static int64_t item_us(const struct sound_reader *reader, const struct sound_ite
 }
 
 static bool steps_back(const struct sound_track *track, int64_t at_us) {
-  return track->last_us != AV_NOPTS_VALUE && at_us <= track->last_us;
+  return track->last_us != AV_NOPTS_VALUE && at_us < track->last_us;
 }
 
 static bool leaps(const struct sound_track *track, int64_t at_us) {
@@ -241,7 +241,9 @@ static int64_t shorter_duration(const struct sound_track *track, const AVPacket 
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Gives the first packet its place. Returns false where there is none: its stream has sound at that time already. */
+/* Gives the first packet its place. Returns false where there is none: its stream has sound at that time already.
+ * Packets of a tick or less do not overlap where their times are equal: TrueHD's last less than a millisecond, to which
+ * Matroska rounds. */
 static bool place(struct sound_reader *reader) {
   struct sound_item *item = &reader->items[0];
   AVPacket *packet = item->packet;
@@ -265,7 +267,7 @@ static bool place(struct sound_reader *reader) {
   int64_t begin = stamp_of(packet);
   if (begin == AV_NOPTS_VALUE || track->begin == AV_NOPTS_VALUE)
     return true;
-  return begin > track->begin + shorter_duration(track, packet) / 4 &&
+  return begin >= track->begin + shorter_duration(track, packet) / 4 &&
          !(track->crossed && begin < track->end - packet->duration / 2);
 }
 
