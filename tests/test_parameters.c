@@ -368,7 +368,7 @@ static void test_parameters_of_maps(void **state) {
       enum parameter id;
       int index;
       struct error err;
-      snprintf(name, sizeof name, "control[1].%s", list[i].name);
+      snprintf(name, sizeof name, "control[1].%s", map_value_name(list[i].value));
       if (parameter_find(name, &id, &index, &err))
         fail_msg("%s: %s", map_word((enum map_kind)kind), err.message);
       const struct parameter_row *row = parameter_row(id);

@@ -308,13 +308,10 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
   return first && second ? !strcmp(first, second) : first == second;
 }
 
-static_assert(offsetof(struct parameters, texts) + sizeof(uint64_t) == offsetof(struct parameters, marks),
-              "what is no text lies between size and texts");
-
-/* To the bit, but for the marks: then no value has to be looked at. False says nothing. */
+/* True if all values but the marks are equal to the byte, so that none has to be looked at. False says nothing. */
 static bool are_copies(const struct parameters *a, const struct parameters *b) {
-  enum { REST = offsetof(struct parameters, texts) - offsetof(struct parameters, size) };
-  return a->texts == b->texts && !memcmp(&a->size, &b->size, REST);
+  enum { LENGTH = offsetof(struct parameters, marks) - offsetof(struct parameters, texts) };
+  return !memcmp(&a->texts, &b->texts, LENGTH);
 }
 
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs) {

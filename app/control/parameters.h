@@ -1,5 +1,5 @@
 /* Every value a user may set: one table that says what each is, and one struct that holds them all. Command line, keys
- * and overlay bind to it; so does whatever else is to set values. To add a parameter, add an id, a field and a row.
+ * and overlay bind to it; so does whatever else is to set values. To add a parameter, add a row to parameter_table.h.
  *
  * Numbers of every type travel as a double, which holds each of them exactly, as JSON does: whole ones end at 2^53 - 1.
  * A parameter may exist several times (prompt[1] to prompt[9]); a name's [] stands for the index. */
@@ -27,81 +27,8 @@ enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_M
 
 enum parameter {
   PARAMETER_NONE,
-  PARAMETER_MODEL,
-  PARAMETER_VAE,
-  PARAMETER_UNET,
-  PARAMETER_CONFIG,
-  PARAMETER_PREDICTION,
-  PARAMETER_ZERO_SNR,
-  PARAMETER_CLIP_SKIP,
-  PARAMETER_LORA,
-  PARAMETER_LORA_WEIGHT,
-  PARAMETER_LORA_LENIENT,
-  PARAMETER_CONTROL,
-  PARAMETER_CONTROL_MODEL,
-  PARAMETER_CONTROL_SOURCE,
-  PARAMETER_CONTROL_ON,
-  PARAMETER_CONTROL_WEIGHT,
-  PARAMETER_CONTROL_START,
-  PARAMETER_CONTROL_END,
-  PARAMETER_CONTROL_GUESS,
-  PARAMETER_CONTROL_LOW, /* of maps, as all to PARAMETER_CONTROL_EVERY */
-  PARAMETER_CONTROL_HIGH,
-  PARAMETER_CONTROL_RADIUS,
-  PARAMETER_CONTROL_GAIN,
-  PARAMETER_CONTROL_HALF,
-  PARAMETER_CONTROL_CELL,
-  PARAMETER_CONTROL_SPEED,
-  PARAMETER_CONTROL_EVERY,
-  PARAMETER_DEPTH_MODEL,
-  PARAMETER_SHOW,
-  PARAMETER_SHOW_CONTROL,
-  PARAMETER_IP_ADAPTER,
-  PARAMETER_IMAGE_ENCODER,
-  PARAMETER_STYLE,
-  PARAMETER_STYLE_WEIGHT,
-  PARAMETER_STYLE_LAYERS,
-  PARAMETER_PROMPT,
-  PARAMETER_NEGATIVE,
-  PARAMETER_PROMPT_SYNTAX,
-  PARAMETER_TEXT_FIX,
-  PARAMETER_SHOWN_PROMPT,
-  PARAMETER_BLEND,
-  PARAMETER_GUIDANCE,
-  PARAMETER_IMAGE_GUIDANCE,
-  PARAMETER_GUIDANCE_MODE,
-  PARAMETER_DELTA,
-  PARAMETER_GUIDANCE_RESCALE,
-  PARAMETER_STRENGTH,
-  PARAMETER_STEPS,
-  PARAMETER_STREAM_BATCH,
-  PARAMETER_SEED,
-  PARAMETER_SEED_POSITION,
-  PARAMETER_SEED_WALK,
-  PARAMETER_MIX,
-  PARAMETER_SIZE,
-  PARAMETER_FIT,
-  PARAMETER_SAMPLER,
-  PARAMETER_SPACING,
-  PARAMETER_ETA,
-  PARAMETER_STRENGTH_GRID,
-  PARAMETER_TEXT_TO_IMAGE,
-  PARAMETER_SOURCE,
-  PARAMETER_MIRROR,
-  PARAMETER_PAUSE,
-  PARAMETER_RECORDING,
-  PARAMETER_FREEZE,
-  PARAMETER_BYPASS,
-  PARAMETER_BLACKOUT,
-  PARAMETER_FADE,
-  PARAMETER_SAVED_PRESET,
-  PARAMETER_SPLIT,
-  PARAMETER_SPLIT_AT,
-  PARAMETER_FULLSCREEN,
-  PARAMETER_OPERATOR,
-  PARAMETER_HUD,
-  PARAMETER_HELP,
-  PARAMETER_MIDI_LEARN,
+#define PARAMETER(TYPE, ID, ...) PARAMETER_##ID,
+#include "app/control/parameter_table.h"
   PARAMETERS
 };
 
@@ -164,33 +91,24 @@ struct parameter_choices {
   int count;
 };
 
-/* A plain value. */
+/* A plain value: a field for each row of parameter_table.h. */
 struct parameters {
-  /* Texts alone; settings_copy goes by that. */
-  struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
-  struct parameter_text control_model[CONTROLS_MAX], depth_model;
-  struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX], midi_learn;
-  struct parameter_size size;
-  double lora_weight[ADAPTERS_MAX], style_weight[STYLES_MAX], blend[SLOT_PRESETS];
-  double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, fade,
-      split_at;
-  double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
-  double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
-  double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
-  int64_t shown_prompt, saved_preset, steps, clip_skip, seed, show_control, source;
-  int guidance_mode;            /* enum guidance_mode */
-  int control[CONTROLS_MAX];    /* enum map_kind and 1; 0: none */
-  int show;                     /* enum show */
-  int style_layers[STYLES_MAX]; /* enum style_layers */
-  int mirror;                   /* enum mirror_wish */
-  int fit, sampler, spacing, strength_grid, prediction, zero_snr, prompt_syntax, text_fix;
-  bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
-  bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen,
-      with_operator, hud, help;
+  /* Texts come first; settings_copy goes by that. */
+#define TEXT(ID, name, need, field, ...) struct parameter_text field;
+#include "app/control/parameter_table.h"
   /* Values with the same number have the same texts, which are most of the bytes: 0 before any was written, then one
    * that nothing else in this process has had. */
   uint64_t texts;
-  /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
+  /* Wide fields come before narrow ones, so that no padding lies between them and equal values are equal bytes. */
+#define SIZE(ID, name, need, field, ...) struct parameter_size field;
+#define REAL(ID, name, need, field, ...) double field;
+#define WHOLE(ID, name, need, field, ...) int64_t field;
+#include "app/control/parameter_table.h"
+#define CHOICE(ID, name, need, field, ...) int field;
+#include "app/control/parameter_table.h"
+#define SWITCH(ID, name, need, field, ...) bool field;
+#include "app/control/parameter_table.h"
+  /* One bit for each instance: set since the marks were last cleared. Marks are no value, and equality ignores them. */
   uint16_t marks[PARAMETERS];
 };
 

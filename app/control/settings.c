@@ -3,14 +3,13 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
-static_assert(offsetof(struct parameters, size) % sizeof(struct parameter_text) < _Alignof(struct parameter_size),
+static_assert(offsetof(struct parameters, texts) % sizeof(struct parameter_text) < _Alignof(uint64_t),
               "texts alone come first");
 
 static void copy_texts(struct parameters *to, const struct parameters *from) {
-  enum { TEXTS = offsetof(struct parameters, size) / sizeof(struct parameter_text) };
+  enum { TEXTS = offsetof(struct parameters, texts) / sizeof(struct parameter_text) };
   struct parameter_text *texts = (struct parameter_text *)to;
   const struct parameter_text *others = (const struct parameter_text *)from;
   for (int i = 0; to->texts != from->texts && i < TEXTS; i++)
@@ -19,7 +18,7 @@ static void copy_texts(struct parameters *to, const struct parameters *from) {
 }
 
 void settings_copy(struct settings *to, const struct settings *from) {
-  const size_t texts = offsetof(struct settings, values) + offsetof(struct parameters, size);
+  const size_t texts = offsetof(struct settings, values) + offsetof(struct parameters, texts);
   copy_texts(&to->values, &from->values);
   memcpy((char *)to + texts, (const char *)from + texts, sizeof *to - texts);
 }
@@ -69,14 +68,12 @@ bool settings_moves(const struct settings *settings, int64_t now_ns) {
   return walks || !fade_is_over(&settings->fade, now_ns);
 }
 
-static enum parameter map_parameter_id(const char *name, int number) {
-  char whole[PARAMETER_NAME_MAX];
-  enum parameter id = PARAMETER_NONE;
-  struct error ignored;
-  int index;
-  snprintf(whole, sizeof whole, "control[%d].%s", number, name);
-  return parameter_find(whole, &id, &index, &ignored) ? PARAMETER_NONE : id;
-}
+/* Values of a control that its network reads, and those that its map reads. */
+static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
+                                            PARAMETER_CONTROL_GUESS};
+#define OF_MAP(ID, ...) [MAP_VALUE_##ID] = PARAMETER_CONTROL_##ID,
+static const enum parameter of_map[MAP_VALUES] = {MAP_VALUE_TABLE(OF_MAP)};
+enum { OF_NETWORK = sizeof of_network / sizeof *of_network };
 
 static enum map_kind kind_of(const struct parameters *values, int number) {
   int kind = values->control[number - 1];
@@ -84,19 +81,22 @@ static enum map_kind kind_of(const struct parameters *values, int number) {
 }
 
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]) {
-  static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
-                                              PARAMETER_CONTROL_GUESS};
   const struct map_parameter *map;
   int count = 0, maps = map_parameters(kind_of(values, number), &map);
-  for (int i = 0; values->control_model[number - 1].given && i < 4; i++)
+  for (int i = 0; values->control_model[number - 1].given && i < OF_NETWORK; i++)
     list[count++] = of_network[i];
   for (int i = 0; i < maps; i++)
-    list[count++] = map_parameter_id(map[i].name, number);
+    list[count++] = of_map[map[i].value];
   return count;
 }
 
 bool values_is_control(enum parameter id) {
-  return id >= PARAMETER_CONTROL_WEIGHT && id <= PARAMETER_CONTROL_EVERY;
+  bool found = false;
+  for (int i = 0; i < OF_NETWORK; i++)
+    found = found || id == of_network[i];
+  for (int i = 0; i < MAP_VALUES; i++)
+    found = found || id == of_map[i];
+  return found;
 }
 
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step) {
@@ -104,7 +104,7 @@ double values_control_number(const struct parameters *values, enum parameter id,
   int maps = map_parameters(kind_of(values, number), &map);
   double value = parameters_number(values, id, number), by = id == PARAMETER_CONTROL_GUESS ? 1 : 0.05;
   for (int i = 0; i < maps; i++)
-    if (map_parameter_id(map[i].name, number) == id) {
+    if (of_map[map[i].value] == id) {
       value = value < 0 ? (double)map[i].standard : fmin(fmax(value, (double)map[i].least), (double)map[i].most);
       by = (double)map[i].step;
     }
@@ -140,7 +140,7 @@ static void fill_control(const struct parameters *values, int i, struct control_
                                      .end = (float)values->control_end[i],
                                      .guess = values->control_guess[i]};
   for (int j = 0; j < maps; j++)
-    control->param[j] = (float)values_control_number(values, map_parameter_id(map[j].name, i + 1), i + 1, NULL);
+    control->param[j] = (float)values_control_number(values, of_map[map[j].value], i + 1, NULL);
 }
 
 void values_controls(const struct parameters *values, struct controls *controls) {

@@ -9,15 +9,22 @@ static const struct map {
     MAP_TABLE(MAP_ROW)};
 
 static const struct map_parameter parameters[MAP_KINDS][MAP_PARAMS] = {
-    [MAP_CANNY] = {{"low", 0, 2040, 100, 10}, {"high", 0, 2040, 200, 10}},
-    [MAP_LINEART] = {{"radius", 1, 16, 2, 1}, {"low", 0, 255, 4, 1}, {"gain", 0, 64, 10, 0.5f}},
-    [MAP_SOFTEDGE] = {{"radius", 1, 16, 2, 1}, {"low", 0, 255, 6, 1}, {"half", 1, 1000, 60, 5}},
-    [MAP_DEPTH] = {{"speed", 0, 1, 0.05f, 0.01f}, {"every", 1, 60, 1, 1}},
-    [MAP_COLOR] = {{"cell", 8, 256, 64, 8}},
-    [MAP_TILE] = {{"cell", 1, 64, 1, 1}},
-    [MAP_BLUR] = {{"radius", 1, 16, 8, 1}},
-    [MAP_MASK] = {{"low", 0, 255, 128, 4}, {"high", 0, 255, 255, 4}},
+    [MAP_CANNY] = {{MAP_VALUE_LOW, 0, 2040, 100, 10}, {MAP_VALUE_HIGH, 0, 2040, 200, 10}},
+    [MAP_LINEART] = {{MAP_VALUE_RADIUS, 1, 16, 2, 1}, {MAP_VALUE_LOW, 0, 255, 4, 1}, {MAP_VALUE_GAIN, 0, 64, 10, 0.5f}},
+    [MAP_SOFTEDGE] = {{MAP_VALUE_RADIUS, 1, 16, 2, 1}, {MAP_VALUE_LOW, 0, 255, 6, 1}, {MAP_VALUE_HALF, 1, 1000, 60, 5}},
+    [MAP_DEPTH] = {{MAP_VALUE_SPEED, 0, 1, 0.05f, 0.01f}, {MAP_VALUE_EVERY, 1, 60, 1, 1}},
+    [MAP_COLOR] = {{MAP_VALUE_CELL, 8, 256, 64, 8}},
+    [MAP_TILE] = {{MAP_VALUE_CELL, 1, 64, 1, 1}},
+    [MAP_BLUR] = {{MAP_VALUE_RADIUS, 1, 16, 8, 1}},
+    [MAP_MASK] = {{MAP_VALUE_LOW, 0, 255, 128, 4}, {MAP_VALUE_HIGH, 0, 255, 255, 4}},
 };
+
+const char *map_value_name(enum map_value value) {
+#define NAME(ID, name) [MAP_VALUE_##ID] = name,
+  static const char *const names[MAP_VALUES] = {MAP_VALUE_TABLE(NAME)};
+#undef NAME
+  return (size_t)value < MAP_VALUES ? names[value] : "unknown";
+}
 
 const char *map_word(enum map_kind kind) {
   return (size_t)kind < MAP_KINDS ? maps[kind].word : "unknown";
@@ -40,7 +47,7 @@ int map_parameters(enum map_kind kind, const struct map_parameter **list) {
   if ((size_t)kind >= MAP_KINDS)
     return 0;
   *list = parameters[kind];
-  while (count < MAP_PARAMS && parameters[kind][count].name)
+  while (count < MAP_PARAMS && parameters[kind][count].step > 0)
     count++;
   return count;
 }

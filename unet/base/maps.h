@@ -26,11 +26,28 @@ enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #define MAP_WORD(ID, word, ...) "|" word
 #define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
+/* What may change from frame to frame; each is a parameter of some maps. Names are those of a command's line
+ * ("control1.low"). */
+#define MAP_VALUE_TABLE(S)                                                                                             \
+  S(LOW, "low")                                                                                                        \
+  S(HIGH, "high")                                                                                                      \
+  S(RADIUS, "radius")                                                                                                  \
+  S(GAIN, "gain")                                                                                                      \
+  S(HALF, "half")                                                                                                      \
+  S(CELL, "cell")                                                                                                      \
+  S(SPEED, "speed")                                                                                                    \
+  S(EVERY, "every")
+
+#define MAP_VALUE_ID(ID, ...) MAP_VALUE_##ID,
+enum map_value { MAP_VALUE_TABLE(MAP_VALUE_ID) MAP_VALUES };
+#undef MAP_VALUE_ID
+
+const char *map_value_name(enum map_value value);
+
 enum { MAP_PARAMS = 4 }; /* of one map, at most */
 
-/* What may change from frame to frame. Names are those of a command's line ("control1.low"). */
 struct map_parameter {
-  const char *name;
+  enum map_value value;
   float least, most, standard, step; /* step: that a key changes it by */
 };
 

@@ -370,7 +370,7 @@ static void read_parameters(struct mapping *m, const float *values) {
   const struct map_parameter *list;
   int count = map_parameters(m->op->kind, &list);
   for (int i = 0; i < count; i++)
-    m->parameter[i] = (int)((strcmp(list[i].name, "gain") ? values[i] : 16 * values[i]) + 0.5f);
+    m->parameter[i] = (int)((list[i].value == MAP_VALUE_GAIN ? 16 * values[i] : values[i]) + 0.5f);
 }
 
 void cpu_map_run(const struct cpu_run *run, const struct cpu_node *node, const struct map_steps *steps) {

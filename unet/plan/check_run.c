@@ -47,7 +47,7 @@ static int check_parameters(enum map_kind kind, int read, const struct control_p
     float value = control->param[i];
     if (!(value >= list[i].least && value <= list[i].most))
       return error_set(err, STATUS_FAILED, "submit: the map %s has the %s %g, outside %g to %g", map_word(kind),
-                       list[i].name, (double)value, (double)list[i].least, (double)list[i].most);
+                       map_value_name(list[i].value), (double)value, (double)list[i].least, (double)list[i].most);
   }
   return 0;
 }
