@@ -53,6 +53,26 @@ static void bars_beside_another_shape(void **state) {
   frame_release(&picture);
 }
 
+/* Sizes of the governor's lie a pixel beside the shape that was asked for, as their sides are even: no thin bars. */
+static void no_bars_where_rounding_made_the_shape(void **state) {
+  (void)state;
+  static const int sides[][2] = {
+      {WIDTH / 2, HEIGHT / 2}, {WIDTH / 2 + 1, HEIGHT / 2}, {WIDTH / 2, HEIGHT / 2 + 1}, {WIDTH / 4, HEIGHT / 4 + 1}};
+  const struct present_view view = plain_view();
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    struct frame picture = {0};
+    fill_dark(&picture, PIXEL_RGBA, sides[i][0], sides[i][1]);
+    memset(frame_plane(&picture, 0), 200, (size_t)picture.pitch[0] * (size_t)picture.height);
+    present_picture(present, &picture);
+    draw(&view);
+    for (int y = 0; y < HEIGHT; y++)
+      for (int x = 0; x < WIDTH; x++)
+        if (shown[y][x][0] != 200)
+          fail_msg("%dx%d: pixel %d, %d is %d", sides[i][0], sides[i][1], x, y, shown[y][x][0]);
+    frame_release(&picture);
+  }
+}
+
 /* What is not drawn in is black, whatever was there: the operator's window has more than the picture. */
 static void in_a_part_of_the_drawable(void **state) {
   (void)state;
@@ -395,6 +415,7 @@ int main(void) {
       CASE(exact_in_its_own_size),
       CASE(what_lies_over_the_picture),
       CASE(bars_beside_another_shape),
+      CASE(no_bars_where_rounding_made_the_shape),
       CASE(in_a_part_of_the_drawable),
       CASE(enlarged),
       CASE(yuv_formats),

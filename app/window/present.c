@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/picture_size.h"
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
 
@@ -388,12 +389,15 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
+/* A picture fills the view where only the rounding of its sides makes that another shape: thin bars would come and go
+ * with the size. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
-  bool known = width > 0 && height > 0;
-  return letterbox(view->width, view->height,
-                   known ? (float)width / (float)height : (float)view->width / (float)view->height);
+  const struct parameter_size picture = {width, height}, all = {view->width, view->height};
+  if (width <= 0 || height <= 0 || picture_size_alike(&picture, &all))
+    return (struct box){0, 0, view->width, view->height};
+  return letterbox(view->width, view->height, (float)width / (float)height);
 }
 
 static bool shows_held(const struct present *present, const struct present_view *view) {
