@@ -359,6 +359,52 @@ static void pictures_count_as_memory(void **state) {
   }
 }
 
+/* Says true when it has been asked so often. */
+static bool gives_up(void *opaque) {
+  int *left = opaque;
+  return (*left)-- <= 0;
+}
+
+/* Whoever gives up waits for one part at most, whenever that is. */
+static void what_is_given_up_ends(void **state) {
+  (void)state;
+  static const char *const names[] = {"cpu", "cpu:plain"};
+  for (int i = 0; i < 2; i++) {
+    struct rig *r = rig_begin();
+    int left = 1000, asked, prepared = 0, ran = 0;
+    struct device_options options = {.name = names[i], .gives_up = gives_up, .gives_up_opaque = &left};
+    const struct program_options wish = {.output = PIXEL_RGBA};
+    struct device_counters before, after;
+    struct error err = {0};
+    rig_plan(r);
+    assert_int_equal(plan_finish(&r->plan, &err), 0);
+    for (asked = 0; !prepared; asked++) {
+      assert_int_equal(device_open(&r->device, &r->resources, &options, &err), 0);
+      left = asked;
+      prepared = !device_prepare(r->device, &r->program, &r->plan, &wish, &err);
+      assert_true(prepared == (r->program != NULL) && (prepared || err.status == STATUS_INTERRUPTED));
+      if (!prepared)
+        device_close(&r->device);
+    }
+    assert_true(asked > r->plan.op_count); /* between ops, and for memory */
+    left = 1000;                           /* for the first frame, whose rows take memory */
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
+    for (asked = 0; !ran; asked++) {
+      left = asked;
+      device_get_counters(r->device, &before);
+      ran = !device_submit(r->device, r->program, &r->params, &r->frame, &err);
+      device_get_counters(r->device, &after);
+      assert_int_equal(after.launches - before.launches, asked);
+      assert_true(ran || err.status == STATUS_INTERRUPTED);
+    }
+    assert_int_equal(asked, r->plan.op_count + 1);
+    left = 1000;
+    assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
+    rig_close(r);
+  }
+}
+
 static void a_changed_weight_takes_effect(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -389,6 +435,7 @@ int main(void) {
       cmocka_unit_test(pictures_are_bounded),        cmocka_unit_test(a_picture_outlives_its_device),
       cmocka_unit_test(a_run_allocates_nothing),     cmocka_unit_test(memory_beyond_the_limit_is_refused),
       cmocka_unit_test(pictures_count_as_memory),    cmocka_unit_test(a_changed_weight_takes_effect),
+      cmocka_unit_test(what_is_given_up_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

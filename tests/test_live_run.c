@@ -38,12 +38,6 @@ static void test_interrupt(void **state) {
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
 }
 
-static bool program_runs(void) {
-  siginfo_t ended = {0};
-  assert_int_equal(waitid(P_PID, (id_t)screen.program, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
-  return ended.si_pid == 0;
-}
-
 /* Pictures are saved until one is as much like this as it should be. */
 static void save_until(const char *path, bool alike) {
   double similar = 0;
@@ -74,7 +68,8 @@ static void test_control_source(void **state) {
   quit_window();
 }
 
-/* The window does not wait for the frame that the engine is at; what was to be saved is, and the figures are told. */
+/* Neither the window nor the program's end waits for the frame that the engine is at, which the frame's file holds for
+ * as long as it is there; what was to be saved is, and the figures are told. */
 static void test_slow_frame_does_not_hold_the_window(void **state) {
   (void)state;
   for (int by_signal = 0; by_signal < 2; by_signal++) {
@@ -93,10 +88,11 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
     wait_for("! " FIND_WINDOW);
     wait_said(" dropped, ");
     wait_for(by_signal ? "test $(ls shots | wc -l) = 1" : "test $(ls shots | wc -l) = 3");
-    assert_true(program_runs());
-    shell("rm held");
     finish(&outcome);
-    assert_int_equal(outcome.status, by_signal ? 130 : 0);
+    shell("rm held");
+    /* The engine may have been at it for so long that it is said to hang. */
+    if (outcome.status != (by_signal ? 130 : 0) && (outcome.status != 5 || !strstr(outcome.said, "has not answered")))
+      fail_msg("status %d: %s", outcome.status, outcome.said);
     shell("for file in shots/*.png; do ffprobe -v error $file || exit 1; done; rm -r shots");
   }
 }

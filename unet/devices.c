@@ -76,6 +76,8 @@ int device_open(struct device **device, struct resources *resources, const struc
   if (status == 0) {
     (*device)->resources = resources;
     (*device)->sizes_only = options->sizes_only;
+    (*device)->gives_up = options->gives_up;
+    (*device)->gives_up_opaque = options->gives_up_opaque;
     (*device)->pictures = (struct device_pictures){
         .device = *device, .batch = 1, .count = RUNS_IN_FLIGHT + (options->pictures > 1 ? options->pictures : 1)};
     platform_lock_init(&(*device)->pictures.lock);

@@ -257,6 +257,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;
   params->engine.device.shares_pictures = setup->shared;
+  params->engine.device.gives_up = setup->gives_up;
+  params->engine.device.gives_up_opaque = setup->gives_up_opaque;
   params->engine.device.log = setup->log;
   params->shape = (struct engine_shape){
       .sampler = (enum sampler)values->sampler,

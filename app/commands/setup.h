@@ -33,9 +33,11 @@ struct setup {
   bool larger;  /* than longest, where the device has time for it, and room */
   bool smooth;  /* as in struct engine_params */
   enum pixel_format output;
-  int pictures; /* as in struct device_options */
-  int batch;    /* at most so many frames a run, where --batch says nothing; 0: 1 */
-  bool shared;  /* a window may read them where they are */
+  int pictures;                   /* as in struct device_options */
+  int batch;                      /* at most so many frames a run, where --batch says nothing; 0: 1 */
+  bool shared;                    /* a window may read them where they are */
+  bool (*gives_up)(void *opaque); /* both as in struct device_options */
+  void *gives_up_opaque;
   const struct log *log;
 };
 

@@ -1,6 +1,7 @@
 /* live: a camera, screen or video, restyled in a window. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,7 @@
 #include "app/window/curtain.h"
 #include "unet/base/platform.h"
 
-/* So long the program waits at its end for an engine that does not answer. */
-enum { STUCK_MS = 10000 };
-/* The same where another program goes on, which people wait for. */
+/* The program waits so long at its end for the engine's thread. */
 enum { LAST_WAIT_MS = 1000 };
 
 /* A single picture stays, so that no more of them can be counted. */
@@ -151,19 +150,28 @@ static int open_all(struct live *live, struct error *err) {
   return live_open_window(live, err);
 }
 
-/* A thread that never comes back cannot be ended. All that was written is complete by now, so that the program ends
- * without it. */
-static void leave_stuck_engine(struct live *live) {
+/* The engine's thread may be at something that takes long, or never come back, and cannot be ended from outside. All
+ * that was written is complete by now, so that the program ends without it. What is measured waits for it. */
+static void leave_engine(struct live *live, bool failed, const struct error *err) {
   struct loop_status engine;
-  if (!live->shown || loop_wait_end(live->loop, STUCK_MS))
+  if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
     return;
   loop_get_status(live->loop, &engine);
-  if (engine.busy_ms <= engine.tell_ms)
-    return;
   live_close_clients(live);
-  log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",
-           engine.busy_ms / 1000);
-  _Exit(STATUS_DEVICE);
+  bool hangs = engine.ready && engine.busy_ms > engine.tell_ms, interrupted = atomic_load(&setup_stop);
+  if (hangs)
+    log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",
+             engine.busy_ms / 1000);
+  else if (failed || interrupted)
+    fprintf(stderr, "reverie: %s\n", failed ? err->message : "interrupted");
+  fflush(stdout);
+  _Exit(hangs ? STATUS_DEVICE : failed ? err->status : interrupted ? STATUS_INTERRUPTED : STATUS_OK);
+}
+
+/* The thread ends after what it is at, which it gives up where it can. */
+static void end_engine(struct live *live) {
+  loop_end(live->loop);
+  atomic_store(&live->leaving, true);
 }
 
 static void close_threads_but_engine(struct live *live) {
@@ -219,8 +227,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
     status = run(&live, err);
   platform_be_urgent(false);
   bool anew = !status && live.handing == HANDING_READY && !live.state.quit && !atomic_load(&setup_stop);
-  /* A frame may take seconds: it ends behind the window, which goes at once. */
-  loop_end(live.loop);
+  end_engine(&live);
   live_close_window(&live);
   live_finish_snapshots(&live);
   if (live_close_outputs(&live, status ? &ignored : err))
@@ -232,7 +239,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
     status = go_anew(&live, err);
   } else {
     curtain_drop(&live.curtain);
-    leave_stuck_engine(&live);
+    leave_engine(&live, status != 0, err);
     if (live_stop_threads(&live, status ? &ignored : err))
       status = -1;
     close_rest(&live);

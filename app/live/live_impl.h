@@ -98,6 +98,7 @@ struct live {
   char silent_told[SOUND_NAME_MAX]; /* the source that it was told of that it has none; "": none */
   struct modulations modulations;   /* after the start the engine thread's alone */
   struct loop *loop;
+  atomic_bool leaving; /* the show is over: what the engine is at is given up */
   struct hub *hub;
   struct ipc *ipc;
   struct osc *osc;

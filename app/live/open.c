@@ -69,6 +69,11 @@ static int wish_options(struct options *wish, const struct options *options, con
   return 0;
 }
 
+static bool is_leaving(void *opaque) {
+  const struct live *live = opaque;
+  return atomic_load(&live->leaving);
+}
+
 /* used: as in open_engine. */
 static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
                      struct opened *opened, struct error *err) {
@@ -81,6 +86,8 @@ static int open_with(struct live *live, const struct options *options, const str
       .smooth = true,
       .output = PIXEL_RGBA,
       .shared = true,
+      .gives_up = is_leaving,
+      .gives_up_opaque = live,
       .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
       .log = &live->told,
   };

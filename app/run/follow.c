@@ -100,6 +100,8 @@ static void name_wish(const struct loop *loop, const struct engine_shape *shape,
 
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   char wish[80];
+  if (err->status == STATUS_INTERRUPTED)
+    return;
   name_wish(loop, shape, wish, sizeof wish);
   log_line(loop->params.told, LOG_WARNING, "%s: refused: %s", wish, err->message);
   loop->refused = *shape;
@@ -186,7 +188,8 @@ static void refuse_rung(struct loop *loop, const struct engine_shape *shape, con
     refuse(loop, shape, err);
     return;
   }
-  log_line(loop->params.log, LOG_WARNING, "for the budget: %s", err->message);
+  if (err->status != STATUS_INTERRUPTED)
+    log_line(loop->params.log, LOG_WARNING, "for the budget: %s", err->message);
   for (int i = 1; i < loop->rungs; i++)
     if (handles_same_shape(shape, &loop->ladder[i]))
       governor_refuse(&loop->governor, i, platform_now_ns());
@@ -231,8 +234,9 @@ static void publish_opening(struct loop *loop, bool opening) {
 /* What was wished for is as it was, unless something else has come to be wished for meanwhile. */
 static void refuse_engine(struct loop *loop, const struct error *err) {
   struct parameters *values = &loop->settings.values;
-  log_line(loop->params.told, LOG_WARNING, "%s; it stays with %s", err->message,
-           text_last_part(loop->status.info.model));
+  if (err->status != STATUS_INTERRUPTED)
+    log_line(loop->params.told, LOG_WARNING, "%s; it stays with %s", err->message,
+             text_last_part(loop->status.info.model));
   pthread_mutex_lock(&loop->lock);
   if (parameters_equal(values, &loop->opener.wish, engine_needs))
     parameters_copy(values, &loop->opened_with, engine_needs);

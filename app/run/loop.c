@@ -72,7 +72,7 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
   if (is_encoded(loop, values, slot))
     return;
   follow_note_encoded(loop, slot, text);
-  if (engine_set_prompt(loop->engine, slot, text ? text : "", &err))
+  if (engine_set_prompt(loop->engine, slot, text ? text : "", &err) && err.status != STATUS_INTERRUPTED)
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
@@ -418,7 +418,7 @@ static int run_on(struct loop *loop) {
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   /* Whoever ends it while it opens has no use for the reason. */
-  loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) != 0;
+  loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) && loop->err.status != STATUS_INTERRUPTED;
   follow_close(loop);
   mailbox_close(loop->out);
   loop->through = true;

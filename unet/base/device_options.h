@@ -31,7 +31,11 @@ struct device_options {
   bool sizes_only;          /* no weight is read and nothing is run: what a model would take is counted, and known at
                                once (device_counters). A GPU's memory is taken meanwhile, the CPU's is not */
   bool stamps;              /* take stamps of each run (device_counters, engine_result) */
-  const struct log *log;    /* may be NULL */
+  /* Asked again and again while a device prepares or runs something; once it says true, what is under way and whatever
+   * is begun later fails with STATUS_INTERRUPTED. Any thread may call it. NULL: nothing is given up */
+  bool (*gives_up)(void *opaque);
+  void *gives_up_opaque;
+  const struct log *log; /* may be NULL */
 };
 
 #endif

@@ -174,7 +174,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
   if (cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++)
-    if (prepare_node(program, &program->nodes[i], err) < 0)
+    if (device_check_wanted(base, err) < 0 || prepare_node(program, &program->nodes[i], err) < 0)
       goto fail;
   if (arena_take(&device->scratch, &program->scratch_share, program->scratch_bytes, program->own_memory, err) < 0)
     goto fail;
@@ -212,10 +212,13 @@ static int skip_regions(const struct cpu_run *run, int i) {
   return i;
 }
 
-static void run_ops(const struct cpu_run *run, int first, int end) {
+/* The frame of a large picture takes seconds: whoever gives it up waits for one op at most. */
+static int run_ops(const struct cpu_run *run, int first, int end, struct error *err) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
   for (int i = skip_regions(run, first); i < end; i = skip_regions(run, i + 1)) {
+    if (device_check_wanted(&program->device->base, err) < 0)
+      return -1;
     program->nodes[i].impl->run(run, &program->nodes[i]);
     program->device->counters.launches++;
     if (run->seconds) {
@@ -224,12 +227,23 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
       begin = now;
     }
   }
+  return 0;
+}
+
+static int run_all(struct cpu_run *run, struct error *err) {
+  const struct plan_loop *loop = &run->program->plan->loop;
+  if (run_ops(run, 0, loop->first, err) < 0)
+    return -1;
+  for (; run->iteration < loop->iterations; run->iteration++)
+    if (run_ops(run, loop->first, loop->end, err) < 0)
+      return -1;
+  run->iteration = 0;
+  return run_ops(run, loop->end, run->program->plan->op_count, err);
 }
 
 /* seconds as cpu_run's. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                        const struct frame *frames, const struct frame *pictures, double *seconds, struct error *err) {
-  const struct plan_loop *loop = &program->plan->loop;
   struct cpu_run run = {program, params, frames, pictures, 0, seconds};
   for (int i = 0; device->kernels && i < program->base.frames; i++)
     if (grow_rows(program, &frames[i], err) < 0)
@@ -238,11 +252,8 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
   if (cpu_refresh(device, err) < 0)
     return -1;
   program->failed = NULL;
-  run_ops(&run, 0, loop->first);
-  for (; run.iteration < loop->iterations; run.iteration++)
-    run_ops(&run, loop->first, loop->end);
-  run.iteration = 0;
-  run_ops(&run, loop->end, program->plan->op_count);
+  if (run_all(&run, err) < 0)
+    return -1;
   if (program->failed)
     return error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name);
   return 0;
@@ -270,7 +281,8 @@ static int start_part(struct device *base, struct program *base_program, const s
   if (cpu_refresh(device, err) < 0)
     return -1;
   program->failed = NULL;
-  run_ops(&run, ops * part / parts, ops * (part + 1) / parts);
+  if (run_ops(&run, ops * part / parts, ops * (part + 1) / parts, err) < 0)
+    return -1;
   return program->failed ? error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name) : 0;
 }
 
@@ -410,7 +422,7 @@ static size_t bytes_of(const struct device_pictures *pictures) {
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
   struct cpu_device *device = cpu_device(pictures->device);
-  if (cpu_count_pictures(device, bytes_of(pictures), err) < 0)
+  if (device_check_wanted(pictures->device, err) < 0 || cpu_count_pictures(device, bytes_of(pictures), err) < 0)
     return -1;
   uint8_t *memory = platform_alloc(CPU_ALIGN, pictures->bytes);
   if (!memory) {

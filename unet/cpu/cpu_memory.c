@@ -52,6 +52,17 @@ static void *nowhere(void) {
   return (void *)(uintptr_t)CPU_ALIGN;
 }
 
+/* Clears memory part by part, so that nobody who gives it up waits for gigabytes. */
+static int clear(const struct cpu_device *device, void *data, size_t bytes, struct error *err) {
+  const size_t part = (size_t)64 << 20;
+  for (size_t at = 0; at < bytes; at += part) {
+    if (device_check_wanted(&device->base, err) < 0)
+      return -1;
+    memset((char *)data + at, 0, bytes - at < part ? bytes - at : part);
+  }
+  return 0;
+}
+
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
   if (count_bytes(device, bytes, what, err) < 0)
     return NULL;
@@ -63,8 +74,10 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
     error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
     return NULL;
   }
-  memset(data, 0, bytes);
-  return data;
+  if (clear(device, data, bytes, err) == 0)
+    return data;
+  cpu_free(device, data, bytes);
+  return NULL;
 }
 
 void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
@@ -87,18 +100,31 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
 
 static const char working[] = "working memory";
 
+/* Memory that is cleared is taken: whoever asks for more later finds it gone, and no frame waits for pages. */
+static int grow_arena(const struct arena *arena, size_t bytes, struct error *err) {
+  const struct cpu_device *device = arena->opaque;
+  if (device->base.sizes_only)
+    return 0;
+  if (platform_commit(arena->base, bytes) < 0)
+    return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
+  if (clear(device, (char *)arena->base + arena->mapped, bytes - arena->mapped, err) == 0)
+    return 0;
+  platform_uncommit(arena->base, arena->mapped, bytes);
+  return -1;
+}
+
 static int resize_arena(struct arena *arena, size_t bytes, struct error *err) {
-  bool sizes_only = ((const struct cpu_device *)arena->opaque)->base.sizes_only;
   if (bytes < arena->mapped) {
     platform_uncommit(arena->base, bytes, arena->mapped);
     uncount_bytes(arena->opaque, arena->mapped - bytes);
-  } else if (count_bytes(arena->opaque, bytes - arena->mapped, working, err) < 0) {
-    return -1;
-  } else if (!sizes_only && platform_commit(arena->base, bytes) < 0) {
-    uncount_bytes(arena->opaque, bytes - arena->mapped);
-    return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
-  } else if (!sizes_only) { /* what is asked for later is to find it taken, and no frame waits for pages */
-    memset((char *)arena->base + arena->mapped, 0, bytes - arena->mapped);
+  } else {
+    size_t more = bytes - arena->mapped;
+    if (count_bytes(arena->opaque, more, working, err) < 0)
+      return -1;
+    if (grow_arena(arena, bytes, err) < 0) {
+      uncount_bytes(arena->opaque, more);
+      return -1;
+    }
   }
   arena->mapped = bytes;
   return 0;

@@ -17,6 +17,11 @@ void device_end(struct device *device) {
   pthread_mutex_destroy(&device->memory);
 }
 
+int device_check_wanted(const struct device *device, struct error *err) {
+  bool given_up = device->gives_up && device->gives_up(device->gives_up_opaque);
+  return given_up ? error_set(err, STATUS_INTERRUPTED, "it was given up before its end") : 0;
+}
+
 int device_count_bytes(struct device *device, struct device_counters *counters, size_t bytes, const char *what,
                        struct error *err) {
   pthread_mutex_lock(&device->memory);

@@ -146,7 +146,9 @@ struct device {
   pthread_mutex_t weights;
   pthread_mutex_t memory; /* what is allocated: counters, limit */
   size_t memory_limit;    /* 0: none */
-  bool sizes_only;        /* as device_options has it */
+  bool sizes_only;        /* as device_options has it, and so are the next two */
+  bool (*gives_up)(void *opaque);
+  void *gives_up_opaque;
   size_t brought_down;    /* bytes of frames that came from another device's memory; under memory, too */
 };
 
@@ -158,6 +160,10 @@ bool device_reads_later(const struct device *device, const struct frame *frame);
 /* What an implementation's create and destroy do with the part that is device.c's. */
 void device_begin(struct device *device);
 void device_end(struct device *device);
+
+/* Fails with STATUS_INTERRUPTED once the caller has given up what the device does. An implementation asks between the
+ * parts of whatever may take long. */
+int device_check_wanted(const struct device *device, struct error *err);
 
 /* Counts bytes that are to be allocated for `what` in the implementation's counters, where the limit allows them, and
  * bytes that are not allocated any more. */
