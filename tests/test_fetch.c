@@ -82,10 +82,11 @@ static void heard(int times, const char *pattern) {
 static void test_pipeline(void **state) {
   (void)state;
   program_expect(0, "2 pickles, 3 other files of weights (1.3 MB), 1 that is not read", "fetch acme/pipeline");
-  shell("grep -q '^acme/pipeline: 12 files, 2.* kB, in .*/" MODELS "pipeline$' out.txt");
+  shell("grep -q '^acme/pipeline: 13 files, 2.* kB, in .*/" MODELS "pipeline$' out.txt");
   shell("(cd " MODELS "pipeline && find . -type f | sort) >files.txt && cat >wanted.txt <<'END'\n"
         "./model_index.json\n./scheduler/scheduler_config.json\n./text_encoder/config.json\n"
-        "./text_encoder/model.safetensors\n./tokenizer/merges.txt\n./tokenizer/special_tokens_map.json\n"
+        "./text_encoder/model.safetensors\n./tokenizer/added_tokens.json\n./tokenizer/merges.txt\n./tokenizer/"
+        "special_tokens_map.json\n"
         "./tokenizer/tokenizer_config.json\n./tokenizer/vocab.json\n./unet/config.json\n"
         "./unet/diffusion_pytorch_model.fp16.safetensors\n./vae/config.json\n"
         "./vae/diffusion_pytorch_model.safetensors\nEND\ncmp wanted.txt files.txt");

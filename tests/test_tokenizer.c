@@ -99,15 +99,18 @@ static int teardown(void **state) {
   return 0;
 }
 
+static void write_json(const char *to, const char *name, const cJSON *content) {
+  char *text = cJSON_PrintUnformatted(content);
+  fixture_text(to, name, text);
+  cJSON_free(text);
+}
+
 static void write_optional(const char *name, const cJSON *content) {
   char *path = fixture_path(folder, name);
   unlink(path);
   free(path);
-  if (!cJSON_IsObject(content))
-    return;
-  char *text = cJSON_PrintUnformatted(content);
-  fixture_text(folder, name, text);
-  cJSON_free(text);
+  if (cJSON_IsObject(content))
+    write_json(folder, name, content);
 }
 
 static struct tokenizer *open_folder(const char *path) {
@@ -323,9 +326,12 @@ static void test_bad_files(void **state) {
       {NULL, "", NULL, "vocab.json"},
       {"", "", NULL, "vocab.json"},
       {"[1]", "", NULL, "vocab.json"},
-      {"{\"a\": \"b\"}", "", NULL, "has no id"},
-      {"{\"a\": -1}", "", NULL, "has no id"},
-      {"{\"a\": 1e99}", "", NULL, "has no id"},
+      {"{\"a\": \"b\"}", "", NULL, "no whole number"},
+      {"{\"a\": -1}", "", NULL, "no whole number"},
+      {"{\"a\": 1e99}", "", NULL, "no whole number"},
+      {"{\"a\": 531.5}", "", NULL, "token a has no whole number"},
+      {"{\"a\": 1, \"b\": 1}", "", NULL, "tokens a and b have one id, 1"},
+      {"{\"a\": 1, \"a\": 2}", "", NULL, "token a is there twice"},
       {"{\"a\": 1}", "", NULL, "<|startoftext|>"},
       {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", NULL, NULL, "merges.txt"},
       {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "ab\n", NULL, "merge 1"},
@@ -354,6 +360,153 @@ static void test_bad_files(void **state) {
     if (!strstr(err.message, cases[i].says))
       fail_msg("case %zu says: %s", i, err.message);
     fixture_remove(bad);
+  }
+}
+
+/* What lists of learned tokens cannot mean is refused by the token's name. */
+static void test_bad_learned(void **state) {
+  (void)state;
+  static const struct {
+    const char *file, *text, *says;
+  } cases[] = {
+      {"added_tokens.json", "{\"<a>\": 5.5}", "added_tokens.json: token <a> has no whole number"},
+      {"added_tokens.json", "{\"<a>\": \"5\"}", "token <a> has no whole number"},
+      {"added_tokens.json", "{\"<a>\": 5, \"<b>\": 5}", "added_tokens.json: tokens <b> and <a> have one id, 5"},
+      {"added_tokens.json", "{\"<a>\": 5, \"<a>\": 6}", "token <a> has the id 6, and 5 elsewhere"},
+      {"added_tokens.json", "{\"<a>\": 2}", "tokens <a> and a have one id, 2"},
+      {"tokenizer_config.json",
+       "{\"added_tokens_decoder\": {\"5\": {\"content\": \"<a>\"}, \"5\": {\"content\": \"<b>\"}}}",
+       "tokens <b> and <a> have one id, 5"},
+      {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"5.5\": {\"content\": \"<a>\"}}}",
+       "added_tokens_decoder"},
+      {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"\": {\"content\": \"<a>\"}}}", "added_tokens_decoder"},
+      {"tokenizer.json", "{\"added_tokens\": [{\"id\": 5.5, \"content\": \"<a>\"}]}", "token <a> has no whole number"},
+      {"tokenizer.json", "{\"added_tokens\": [{\"id\": 5, \"content\": \"<a>\"}, {\"id\": 5, \"content\": \"<b>\"}]}",
+       "tokenizer.json: tokens <b> and <a> have one id, 5"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *bad = fixture_make();
+    fixture_text(bad, "vocab.json", "{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1, \"a\": 2}");
+    fixture_text(bad, "merges.txt", "");
+    fixture_text(bad, cases[i].file, cases[i].text);
+    struct tokenizer *tokenizer;
+    struct error err = {0};
+    if (!tokenizer_open(&tokenizer, bad, &err))
+      fail_msg("case %zu was accepted", i);
+    if (!strstr(err.message, cases[i].says))
+      fail_msg("case %zu says: %s", i, err.message);
+    fixture_remove(bad);
+  }
+}
+
+/* --- tokenizer.json alone --- */
+
+/* Makes CLIP's tokenizer.json of the two files. pairs: merges are lists of two, as newer writers have them. */
+static cJSON *make_whole(bool pairs) {
+  cJSON *json = cJSON_CreateObject(), *model = cJSON_AddObjectToObject(json, "model");
+  char *path = fixture_path(folder, "vocab.json"), *text = fixture_read(path, NULL);
+  cJSON_AddStringToObject(model, "type", "BPE");
+  cJSON_AddStringToObject(model, "end_of_word_suffix", "</w>");
+  cJSON_AddItemToObject(model, "vocab", cJSON_Parse(text));
+  free(text);
+  free(path);
+  path = fixture_path(folder, "merges.txt");
+  text = fixture_read(path, NULL);
+  cJSON *merges = cJSON_AddArrayToObject(model, "merges");
+  char *rest = NULL, *line = strtok_r(text, "\n", &rest); /* the version */
+  while ((line = strtok_r(NULL, "\n", &rest))) {
+    char *space = strchr(line, ' ');
+    *space = pairs ? 0 : ' ';
+    const char *const two[] = {line, space + 1};
+    cJSON_AddItemToArray(merges, pairs ? cJSON_CreateStringArray(two, 2) : cJSON_CreateString(line));
+  }
+  free(text);
+  free(path);
+  return json;
+}
+
+static void add_entry(cJSON *json, int id, const char *text, bool normalised) {
+  cJSON *list = cJSON_GetObjectItem(json, "added_tokens");
+  list = list ? list : cJSON_AddArrayToObject(json, "added_tokens");
+  cJSON *entry = cJSON_CreateObject();
+  cJSON_AddNumberToObject(entry, "id", id);
+  cJSON_AddStringToObject(entry, "content", text);
+  cJSON_AddBoolToObject(entry, "normalized", normalised);
+  cJSON_AddItemToArray(list, entry);
+}
+
+/* A folder with tokenizer.json alone has the tokens of the two older files, and those that it adds. Those that it
+ * calls normalised are found in letters of either kind. */
+static void test_whole(void **state) {
+  (void)state;
+  char *own = fixture_make();
+  for (int pairs = 0; pairs < 2; pairs++) {
+    int wrong = 0;
+    cJSON *json = make_whole(pairs);
+    const cJSON *golden;
+    add_entry(json, 49406, "<|startoftext|>", true);
+    add_entry(json, 49407, "<|endoftext|>", false);
+    add_entry(json, 49408, "<Toy>", true);
+    add_entry(json, 49409, "<Cat>", false);
+    write_json(own, "tokenizer.json", json);
+    cJSON_Delete(json);
+    struct tokenizer *tokenizer = open_folder(own);
+    assert_int_equal(tokenizer_pad_id(tokenizer), 49407);
+    assert_int_equal(tokenizer_vocabulary(tokenizer), 49410);
+    cJSON_ArrayForEach(golden, cJSON_GetObjectItem(find_variant("sd15"), "cases")) wrong +=
+        !check_case(tokenizer, golden, 49407);
+    assert_int_equal(wrong, 0);
+    for (int fix = FIX_FTFY; fix <= FIX_FAST; fix++) {
+      int ids[8];
+      assert_int_equal(tokenizer_encode(tokenizer, (enum text_fix)fix, "<TOY> <Toy><Cat>", ids, 8, NULL), 5);
+      assert_memory_equal(ids, ((int[]){49406, 49408, 49408, 49409, 49407}), 5 * sizeof *ids);
+      assert_true(tokenizer_encode(tokenizer, (enum text_fix)fix, "<CAT>", ids, 8, NULL) > 3);
+      assert_true(tokenizer_has_added(tokenizer, (enum text_fix)fix, "<TOY>", 5));
+      assert_false(tokenizer_has_added(tokenizer, (enum text_fix)fix, "<CAT>", 5));
+    }
+    tokenizer_close(&tokenizer);
+  }
+  fixture_remove(own);
+}
+
+/* Tokens with a role may be among the added ones alone. What is no tokenizer of CLIP's kind is refused by its field. */
+static void test_small_whole(void **state) {
+  (void)state;
+#define MODEL(fields)                                                                                                  \
+  "{\"model\": {\"vocab\": {\"a</w>\": 0, \"b\": 1, \"ba</w>\": 2}, " fields "}, \"added_tokens\": "                   \
+  "[{\"id\": 3, \"content\": \"<|startoftext|>\"}, {\"id\": 4, \"content\": \"<|endoftext|>\"}]}"
+#define SUFFIX "\"end_of_word_suffix\": \"</w>\", "
+  static const struct {
+    const char *text, *says; /* says NULL: it is one */
+  } cases[] = {
+      {MODEL(SUFFIX "\"merges\": [\"b a</w>\"]"), NULL},
+      {MODEL(SUFFIX "\"merges\": [[\"b\", \"a</w>\"]]"), NULL},
+      {MODEL(SUFFIX "\"merges\": [[\"b\"]]"), "merge 1 is not two tokens"},
+      {MODEL(SUFFIX "\"merges\": [[\"b\", \"c\"]]"), "merge 1 (bc) is not in its vocab"},
+      {MODEL(SUFFIX "\"merges\": [7]"), "merge 1 is not two tokens"},
+      {MODEL(SUFFIX "\"type\": \"Unigram\""), "model.type: Unigram is not supported"},
+      {MODEL("\"end_of_word_suffix\": \"\""), "model.end_of_word_suffix"},
+      {MODEL("\"merges\": []"), "model.end_of_word_suffix"},
+      {MODEL(SUFFIX "\"type\": \"BPE\""), "has no model with vocab and merges"},
+      {"{}", "tokenizer.json"},
+  };
+#undef MODEL
+#undef SUFFIX
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *own = fixture_make();
+    struct tokenizer *tokenizer;
+    struct error err = {0};
+    int ids[4];
+    fixture_text(own, "tokenizer.json", cases[i].text);
+    bool good = !tokenizer_open(&tokenizer, own, &err);
+    if (good != !cases[i].says || (!good && !strstr(err.message, cases[i].says)))
+      fail_msg("case %zu: %s", i, err.message);
+    if (good) {
+      assert_int_equal(tokenizer_encode(tokenizer, FIX_FAST, "BA", ids, 4, NULL), 3);
+      assert_memory_equal(ids, ((int[]){3, 2, 4, 4}), sizeof ids);
+      tokenizer_close(&tokenizer);
+    }
+    fixture_remove(own);
   }
 }
 
@@ -390,8 +543,8 @@ static void test_learned(void **state) {
   assert_string_equal(tokenizer_beyond(tokenizer, 49409, &id), "<Toy>_1");
   assert_int_equal(id, 49409);
   assert_null(tokenizer_beyond(tokenizer, 49412, &id));
-  assert_true(tokenizer_has_added(tokenizer, "<Toy>", 5));
-  assert_false(tokenizer_has_added(tokenizer, "<Toy", 4));
+  assert_true(tokenizer_has_added(tokenizer, FIX_FAST, "<Toy>", 5));
+  assert_false(tokenizer_has_added(tokenizer, FIX_FAST, "<Toy", 4));
   tokenizer_close(&tokenizer);
   char *path = fixture_path(folder, "added_tokens.json");
   remove(path);
@@ -446,7 +599,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_goldens),       cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
       cmocka_unit_test(test_long_word),     cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_cut_merges),
-      cmocka_unit_test(test_unknown_bytes), cmocka_unit_test(test_learned),     cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_unknown_bytes), cmocka_unit_test(test_learned),     cmocka_unit_test(test_bad_learned),
+      cmocka_unit_test(test_whole),         cmocka_unit_test(test_small_whole), cmocka_unit_test(test_clip),
       cmocka_unit_test(test_clip_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -128,10 +128,14 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
                                       "tokenizer/merges.txt",
                                       "tokenizer/tokenizer_config.json",
                                       "tokenizer/special_tokens_map.json",
+                                      "tokenizer/added_tokens.json",
+                                      "tokenizer/tokenizer.json",
                                       "tokenizer_2/vocab.json",
                                       "tokenizer_2/merges.txt",
                                       "tokenizer_2/tokenizer_config.json",
-                                      "tokenizer_2/special_tokens_map.json"};
+                                      "tokenizer_2/special_tokens_map.json",
+                                      "tokenizer_2/added_tokens.json",
+                                      "tokenizer_2/tokenizer.json"};
   if (!has_folder(c->list, parts[0].folder))
     return error_set(err, STATUS_MODEL, "%s: is a pipeline without a U-Net, which is not supported", c->repository);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -1,7 +1,8 @@
 /* The tokenizer, and what weighs and cuts prompts: "t" then a prompt, or one of its files: "v" vocab.json, "m"
- * merges.txt, "c" tokenizer_config.json. */
+ * merges.txt, "c" tokenizer_config.json, "w" tokenizer.json where it stands alone. */
 #include "tests/fuzz/fuzz.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/rigs/fixture.h"
@@ -15,6 +16,11 @@
   "{\"bos_token\":{\"content\":\"<|startoftext|>\",\"normalized\":true},\"pad_token\":\"!\",\"added_tokens_decoder\":" \
   "{\"12\":{\"content\":\"Ab!\",\"normalized\":true},\"8\":{\"content\":\"!\"}}}"
 
+#define WHOLE                                                                                                          \
+  "{\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"vocab\":" VOCABULARY                                 \
+  ",\"merges\":[\"a b\",[\"a\",\"b</w>\"],\"a ab</w>\"]},\"added_tokens\":["                                           \
+  "{\"id\":12,\"content\":\"Ab!\",\"normalized\":true},{\"id\":11,\"content\":\"<|endoftext|>\"}]}"
+
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("t", "An aaaabbb aab! <|endoftext|> b'll 12 \xC4\xB0 e\xCC\x81 \xF0\x9F\x8E\xA8 \xE2\x80\x83x"),
     FUZZ_SEED("t", "<|STARTOFTEXT|><|endoftext\xFF\xED\xA0\x80 \xEA\xB0\x80\xE1\x86\xA8"),
@@ -26,6 +32,7 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("v", VOCABULARY),
     FUZZ_SEED("m", MERGES),
     FUZZ_SEED("c", CONFIG),
+    FUZZ_SEED("w", WHOLE),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
@@ -116,6 +123,22 @@ static void check_file(const char *name, const char *text, const char *good) {
   fixture_text(folder, name, good);
 }
 
+static void remove_file(const char *name) {
+  char *path = fixture_path(folder, name);
+  remove(path);
+  free(path);
+}
+
+/* Opens the folder with tokenizer.json in the place of the two older files, and puts those back. */
+static void check_whole(const char *text) {
+  remove_file("vocab.json");
+  remove_file("merges.txt");
+  check_file("tokenizer.json", text, "");
+  remove_file("tokenizer.json");
+  fixture_text(folder, "vocab.json", VOCABULARY);
+  fixture_text(folder, "merges.txt", MERGES);
+}
+
 static void check_text(const char *text) {
   static struct tokenizer *tokenizer; /* kept, for speed */
   if (!tokenizer)
@@ -138,6 +161,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_file("vocab.json", text, VOCABULARY);
   else if (data[0] == 'm')
     check_file("merges.txt", text, MERGES);
+  else if (data[0] == 'w')
+    check_whole(text);
   else if (data[0] == 'c')
     check_file("tokenizer_config.json", text, CONFIG);
   else

@@ -34,6 +34,7 @@ def pipeline():
     files["unet/diffusion_pytorch_model.bin"] = b"a pickle"
     files["unet/diffusion_pytorch_model.fp16.bin"] = b"a pickle"
     files["merged.safetensors"] = LARGE
+    files["tokenizer/added_tokens.json"] = b"{}"
     files["safety_checker/model.safetensors"] = LARGE
     files["README.md"] = b"# about it"
     files[".gitattributes"] = b"*.safetensors filter=lfs"

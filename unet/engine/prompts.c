@@ -154,7 +154,8 @@ static void warn_of_name(const struct engine *engine, const char *text, const st
   else if (named->kind == NAMED_NETWORK)
     log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s is left out of it: hypernetworks are not supported",
              text_quote(text).text, whole);
-  else if (!tokenizer_has_added(engine->checkpoint->text_encoders[0].tokenizer, text + named->name, named->name_length))
+  else if (!tokenizer_has_added(engine->checkpoint->text_encoders[0].tokenizer, engine->text_fix, text + named->name,
+                                named->name_length))
     log_line(engine->log, LOG_WARNING,
              "the prompt \"%s\": %s is read as plain text: the model's tokenizer has no such word, and embeddings "
              "(textual inversion) are not supported",

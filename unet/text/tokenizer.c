@@ -177,10 +177,13 @@ static int encode_words(const struct encoding *e, struct text text) {
   return 0;
 }
 
-/* Whether a token is looked for in normalised text, or in the text as written: the fast tokenizer asks its kind, the
- * other one finds all of them in the text as written. */
+/* True if a token is looked for in normalised text, or in the text as written. The fast tokenizer asks its kind; the
+ * other one finds all of them in the text as written, and here in normalised text, too, where an entry says so: the
+ * same word in capitals is meant to be that token. */
 static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
-  return normalised == (e->fix == FIX_FAST && added->normalised);
+  if (e->fix == FIX_FAST)
+    return normalised == added->normalised;
+  return !normalised || (added->normalised && !added->guessed);
 }
 
 static const char *added_text(const struct added_token *added, bool normalised) {
@@ -369,13 +372,29 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-bool tokenizer_has_added(const struct tokenizer *tokenizer, const char *text, size_t length) {
-  for (int i = 0; i < tokenizer->files.added_count; i++) {
-    const char *added = tokenizer->files.added[i].text;
-    if (strlen(added) == length && !memcmp(added, text, length))
+/* True if the text is one of the added tokens that are looked for in such text. */
+static bool is_added(const struct encoding *e, bool normalised, struct text text) {
+  for (int i = 0; i < e->t->files.added_count; i++) {
+    const struct added_token *added = &e->t->files.added[i];
+    const char *wanted = added_text(added, normalised);
+    if (is_looked_for(e, normalised, added) && strlen(wanted) == text.length &&
+        !memcmp(wanted, text.bytes, text.length))
       return true;
   }
   return false;
+}
+
+bool tokenizer_has_added(const struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length) {
+  const struct encoding encoding = {.t = tokenizer, .fix = fix};
+  struct builder valid = {0};
+  struct text folded = {0};
+  add_valid(&valid, text, length);
+  const struct text written = {valid.bytes, valid.length};
+  bool found = !valid.failed && (is_added(&encoding, false, written) ||
+                                 (!normalise(fix, written, &folded) && is_added(&encoding, true, folded)));
+  free(folded.bytes);
+  free(valid.bytes);
+  return found;
 }
 
 int tokenizer_start_id(const struct tokenizer *tokenizer) {

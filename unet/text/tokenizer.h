@@ -13,8 +13,8 @@
 
 struct tokenizer;
 
-/* Reads vocab.json, merges.txt and, where there are such files, tokenizer_config.json, special_tokens_map.json,
- * added_tokens.json and tokenizer.json of the folder. Errors are STATUS_MODEL. */
+/* Reads a folder's vocab.json and merges.txt, or its tokenizer.json where one of the two is missing, and what its other
+ * files say of added tokens. Errors are STATUS_MODEL. */
 int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
 /* CLIP's own, from its published merges (gzip). With open_clip the texts are filled up as OpenCLIP does, with "!". */
 int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
@@ -41,7 +41,7 @@ const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
 int tokenizer_longest(const struct tokenizer *tokenizer); /* tokens of a text, as the files say; 0: they do not */
 /* True if the text is a token that the files add to those of the vocabulary. */
-bool tokenizer_has_added(const struct tokenizer *tokenizer, const char *text, size_t length);
+bool tokenizer_has_added(const struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length);
 int tokenizer_start_id(const struct tokenizer *tokenizer);
 int tokenizer_end_id(const struct tokenizer *tokenizer);
 int tokenizer_pad_id(const struct tokenizer *tokenizer);

@@ -13,6 +13,7 @@ struct added_token {
   char *folded; /* the same normalised; NULL: nobody looks for that */
   int id;
   bool normalised; /* found in normalised text, else in the text as written */
+  bool guessed;    /* no entry says which */
 };
 
 struct tokenizer_files {
@@ -25,8 +26,8 @@ struct tokenizer_files {
   int longest;    /* model_max_length: tokens of a text, padding among them; 0: nothing is said */
 };
 
-/* vocab.json and merges.txt must be there; tokenizer_config.json, special_tokens_map.json, added_tokens.json and
- * tokenizer.json, of which only the added tokens are read, may be. files must be
+/* Reads vocab.json and merges.txt, or tokenizer.json where one of the two is missing; and, where there are such files,
+ * tokenizer_config.json, special_tokens_map.json, added_tokens.json and tokenizer.json's added tokens. files must be
  * zeroed; tokenizer_files_free must follow, also on failure. Errors are STATUS_MODEL. */
 int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err);
 /* The same from CLIP's published merges (gzip) alone, from which its vocabulary follows. pad is the text of the token

@@ -1,0 +1,245 @@
+/* Tokens that are found in the text itself, before any word is cut: those with a role, and those that were learned. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/text.h"
+#include "unet/text/tokenizer_impl.h"
+
+enum { ADDED_MAX = 4096 };
+
+/* What the files are read into, and what they are. */
+struct adding {
+  struct tokenizer_files *files;
+  const struct vocabulary *vocabulary;
+  const struct listing *listings;
+};
+
+/* A text, or an object with one in "content": both occur. */
+static const char *token_text(const cJSON *item) {
+  return cJSON_GetStringValue(cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "content") : item);
+}
+
+static const cJSON *field(const struct adding *adding, int listing, const char *key) {
+  return cJSON_GetObjectItemCaseSensitive(adding->listings[listing].json, key);
+}
+
+/* --- one token --- */
+
+static struct added_token *find_added(const struct adding *adding, const char *text) {
+  for (int i = 0; i < adding->files->added_count; i++)
+    if (!strcmp(adding->files->added[i].text, text))
+      return &adding->files->added[i];
+  return NULL;
+}
+
+/* Returns the text of another token with the id; NULL: there is none. */
+static const char *find_same(const struct adding *adding, const char *text, int id) {
+  const char *of_vocabulary = vocabulary_text(adding->vocabulary, id);
+  if (of_vocabulary)
+    return strcmp(of_vocabulary, text) ? of_vocabulary : NULL;
+  for (int i = 0; i < adding->files->added_count; i++)
+    if (adding->files->added[i].id == id && strcmp(adding->files->added[i].text, text))
+      return adding->files->added[i].text;
+  return NULL;
+}
+
+/* Refuses a token whose id is another's, or that another list adds with another id. Its text may be in the vocabulary,
+ * too, where it is the middle of words. */
+static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
+  const struct added_token *added = find_added(adding, text);
+  if (added && added->id != id)
+    return error_set(err, STATUS_MODEL,
+                     "%s: token %s has the id %d, and %d elsewhere in the folder; correct one of them", path,
+                     text_quote(text).text, id, added->id);
+  const char *other = find_same(adding, text, id);
+  return other ? tokenizer_refuse_same(path, text, other, id, err) : 0;
+}
+
+static int check_kind(const cJSON *item, const char *text, const char *path, struct error *err) {
+  static const char *const unsupported[] = {"lstrip", "rstrip", "single_word"};
+  for (int i = 0; i < 3; i++)
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, unsupported[i])))
+      return error_set(err, STATUS_MODEL, "%s: %s: true of token %s is not supported", path, unsupported[i],
+                       text_quote(text).text);
+  return 0;
+}
+
+static struct added_token *append(struct adding *adding, const char *text, int id, const char *path,
+                                  struct error *err) {
+  struct tokenizer_files *files = adding->files;
+  if (files->added_count == ADDED_MAX || !*text) {
+    error_set(err, STATUS_MODEL, "%s: has an empty added token, or more than %d", path, ADDED_MAX);
+    return NULL;
+  }
+  struct added_token *list = realloc(files->added, (size_t)(files->added_count + 1) * sizeof *list);
+  if (list)
+    files->added = list;
+  char *copy = list ? strdup(text) : NULL;
+  if (!copy) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", path);
+    return NULL;
+  }
+  struct added_token *added = &files->added[files->added_count++];
+  *added = (struct added_token){.text = copy, .id = id};
+  if (id >= files->vocabulary)
+    files->vocabulary = id + 1;
+  return added;
+}
+
+/* Adds a token, or changes the kind of one already there. item says its kind; NULL: nothing is said. */
+static int add_token(struct adding *adding, const cJSON *item, const char *text, int id, const char *path,
+                     struct error *err) {
+  struct added_token *added = find_added(adding, text);
+  if (check_kind(item, text, path, err) || check_id(adding, text, id, path, err))
+    return -1;
+  added = added ? added : append(adding, text, id, path, err);
+  if (!added)
+    return -1;
+  added->normalised = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "normalized"));
+  added->guessed = !item;
+  return 0;
+}
+
+/* --- the lists --- */
+
+/* tokenizer_config.json has them by their ids. */
+static int add_listed(struct adding *adding, struct error *err) {
+  const char *path = adding->listings[LISTING_CONFIG].path;
+  const cJSON *item;
+  cJSON_ArrayForEach(item, field(adding, LISTING_CONFIG, "added_tokens_decoder")) {
+    char *end = NULL;
+    long id = item->string ? strtol(item->string, &end, 10) : -1;
+    const char *text = token_text(item);
+    if (!text || id < 0 || id >= ID_MAX || *end || end == item->string)
+      return error_set(err, STATUS_MODEL, "%s: added_tokens_decoder: is not a list of tokens by id", path);
+    if (add_token(adding, item, text, (int)id, path, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* True if the files list the text among the tokens that keep their letters as they are. */
+static bool is_special(const cJSON *list, const char *text) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, list) if (token_text(item) && !strcmp(token_text(item), text)) return true;
+  return false;
+}
+
+/* added_tokens.json has ids by text, and says no kinds. Like the reference's, these tokens are looked for in normalised
+ * text, unless they are among the special ones; what another file says of the same text stays. */
+static int add_learned(struct adding *adding, struct error *err) {
+  const struct listing *listing = &adding->listings[LISTING_LEARNED];
+  const cJSON *item, *special = field(adding, LISTING_MAP, "additional_special_tokens");
+  cJSON_ArrayForEach(item, listing->json) {
+    int id;
+    if (!tokenizer_read_id(item, &id))
+      return tokenizer_refuse_id(listing->path, item->string, err);
+    bool known = find_added(adding, item->string);
+    if (check_id(adding, item->string, id, listing->path, err))
+      return -1;
+    struct added_token *added = known ? NULL : append(adding, item->string, id, listing->path, err);
+    if (!known && !added)
+      return -1;
+    if (added)
+      *added = (struct added_token){added->text, NULL, id, !is_special(special, item->string), .guessed = true};
+  }
+  return 0;
+}
+
+/* tokenizer.json's list says kinds, too, which count before a guess. */
+static int add_from_whole(struct adding *adding, struct error *err) {
+  const char *path = adding->listings[LISTING_WHOLE].path;
+  const cJSON *item;
+  cJSON_ArrayForEach(item, field(adding, LISTING_WHOLE, "added_tokens")) {
+    const char *text = token_text(item);
+    int id;
+    if (!text)
+      return error_set(err, STATUS_MODEL, "%s: added_tokens: is not a list of tokens with ids", path);
+    if (!tokenizer_read_id(cJSON_GetObjectItemCaseSensitive(item, "id"), &id))
+      return tokenizer_refuse_id(path, text, err);
+    const struct added_token *added = find_added(adding, text);
+    if (added && !added->guessed ? check_id(adding, text, id, path, err) : add_token(adding, item, text, id, path, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* --- roles --- */
+
+/* The four tokens with a role, in the order in which the reference adds them: of the same text added twice, the later
+ * says what kind it is. */
+static const struct role {
+  const char *key, *usual;
+  size_t place; /* of the id in struct tokenizer_files */
+} roles[] = {
+    {"bos_token", "<|startoftext|>", offsetof(struct tokenizer_files, start)},
+    {"eos_token", "<|endoftext|>", offsetof(struct tokenizer_files, end)},
+    {"unk_token", "<|endoftext|>", offsetof(struct tokenizer_files, unknown)},
+    {"pad_token", "<|endoftext|>", offsetof(struct tokenizer_files, pad)},
+};
+
+/* Returns where a role's token is said: special_tokens_map.json goes before tokenizer_config.json, except where the
+ * latter has the newer added_tokens_decoder. */
+static const cJSON *find_role(const struct adding *adding, const char *key) {
+  const cJSON *item = NULL;
+  if (!field(adding, LISTING_CONFIG, "added_tokens_decoder"))
+    item = field(adding, LISTING_MAP, key);
+  return token_text(item) ? item : field(adding, LISTING_CONFIG, key);
+}
+
+/* Returns the id that a list has for a text that is not in the vocabulary, or -1. */
+static int find_listed(const struct adding *adding, const char *text) {
+  const cJSON *item;
+  int id;
+  cJSON_ArrayForEach(item, field(adding, LISTING_CONFIG, "added_tokens_decoder")) {
+    if (token_text(item) && item->string && !strcmp(token_text(item), text))
+      return (int)strtol(item->string, NULL, 10);
+  }
+  if (tokenizer_read_id(field(adding, LISTING_LEARNED, text), &id))
+    return id;
+  cJSON_ArrayForEach(item, field(adding, LISTING_WHOLE, "added_tokens")) {
+    if (token_text(item) && !strcmp(token_text(item), text) &&
+        tokenizer_read_id(cJSON_GetObjectItemCaseSensitive(item, "id"), &id))
+      return id;
+  }
+  return -1;
+}
+
+static int add_role(struct adding *adding, const struct role *role, struct error *err) {
+  const cJSON *item = find_role(adding, role->key);
+  const char *text = token_text(item) ? token_text(item) : role->usual, *path = adding->vocabulary->path;
+  int id = vocabulary_find(adding->vocabulary, text);
+  id = id < 0 ? find_listed(adding, text) : id;
+  if (id < 0 || id >= ID_MAX)
+    return error_set(err, STATUS_MODEL, "%s: has no token %s, the tokenizer's %s", path, text_quote(text).text,
+                     role->key);
+  memcpy((char *)adding->files + role->place, &id, sizeof id);
+  return add_token(adding, item, text, id, path, err);
+}
+
+int tokenizer_add_tokens(struct tokenizer_files *files, const struct vocabulary *vocabulary,
+                         const struct listing listings[LISTINGS], struct error *err) {
+  struct adding adding = {files, vocabulary, listings};
+  files->vocabulary = vocabulary->ids;
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (add_role(&adding, &roles[i], err))
+      return -1;
+  return add_listed(&adding, err) || add_learned(&adding, err) || add_from_whole(&adding, err) ? -1 : 0;
+}
+
+cJSON *tokenizer_usual_roles(const char *pad) {
+  cJSON *map = cJSON_CreateObject();
+  bool good = map && cJSON_AddStringToObject(map, "pad_token", pad);
+  for (size_t i = 0; i < sizeof roles / sizeof *roles && good; i++) {
+    if (!strcmp(roles[i].key, "pad_token"))
+      continue;
+    cJSON *token = cJSON_AddObjectToObject(map, roles[i].key);
+    good = token && cJSON_AddStringToObject(token, "content", roles[i].usual) &&
+           cJSON_AddTrueToObject(token, "normalized");
+  }
+  if (good)
+    return map;
+  cJSON_Delete(map);
+  return NULL;
+}
