@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "app/control/hub.h"
+#include "app/remote/hub.h"
 
 struct place {
   struct live_state state;

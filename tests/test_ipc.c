@@ -16,8 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "app/control/ipc.h"
-#include "app/control/messages.h"
+#include "app/remote/ipc.h"
+#include "app/remote/messages.h"
 #include "tests/rigs/scratch.h"
 
 enum { PATIENCE_MS = 30000, SHORT_MS = 300 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/control/messages.h"
+#include "app/remote/messages.h"
 
 static struct live_state state;
 static struct hub *hub;

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/control/midi.h"
-#include "app/control/midi_keep.h"
+#include "app/remote/midi.h"
+#include "app/remote/midi_keep.h"
 #include "tests/rigs/fixture.h"
 #include "unet/base/platform.h"
 

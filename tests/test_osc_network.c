@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/control/osc.h"
 #include "app/platform/datagram.h"
+#include "app/remote/osc.h"
 #include "tests/rigs/osc_rig.h"
 #include "unet/base/platform.h"
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/control/web_gate.h"
+#include "app/remote/web_gate.h"
 #include "tests/rigs/web_rig.h"
 
 static uint8_t pixels[SIDE * SIDE * 4];

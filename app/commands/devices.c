@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/control/midi_input.h"
 #include "app/options/options.h"
+#include "app/remote/midi_input.h"
 #include "app/source/camera_text.h"
 #include "app/source/sound_inputs.h"
 #include "app/window/window.h"

@@ -6,7 +6,7 @@
 #define APP_LIVE_HANDOVER_H
 
 #include "app/control/parameters.h"
-#include "app/control/web.h"
+#include "app/remote/web.h"
 #include "app/source/playlist.h"
 #include "app/window/window.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "app/commands/setup.h"
-#include "app/control/midi_input.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/remote/midi_input.h"
 #include "app/source/protocols.h"
 
 static int read_modulations(struct live *live, struct error *err) {

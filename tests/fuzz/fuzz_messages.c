@@ -5,7 +5,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "app/control/messages.h"
+#include "app/remote/messages.h"
 
 #define COMMAND(rest) "{\"command\":[" rest "],\"request_id\":7}"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/control/midi_bind.h"
+#include "app/remote/midi_bind.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("b", "\xb0\x15\x40\x15\x41\xf8\x90\x24\x7f\x24\x02\xe0\x7f\x7f\xc0\x04\xd0\x10"),

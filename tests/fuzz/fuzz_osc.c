@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "app/control/osc_talk.h"
+#include "app/remote/osc_talk.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("/reverie/strength\0\0\0", ",f\0\0\x3f\x00\x00\x00"),

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/control/web.h"
+#include "app/remote/web.h"
 
 #define GET(path, rest) "GET " path " HTTP/1.1\r\nHost: localhost\r\n" rest "\r\n"
 #define UPGRADE                                                                                                        \

@@ -4,7 +4,7 @@
 
 #include "tests/rigs/cmocka_all.h"
 
-#include "app/control/midi_bind.h"
+#include "app/remote/midi_bind.h"
 
 enum { MS = 1000000 /* nanoseconds */ };
 

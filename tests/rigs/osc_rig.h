@@ -2,8 +2,8 @@
 #ifndef TESTS_OSC_RIG_H
 #define TESTS_OSC_RIG_H
 
-#include "app/control/osc.h"
-#include "app/control/osc_talk.h"
+#include "app/remote/osc.h"
+#include "app/remote/osc_talk.h"
 #include "tests/rigs/cmocka_all.h"
 
 enum { TEXT_MAX = 400, HEARD_MAX = 1000 };

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "app/control/web.h"
+#include "app/remote/web.h"
 
 enum { SIDE = 96 };
 

@@ -1,0 +1,360 @@
+#include "app/remote/hub.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "app/flow/wait.h"
+#include "app/remote/knob_target.h"
+#include "unet/base/platform.h"
+
+enum { WAITING_CALLS_MAX = 64 };
+
+struct call {
+  const struct command_entry *entry;
+  double value;
+};
+
+struct hub {
+  const struct live_state *state; /* its choices and midi alone are looked at by clients, which do not change */
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* Protected by lock */
+  struct parameters values, wishes; /* as they are; what is marked in wishes is still to be taken */
+  struct hub_figures figures;
+  struct call calls[WAITING_CALLS_MAX];
+  int call_count;
+  char notice[HUB_NOTICE_MAX]; /* to be shown; "": none */
+  bool wished;
+  int sources, presets; /* that there are, as of the last turn */
+  uint64_t version;     /* of values and figures, from 1 */
+  struct hub_watch *watches;
+  struct covered shown;
+  int lookers;
+};
+
+int hub_open(struct hub **out, const struct live_state *state, struct error *err) {
+  struct hub *hub = calloc(1, sizeof *hub);
+  if (!hub)
+    return error_set(err, STATUS_FAILED, "no memory for what sets values from outside");
+  hub->state = state;
+  hub->values = state->settings.values;
+  hub->wishes = state->settings.values;
+  parameters_clear_marks(&hub->wishes);
+  hub->sources = state->sources;
+  hub->presets = state->presets;
+  hub->version = 1;
+  platform_lock_init(&hub->lock);
+  wait_init(&hub->changed);
+  *out = hub;
+  return 0;
+}
+
+void hub_close(struct hub **pointer) {
+  struct hub *hub = *pointer;
+  if (!hub)
+    return;
+  covered_release(&hub->shown);
+  pthread_cond_destroy(&hub->changed);
+  pthread_mutex_destroy(&hub->lock);
+  free(hub);
+  *pointer = NULL;
+}
+
+/* --- what may be set --- */
+
+static bool is_among(const struct parameter_choices *choices, const char *text) {
+  for (int i = 0; choices && i < choices->count; i++)
+    if (!strcmp(choices->text[i], text))
+      return true;
+  return false;
+}
+
+/* Those given at the start, and those that keys step through. */
+static bool was_given(const struct hub *hub, enum parameter id, const char *text) {
+  const struct live_state *state = hub->state;
+  switch (id) {
+  case PARAMETER_MODEL:
+    return is_among(state->models, text);
+  case PARAMETER_VAE:
+    return !strcmp(text, PARAMETER_VAE_OWN) || is_among(state->vaes, text);
+  case PARAMETER_LORA:
+    return is_among(state->loras, text);
+  case PARAMETER_STYLE:
+    return is_among(state->styles, text);
+  default:
+    return false;
+  }
+}
+
+/* Prompts and what MIDI learns are words; every other text names something to be opened. */
+static bool is_free(enum parameter id) {
+  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN;
+}
+
+int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  const struct parameter_row *row = parameter_row(id);
+  if (row->need == NEED_START)
+    return error_set(err, STATUS_USAGE, "%s is set when the program starts", parameter_name(id, index, name));
+  if (row->type == TYPE_TEXT && !is_free(id) && text && !was_given(hub, id, text))
+    return error_set(err, STATUS_USAGE, "%s: only what the command line names can be chosen, and \"%.200s\" is not",
+                     parameter_name(id, index, name), text);
+  return 0;
+}
+
+/* UTF-8 without control characters, which files of presets and other programs can have. */
+static bool is_line(const char *text) {
+  utf8proc_int32_t character;
+  utf8proc_ssize_t bytes;
+  for (; *text; text += bytes) {
+    bytes = utf8proc_iterate((const utf8proc_uint8_t *)text, -1, &character);
+    if (bytes <= 0 || utf8proc_category(character) == UTF8PROC_CATEGORY_CC)
+      return false;
+  }
+  return true;
+}
+
+static int check_learning(const struct hub *hub, const char *text, struct error *err) {
+  struct knob_target target;
+  if (*text && !hub->state->midi)
+    return error_set(err, STATUS_USAGE, "midi-learn: there is no MIDI: --midi listens to it");
+  return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
+}
+
+/* Presets may have what was typed on the command line; clients write lines. */
+static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  if (hub_check(hub, id, index, text, err))
+    return -1;
+  if (parameter_row(id)->type == TYPE_TEXT && is_free(id) && text && !is_line(text))
+    return error_set(err, STATUS_USAGE, "%s: a text is one line of UTF-8, without control characters",
+                     parameter_name(id, index, name));
+  return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
+}
+
+/* Under the lock: of what there are so many as there happen to be. */
+static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
+  int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
+  const char *name = parameter_row(id)->name;
+  if ((id != PARAMETER_SOURCE && id != PARAMETER_SAVED_PRESET) || number <= count || number < 1)
+    return 0;
+  if (count < 0)
+    return error_set(err, STATUS_USAGE, "%s: there is no file of --presets", name);
+  return error_set(err, STATUS_USAGE, "%s: there is no number %g, but %d", name, number, count);
+}
+
+int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
+  if (hub_check(hub, id, index, NULL, err))
+    return -1;
+  pthread_mutex_lock(&hub->lock);
+  int status =
+      check_count(hub, id, number, err) || parameters_set_number(&hub->wishes, id, index, number, err) ? -1 : 0;
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  if (check_text(hub, id, index, text, err))
+    return -1;
+  pthread_mutex_lock(&hub->lock);
+  int status = parameters_set_text(&hub->wishes, id, index, text, err);
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  struct parameters parsed = {0};
+  if (check_text(hub, id, index, text, err))
+    return -1;
+  if (id == PARAMETER_SOURCE || id == PARAMETER_SAVED_PRESET)
+    return parameters_parse(&parsed, id, index, text, err)
+               ? -1
+               : hub_set_number(hub, id, index, parameters_number(&parsed, id, index), err);
+  pthread_mutex_lock(&hub->lock);
+  int status = parameters_parse(&hub->wishes, id, index, text, err);
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+/* --- commands --- */
+
+int hub_run(struct hub *hub, const char *command, double value, struct error *err) {
+  const struct command_entry *entry = commands_find(command, strlen(command));
+  if (!entry)
+    return error_set(err, STATUS_USAGE, "there is no command \"%.60s\"", command);
+  if (commands_check(entry, value, err))
+    return -1;
+  if (isnan(value))
+    value = entry->value;
+  pthread_mutex_lock(&hub->lock);
+  bool fits = hub->call_count < WAITING_CALLS_MAX;
+  if (fits)
+    hub->calls[hub->call_count++] = (struct call){entry, value};
+  pthread_mutex_unlock(&hub->lock);
+  return fits ? 0 : error_set(err, STATUS_FAILED, "%s: too many commands at once", entry->name);
+}
+
+void hub_tell(struct hub *hub, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  pthread_mutex_lock(&hub->lock);
+  vsnprintf(hub->notice, sizeof hub->notice, format, args);
+  pthread_mutex_unlock(&hub->lock);
+  va_end(args);
+}
+
+/* --- reading --- */
+
+void hub_get_values(struct hub *hub, struct parameters *values) {
+  pthread_mutex_lock(&hub->lock);
+  *values = hub->values;
+  parameters_apply(values, &hub->wishes);
+  pthread_mutex_unlock(&hub->lock);
+  parameters_clear_marks(values);
+}
+
+void hub_get_figures(struct hub *hub, struct hub_figures *figures) {
+  pthread_mutex_lock(&hub->lock);
+  *figures = hub->figures;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms) {
+  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
+  int code = 0;
+  pthread_mutex_lock(&hub->lock);
+  while (hub->version == *seen && !code)
+    code = pthread_cond_timedwait(&hub->changed, &hub->lock, &deadline);
+  bool newer = hub->version != *seen;
+  *seen = hub->version;
+  pthread_mutex_unlock(&hub->lock);
+  return newer;
+}
+
+void hub_watch(struct hub *hub, struct hub_watch *watch) {
+  pthread_mutex_lock(&hub->lock);
+  watch->next = hub->watches;
+  hub->watches = watch;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+void hub_unwatch(struct hub *hub, struct hub_watch *watch) {
+  pthread_mutex_lock(&hub->lock);
+  struct hub_watch **link = &hub->watches;
+  while (*link && *link != watch)
+    link = &(*link)->next;
+  if (*link)
+    *link = watch->next;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+bool hub_get_picture(struct hub *hub, struct covered *shown) {
+  pthread_mutex_lock(&hub->lock);
+  bool may = hub->shown.picture.plane[0] && hub->lookers < HUB_LOOKERS;
+  if (may) {
+    *shown = covered_hold(&hub->shown);
+    hub->lookers++;
+  }
+  pthread_mutex_unlock(&hub->lock);
+  return may;
+}
+
+void hub_put_back(struct hub *hub, struct covered *shown) {
+  covered_release(shown);
+  pthread_mutex_lock(&hub->lock);
+  hub->lookers--;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+/* --- the window's thread --- */
+
+static void tell(struct hub *hub) {
+  hub->version++;
+  pthread_cond_broadcast(&hub->changed);
+  for (const struct hub_watch *watch = hub->watches; watch; watch = watch->next)
+    watch->wake(watch->opaque);
+}
+
+bool hub_has_wishes(struct hub *hub) {
+  pthread_mutex_lock(&hub->lock);
+  bool any = hub->wished || hub->call_count || *hub->notice;
+  pthread_mutex_unlock(&hub->lock);
+  return any;
+}
+
+static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {
+  for (int i = 0; i < count; i++)
+    commands_call(state, calls[i].entry, calls[i].value, now_ns);
+}
+
+bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
+  struct call calls[WAITING_CALLS_MAX];
+  pthread_mutex_lock(&hub->lock);
+  int count = hub->call_count;
+  bool wished = hub->wished;
+  memcpy(calls, hub->calls, (size_t)count * sizeof *calls);
+  if (wished) {
+    settings_apply(&state->settings, &hub->wishes, now_ns);
+    parameters_apply(&hub->values, &hub->wishes);
+    tell(hub);
+  }
+  parameters_clear_marks(&hub->wishes);
+  hub->call_count = 0;
+  hub->wished = false;
+  hub->sources = state->sources;
+  hub->presets = state->presets;
+  pthread_mutex_unlock(&hub->lock);
+  run_calls(state, calls, count, now_ns);
+  return wished || count;
+}
+
+bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
+  pthread_mutex_lock(&hub->lock);
+  bool told = *hub->notice;
+  snprintf(notice, HUB_NOTICE_MAX, "%s", hub->notice);
+  *hub->notice = 0;
+  pthread_mutex_unlock(&hub->lock);
+  return told;
+}
+
+/* Field by field: between them lies what no one has set. */
+static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
+  return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
+         a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
+         a->dropped == b->dropped && a->missed == b->missed && a->width == b->width && a->height == b->height &&
+         a->recorded_s == b->recorded_s && a->not_recorded == b->not_recorded && a->sending == b->sending &&
+         a->lost == b->lost && !strcmp(a->model, b->model) && !strcmp(a->source, b->source) &&
+         !strcmp(a->state, b->state) && !strcmp(a->notice, b->notice) && alerts_equal(&a->alerts, &b->alerts);
+}
+
+void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {
+  pthread_mutex_lock(&hub->lock);
+  bool new_values = !parameters_equal(values, &hub->values, ~0u);
+  bool new_figures = !same_figures(figures, &hub->figures);
+  if (new_values)
+    hub->values = *values;
+  hub->values.texts = values->texts; /* which makes the next comparison short */
+  if (new_figures)
+    hub->figures = *figures;
+  if (new_values || new_figures)
+    tell(hub);
+  pthread_mutex_unlock(&hub->lock);
+}
+
+void hub_show(struct hub *hub, const struct covered *shown) {
+  struct covered held = covered_hold(shown);
+  pthread_mutex_lock(&hub->lock);
+  struct covered before = hub->shown;
+  hub->shown = held;
+  pthread_mutex_unlock(&hub->lock);
+  covered_release(&before);
+}

@@ -1,0 +1,250 @@
+#include "app/remote/midi.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/flow/errand.h"
+#include "app/options/paths.h"
+#include "app/platform/app_platform.h"
+#include "app/remote/midi_input.h"
+#include "app/remote/midi_keep.h"
+
+enum { TICK_MS = 20, BYTES = 256 };
+static const int64_t complaint_ns = 1000000000;
+
+struct midi {
+  struct hub *hub;
+  const struct log *log;
+  struct midi_input *input;
+  struct midi_reader reader;
+  struct knobs knobs;
+  char path[PATHS_MAX]; /* of the bindings; "": they are not kept */
+  struct parameters values;
+  uint64_t seen;
+  bool ready;              /* the engine is open */
+  struct knob_target last; /* the parameter that was changed last; PARAMETER_NONE: none yet */
+  int complaints;          /* that were not told yet */
+  int64_t complained_ns;
+  atomic_bool stop;
+  struct errand errand;
+};
+
+/* --- learning --- */
+
+static void set_learning(struct midi *midi, const char *name) {
+  struct error err;
+  hub_set_text(midi->hub, PARAMETER_MIDI_LEARN, 0, name, &err);
+  parameters_set_text(&midi->values, PARAMETER_MIDI_LEARN, 0, name, &err);
+}
+
+/* wish: what midi-learn says now. */
+static void follow_wish(struct midi *midi, const char *wish) {
+  char name[PARAMETER_NAME_MAX];
+  struct knob_target target = midi->last;
+  struct error err;
+  bool last = wish && !strcmp(wish, MIDI_LEARN_LAST);
+  if (!wish || !*wish) {
+    knobs_learn(&midi->knobs, NULL);
+    return;
+  }
+  int status = 0;
+  if (last && target.id == PARAMETER_NONE)
+    status = error_set(&err, STATUS_USAGE, "change what is to be bound first");
+  else if (!last)
+    status = knob_target_find(&target, wish, &err);
+  if (status) {
+    hub_tell(midi->hub, "MIDI: %.150s", err.message);
+    set_learning(midi, NULL);
+    knobs_learn(&midi->knobs, NULL);
+    return;
+  }
+  knob_target_name(&target, name);
+  if (last)
+    set_learning(midi, name);
+  knobs_learn(&midi->knobs, &target);
+  hub_tell(midi->hub, "MIDI: move what is to set %s", name);
+}
+
+/* Which of the values that a knob could set is another than before. */
+static void note_change(struct midi *midi, const struct parameters *before) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    bool walks = id == PARAMETER_SEED_POSITION && midi->values.seed_walk != 0;
+    if (row->type == TYPE_TEXT || row->type == TYPE_SIZE || walks)
+      continue;
+    for (int i = row->first; i < row->first + parameter_instances(id); i++)
+      if (!parameters_same(&midi->values, before, id, i))
+        midi->last = (struct knob_target){.id = id, .index = i};
+  }
+}
+
+static bool text_differs(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+/* Whether values were taken since the engine is open. Those taken then may be what suits the model, set by nobody.
+ * Asked before values are taken, as the engine's are published along with its readiness. */
+static bool was_ready(struct midi *midi) {
+  struct hub_figures figures;
+  bool ready = midi->ready;
+  if (!ready)
+    hub_get_figures(midi->hub, &figures);
+  midi->ready = ready || figures.ready;
+  return ready;
+}
+
+/* moved: a knob is, so that it matters what the values are now. */
+static void follow_values(struct midi *midi, bool moved) {
+  if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
+    return;
+  const struct parameters before = midi->values;
+  bool was = was_ready(midi);
+  hub_get_values(midi->hub, &midi->values);
+  if (was)
+    note_change(midi, &before);
+  const char *wish = parameters_text(&midi->values, PARAMETER_MIDI_LEARN, 0);
+  if (text_differs(wish, parameters_text(&before, PARAMETER_MIDI_LEARN, 0)))
+    follow_wish(midi, wish);
+}
+
+static void keep(struct midi *midi) {
+  struct error err;
+  if (*midi->path && knobs_save(&midi->knobs, midi->path, &err))
+    log_line(midi->log, LOG_WARNING, "%s", err.message);
+}
+
+static void tell_learnt(struct midi *midi, const struct knob_action *action) {
+  char name[PARAMETER_NAME_MAX], knob[PARAMETER_NAME_MAX];
+  hub_tell(midi->hub, "MIDI: %s sets %s%s", knob_name(&action->knob, knob), knob_target_name(&action->target, name),
+           action->waits ? ", once it comes by the value that is set" : "");
+}
+
+static void tell_endless(struct midi *midi, const struct knob_action *action) {
+  static const char *const ways[ENDLESS_MODES] = {
+      [ENDLESS_TWOS] = "two's complement", [ENDLESS_SIGN] = "sign and magnitude", [ENDLESS_OFFSET] = "offset"};
+  char knob[PARAMETER_NAME_MAX];
+  knob_name(&action->knob, knob);
+  if (action->kind == KNOB_ASKS)
+    hub_tell(midi->hub, "MIDI: %s is an endless encoder: turn it the other way, too", knob);
+  else
+    hub_tell(midi->hub, "MIDI: %s is an endless encoder (%s)", knob, ways[action->mode]);
+}
+
+/* --- what knobs do --- */
+
+/* Prints one line a second at most: a device that is broken may ask for a lot. */
+static void complain(struct midi *midi, const char *text) {
+  int64_t now_ns = platform_now_ns();
+  midi->complaints++;
+  if (midi->complained_ns && now_ns - midi->complained_ns < complaint_ns)
+    return;
+  if (midi->complaints > 1)
+    log_line(midi->log, LOG_WARNING, "MIDI: %s (and %d more)", text, midi->complaints - 1);
+  else
+    log_line(midi->log, LOG_WARNING, "MIDI: %s", text);
+  midi->complaints = 0;
+  midi->complained_ns = now_ns;
+}
+
+static void act(struct midi *midi, const struct knob_action *action) {
+  struct error err;
+  int status = 0;
+  switch (action->kind) {
+  case KNOB_DOES_NOTHING:
+    break;
+  case KNOB_SETS:
+    status = hub_set_number(midi->hub, action->target.id, action->target.index, action->number, &err);
+    if (!status)
+      parameters_set_number(&midi->values, action->target.id, action->target.index, action->number, &err);
+    midi->last = action->target;
+    break;
+  case KNOB_RUNS:
+    status = hub_run(midi->hub, action->target.command->name, action->number, &err);
+    break;
+  case KNOB_LEARNT:
+    set_learning(midi, NULL);
+    tell_learnt(midi, action);
+    keep(midi);
+    break;
+  case KNOB_ENDLESS:
+    tell_endless(midi, action);
+    keep(midi);
+    break;
+  case KNOB_ASKS:
+    tell_endless(midi, action);
+    break;
+  case KNOB_TOO_MANY:
+    set_learning(midi, NULL);
+    hub_tell(midi->hub, "MIDI: there are %d bindings already; remove some from midi.json", KNOBS_MAX);
+    break;
+  }
+  if (status)
+    complain(midi, err.message);
+}
+
+static void work(void *opaque) {
+  struct midi *midi = opaque;
+  uint8_t bytes[BYTES];
+  struct midi_message message;
+  while (!atomic_load(&midi->stop)) {
+    size_t count = midi_input_read(midi->input, bytes, sizeof bytes, TICK_MS);
+    follow_values(midi, count > 0);
+    for (size_t i = 0; i < count; i++)
+      if (midi_read(&midi->reader, bytes[i], &message)) {
+        struct knob_action action = knobs_take(&midi->knobs, &message, &midi->values, platform_now_ns());
+        act(midi, &action);
+      }
+  }
+}
+
+/* --- opening and closing --- */
+
+static void free_all(struct midi *midi) {
+  midi_input_close(&midi->input);
+  free(midi);
+}
+
+/* Where there is no folder to be had, bindings last as long as the program. */
+static void find_file(struct midi *midi) {
+  static const char name[] = "/midi.json";
+  if (paths_config(midi->path) && strlen(midi->path) + sizeof name <= sizeof midi->path)
+    strcat(midi->path, name);
+  else
+    *midi->path = 0;
+}
+
+int midi_start(struct midi **out, const struct midi_params *params, struct error *err) {
+  *out = NULL;
+  if (!params->source)
+    return 0;
+  struct midi *midi = calloc(1, sizeof *midi);
+  if (!midi)
+    return error_set(err, STATUS_FAILED, "no memory for MIDI");
+  midi->hub = params->hub;
+  midi->log = params->log;
+  find_file(midi);
+  if (*midi->path)
+    knobs_load(&midi->knobs, midi->path, midi->log);
+  hub_get_values(midi->hub, &midi->values);
+  if (midi_input_open(&midi->input, params->source, midi->log, err) ||
+      errand_start(&midi->errand, work, midi, "listens to MIDI", err)) {
+    free_all(midi);
+    return -1;
+  }
+  *out = midi;
+  return 0;
+}
+
+bool midi_stop(struct midi **pointer, int wait_ms) {
+  struct midi *midi = *pointer;
+  if (!midi)
+    return true;
+  atomic_store(&midi->stop, true);
+  if (!platform_join(midi->errand.thread, wait_ms))
+    return false;
+  free_all(midi);
+  *pointer = NULL;
+  return true;
+}

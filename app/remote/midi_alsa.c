@@ -1,0 +1,106 @@
+#include <alsa/asoundlib.h>
+#include <stdlib.h>
+
+#include "app/remote/midi_input.h"
+
+enum { POLLED_MAX = 8, EVENT_BYTES_MAX = 64 };
+
+struct midi_alsa {
+  snd_seq_t *sequencer;
+  snd_midi_event_t *decoder;
+  uint8_t waiting[EVENT_BYTES_MAX]; /* of an event that had no room */
+  size_t waiting_count;
+};
+
+/* What the library says of itself is no line of this program. */
+static void be_quiet(const char *file, int line, const char *function, int code, const char *format, ...) {
+  (void)file;
+  (void)line;
+  (void)function;
+  (void)code;
+  (void)format;
+}
+
+static int connect_source(struct midi_alsa *alsa, int port, const char *source, struct error *err) {
+  snd_seq_addr_t address;
+  if (!*source)
+    return 0;
+  int code = snd_seq_parse_address(alsa->sequencer, &address, source);
+  if (code < 0)
+    return error_set(err, STATUS_USAGE, "--midi %.100s: the sequencer has no such port; `aconnect -i` lists them",
+                     source);
+  code = snd_seq_connect_from(alsa->sequencer, port, address.client, address.port);
+  return code < 0 ? error_set(err, STATUS_USAGE, "--midi %.100s: %s", source, snd_strerror(code)) : 0;
+}
+
+void midi_alsa_hush(void) {
+  snd_lib_error_set_handler(be_quiet);
+}
+
+static int open_port(struct midi_alsa *alsa, const char *source, const struct log *log, struct error *err) {
+  midi_alsa_hush();
+  int code = snd_seq_open(&alsa->sequencer, "default", SND_SEQ_OPEN_INPUT, SND_SEQ_NONBLOCK);
+  if (code < 0)
+    return error_set(err, STATUS_USAGE,
+                     "--midi: there is no ALSA sequencer here (%s); a raw device, file or named pipe can be given, as "
+                     "in --midi=/dev/snd/midiC1D0",
+                     snd_strerror(code));
+  snd_seq_set_client_name(alsa->sequencer, "reverie");
+  int port =
+      snd_seq_create_simple_port(alsa->sequencer, "control", SND_SEQ_PORT_CAP_WRITE | SND_SEQ_PORT_CAP_SUBS_WRITE,
+                                 SND_SEQ_PORT_TYPE_MIDI_GENERIC | SND_SEQ_PORT_TYPE_APPLICATION);
+  if (port < 0 || snd_midi_event_new(EVENT_BYTES_MAX, &alsa->decoder) < 0)
+    return error_set(err, STATUS_USAGE, "--midi: no port of ALSA's sequencer can be made");
+  snd_midi_event_no_status(alsa->decoder, 1);
+  log_line(log, LOG_INFO, "MIDI: listening at ALSA's port %d:%d (reverie)", snd_seq_client_id(alsa->sequencer), port);
+  return connect_source(alsa, port, source, err);
+}
+
+int midi_alsa_open(struct midi_alsa **out, const char *source, const struct log *log, struct error *err) {
+  struct midi_alsa *alsa = calloc(1, sizeof *alsa);
+  *out = NULL;
+  if (!alsa)
+    return error_set(err, STATUS_FAILED, "no memory for MIDI");
+  if (open_port(alsa, source, log, err)) {
+    midi_alsa_close(alsa);
+    return -1;
+  }
+  *out = alsa;
+  return 0;
+}
+
+void midi_alsa_close(struct midi_alsa *alsa) {
+  if (alsa->decoder)
+    snd_midi_event_free(alsa->decoder);
+  if (alsa->sequencer)
+    snd_seq_close(alsa->sequencer);
+  snd_config_update_free_global();
+  free(alsa);
+}
+
+/* The next event's bytes; false: there is none. */
+static bool take_event(struct midi_alsa *alsa) {
+  snd_seq_event_t *event;
+  while (snd_seq_event_input(alsa->sequencer, &event) >= 0 && event) {
+    long count = snd_midi_event_decode(alsa->decoder, alsa->waiting, sizeof alsa->waiting, event);
+    if (count > 0) {
+      alsa->waiting_count = (size_t)count;
+      return true;
+    }
+  }
+  return false;
+}
+
+size_t midi_alsa_read(struct midi_alsa *alsa, uint8_t *bytes, size_t size, int wait_ms) {
+  struct pollfd polled[POLLED_MAX];
+  int count = snd_seq_poll_descriptors(alsa->sequencer, polled, POLLED_MAX, POLLIN);
+  size_t used = 0;
+  if (!alsa->waiting_count)
+    poll(polled, (nfds_t)count, wait_ms);
+  while ((alsa->waiting_count || take_event(alsa)) && used + alsa->waiting_count <= size) {
+    memcpy(bytes + used, alsa->waiting, alsa->waiting_count);
+    used += alsa->waiting_count;
+    alsa->waiting_count = 0;
+  }
+  return used;
+}

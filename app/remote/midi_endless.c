@@ -1,0 +1,125 @@
+#include "app/remote/midi_endless.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  STEPS_MOST = 24,  /* of one message, however fast a hand turns an encoder */
+  SMALL_STEPS = 3,  /* of a hand that turns slowly, as people do to try a knob */
+  SIGNS_ENOUGH = 2, /* after which a knob with ends is ruled out */
+  RUN_ENOUGH = 3,   /* moves by one in one direction, after which an encoder is */
+  FAR = 60,         /* further than a hand moves a knob with ends from one message to the next */
+  EVERY_MODE = (1 << ENDLESS_MODES) - 1,
+};
+
+static const char *const words[ENDLESS_MODES] = {"absolute", "twos-complement", "sign-magnitude", "offset"};
+
+int endless_steps(enum endless_mode mode, int value) {
+  switch (mode) {
+  case ENDLESS_TWOS:
+    return value < 64 ? value : value - 128;
+  case ENDLESS_SIGN:
+    return value < 64 ? value : 64 - value;
+  case ENDLESS_OFFSET:
+    return value - 64;
+  case ENDLESS_NOT:
+  case ENDLESS_MODES:
+    break;
+  }
+  return 0;
+}
+
+const char *endless_word(enum endless_mode mode) {
+  return words[mode];
+}
+
+bool endless_find(const char *word, enum endless_mode *mode) {
+  for (int i = 0; i < ENDLESS_MODES; i++)
+    if (!strcmp(words[i], word)) {
+      *mode = (enum endless_mode)i;
+      return true;
+    }
+  return false;
+}
+
+/* The encoders of which the value may be a step of at most so many; a bit a mode. */
+static unsigned encoders_of(int value, int most) {
+  unsigned encoders = 0;
+  for (int mode = ENDLESS_NOT + 1; mode < ENDLESS_MODES; mode++) {
+    int steps = endless_steps((enum endless_mode)mode, value);
+    encoders |= (unsigned)(steps && abs(steps) <= most) << mode;
+  }
+  return encoders;
+}
+
+static bool has(const struct endless *endless, enum endless_mode mode) {
+  return endless->possible >> mode & 1;
+}
+
+void endless_begin(struct endless *endless, int value) {
+  *endless = (struct endless){.possible = EVERY_MODE, .last = value, .last_but_one = -1};
+  unsigned encoders = encoders_of(value, STEPS_MOST);
+  endless->possible = encoders ? encoders | 1 << ENDLESS_NOT : 0;
+}
+
+/* An encoder that is turned slowly repeats its value, and leaps when it is turned the other way. A knob with ends does
+ * neither, and goes from one place to the next. */
+static bool is_sign(const struct endless *endless, int value) {
+  unsigned small = encoders_of(value, SMALL_STEPS) & encoders_of(endless->last, SMALL_STEPS) & endless->possible;
+  bool returns = value == endless->last_but_one && abs(value - endless->last) == 2 && endless->last + value == 128;
+  return small && (value == endless->last || abs(value - endless->last) >= FAR || returns);
+}
+
+/* Rules out modes, with one more value, while a knob with ends is possible. */
+static void search(struct endless *endless, int value) {
+  int by = value - endless->last;
+  unsigned encoders = endless->possible & encoders_of(value, STEPS_MOST);
+  endless->signs += is_sign(endless, value);
+  endless->run = abs(by) != 1 ? 0 : by * endless->run >= 0 ? endless->run + by : by;
+  if (!encoders || abs(endless->run) >= RUN_ENOUGH)
+    endless->possible = 0;
+  else
+    endless->possible = encoders | (unsigned)(endless->signs < SIGNS_ENOUGH) << ENDLESS_NOT;
+}
+
+/* The mode that the possible ones agree on as far as the knob was turned; ENDLESS_NOT: they do not. Steps to the right
+ * alone are the same in two's complement and in sign and magnitude. */
+static enum endless_mode agreed(const struct endless *endless) {
+  if (has(endless, ENDLESS_NOT))
+    return ENDLESS_NOT;
+  if (has(endless, ENDLESS_TWOS))
+    return ENDLESS_TWOS;
+  if (has(endless, ENDLESS_SIGN) && has(endless, ENDLESS_OFFSET))
+    return ENDLESS_NOT;
+  return has(endless, ENDLESS_SIGN) ? ENDLESS_SIGN : ENDLESS_OFFSET;
+}
+
+static bool asks(struct endless *endless) {
+  bool now = endless->possible && !has(endless, ENDLESS_NOT) && endless->mode == ENDLESS_NOT && !endless->asked;
+  endless->asked |= now;
+  return now;
+}
+
+enum endless_news endless_take(struct endless *endless, int value) {
+  enum endless_mode before = endless->mode;
+  if (!endless->possible)
+    return ENDLESS_NOTHING;
+  unsigned left = endless->possible & encoders_of(value, STEPS_MOST);
+  if (has(endless, ENDLESS_NOT))
+    search(endless, value);
+  else if (left)
+    endless->possible = left;
+  endless->last_but_one = endless->last;
+  endless->last = value;
+  if (!endless->possible)
+    return ENDLESS_NOTHING;
+  endless->mode = agreed(endless);
+  if (!(endless->possible & (endless->possible - 1))) /* one is left */
+    endless->possible = 0;
+  return endless->mode != before ? ENDLESS_FOUND : asks(endless) ? ENDLESS_ASKS : ENDLESS_NOTHING;
+}
+
+bool endless_holds(const struct endless *endless, int value) {
+  return endless->possible && endless->mode == ENDLESS_NOT &&
+         (!has(endless, ENDLESS_NOT) || encoders_of(value, SMALL_STEPS) & endless->possible);
+}

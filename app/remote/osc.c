@@ -1,0 +1,498 @@
+#include "app/remote/osc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/platform/app_platform_local.h"
+#include "app/platform/datagram.h"
+#include "app/remote/osc_talk.h"
+#include "unet/base/platform.h"
+
+enum {
+  LISTENERS_MAX = 32, /* more of them: the one that subscribed first goes */
+  TICK_MS = 20,       /* while somebody moves a fader, what the others do is looked at so often */
+  BURST_MAX = 256,    /* packets before changes are looked for */
+  /* Who moves a fader is not told where it is until it rests. */
+  MOVING_NS = 300000000,
+  FIGURES_NS = 200000000,
+  COMPLAINT_NS = 1000000000,
+  /* Who asks for much in few bytes, in the name of another machine perhaps, is answered so much at once, and a second.
+   */
+  ANSWERS_MAX = 512 << 10,
+  ANSWERS_PER_S = 256 << 10,
+};
+
+struct listener {
+  struct datagram_address address;
+  int socket;
+  bool fixed;         /* of the command line */
+  bool *owed;         /* each instance: held back while the listener moves it */
+  int64_t heard_ns;   /* when its machine last said something */
+  int64_t *allowance; /* that what is sent counts against; NULL: none */
+  struct osc_packet packet;
+};
+
+/* Who set an instance of a parameter last. */
+struct origin {
+  struct datagram_address address;
+  double number;
+  int64_t at_ns; /* 0: nobody */
+};
+
+struct instance {
+  enum parameter id;
+  int index;
+  struct origin origin;
+};
+
+struct osc {
+  struct hub *hub;
+  const struct log *log;
+  struct datagram_address own;
+  int socket; /* -1: nobody is listened to */
+  struct instance *instances;
+  int instance_count;
+  struct listener listeners[LISTENERS_MAX];
+  int listener_count;
+  struct parameters values, told;
+  struct hub_figures figures;
+  uint64_t seen;
+  int64_t figures_ns, complained_ns;
+  int complaints; /* not logged */
+  int64_t lease_ns, allowance /* bytes of answers */, allowed_ns;
+  int alarm[2]; /* rung where it is to stop, and where something is to be told */
+  struct hub_watch watch;
+  atomic_bool listened, rung;
+  bool figures_owed;
+  atomic_bool stop;
+  pthread_t thread;
+  uint8_t bytes[DATAGRAM_MAX];
+};
+
+/* --- to those who listen --- */
+
+static void flush(struct listener *listener) {
+  size_t size;
+  const uint8_t *bytes = osc_bytes(&listener->packet, &size);
+  if (size)
+    datagram_send(listener->socket, &listener->address, bytes, size);
+  if (listener->allowance)
+    *listener->allowance -= (int64_t)size;
+  listener->packet.size = 0;
+  listener->packet.count = 0;
+}
+
+static void put(void *opaque, const struct osc_message *message) {
+  struct listener *listener = opaque;
+  if (osc_add(&listener->packet, message))
+    return;
+  flush(listener);
+  osc_add(&listener->packet, message);
+}
+
+static struct osc_sink sink_of(struct listener *listener) {
+  return (struct osc_sink){put, listener};
+}
+
+static int add_listener(struct osc *osc, const struct datagram_address *address, int socket, bool fixed) {
+  struct listener *listener = &osc->listeners[osc->listener_count];
+  bool *owed = calloc((size_t)osc->instance_count, sizeof *owed);
+  if (!owed)
+    return -1;
+  *listener = (struct listener){
+      .address = *address, .socket = socket, .fixed = fixed, .owed = owed, .heard_ns = platform_now_ns()};
+  osc->listener_count++;
+  return 0;
+}
+
+static void remove_listener(struct osc *osc, int number) {
+  free(osc->listeners[number].owed);
+  osc->listener_count--;
+  memmove(&osc->listeners[number], &osc->listeners[number + 1],
+          (size_t)(osc->listener_count - number) * sizeof *osc->listeners);
+}
+
+static int find_listener(const struct osc *osc, const struct datagram_address *address) {
+  for (int i = 0; i < osc->listener_count; i++)
+    if (datagram_equal(&osc->listeners[i].address, address))
+      return i;
+  return -1;
+}
+
+static void tell_all(struct osc *osc, struct listener *listener) {
+  const struct osc_sink sink = sink_of(listener);
+  for (int i = 0; i < osc->instance_count; i++)
+    osc_tell_value(&osc->told, osc->instances[i].id, osc->instances[i].index, &sink);
+  osc_tell_figures(&osc->figures, NULL, &sink);
+  flush(listener);
+}
+
+/* Those of the command line are before it, and are no more than half. */
+static int first_subscriber(const struct osc *osc) {
+  int number = 0;
+  while (osc->listeners[number].fixed)
+    number++;
+  return number;
+}
+
+static void read_hub(struct osc *osc) {
+  hub_get_values(osc->hub, &osc->values);
+  hub_get_figures(osc->hub, &osc->figures);
+  osc->told = osc->values;
+}
+
+static void subscribe(struct osc *osc, const struct datagram_address *address) {
+  int number = find_listener(osc, address);
+  if (!osc->listener_count) /* until now nobody had to be told what changed */
+    read_hub(osc);
+  if (number < 0 && osc->listener_count == LISTENERS_MAX)
+    remove_listener(osc, first_subscriber(osc));
+  if (number < 0 && osc->listener_count < LISTENERS_MAX && !add_listener(osc, address, osc->socket, false))
+    number = osc->listener_count - 1;
+  if (number < 0)
+    return;
+  osc->listeners[number].allowance = &osc->allowance;
+  tell_all(osc, &osc->listeners[number]);
+  osc->listeners[number].allowance = NULL;
+}
+
+/* Whatever a machine says tells that it is there, also on another port than it hears on. */
+static void renew_leases(struct osc *osc, const struct datagram_address *from) {
+  for (int i = 0; i < osc->listener_count; i++)
+    if (datagram_same_host(&osc->listeners[i].address, from))
+      osc->listeners[i].heard_ns = platform_now_ns();
+}
+
+/* Returns for how long none ends; negative: for ever. */
+static int end_leases(struct osc *osc, int64_t now_ns) {
+  int64_t left_ns = -1;
+  for (int i = osc->listener_count - 1; i >= 0; i--) {
+    const struct listener *listener = &osc->listeners[i];
+    int64_t left = listener->heard_ns + osc->lease_ns - now_ns;
+    if (listener->fixed)
+      continue;
+    if (left <= 0)
+      remove_listener(osc, i);
+    else if (left_ns < 0 || left < left_ns)
+      left_ns = left;
+  }
+  return left_ns < 0 ? -1 : (int)(left_ns / 1000000) + 1;
+}
+
+static void unsubscribe(struct osc *osc, const struct datagram_address *address) {
+  int number = find_listener(osc, address);
+  if (number >= 0 && !osc->listeners[number].fixed)
+    remove_listener(osc, number);
+}
+
+/* --- what came --- */
+
+struct received {
+  struct osc *osc;
+  struct listener *answers; /* to the sender */
+};
+
+/* One line a second at most: who sends nonsense may send a lot of it. */
+static void complain(struct osc *osc, const struct datagram_address *from, const char *text) {
+  char name[DATAGRAM_NAME_MAX];
+  int64_t now_ns = platform_now_ns();
+  osc->complaints++;
+  if (osc->complained_ns && now_ns - osc->complained_ns < COMPLAINT_NS)
+    return;
+  if (osc->complaints > 1)
+    log_line(osc->log, LOG_WARNING, "OSC from %s: %s (and %d more)", datagram_name(from, name), text,
+             osc->complaints - 1);
+  else
+    log_line(osc->log, LOG_WARNING, "OSC from %s: %s", datagram_name(from, name), text);
+  osc->complaints = 0;
+  osc->complained_ns = now_ns;
+}
+
+static void note_origin(struct osc *osc, const struct osc_name *name, const struct osc_message *message,
+                        const struct datagram_address *from) {
+  for (int i = 0; i < osc->instance_count; i++)
+    if (osc->instances[i].id == name->id && osc->instances[i].index == name->index)
+      osc->instances[i].origin = (struct origin){*from, message->argument[0].number, platform_now_ns()};
+}
+
+/* Those who hear on another port than they send from say which. */
+static struct datagram_address subscriber(const struct osc_message *message, const struct datagram_address *from) {
+  return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
+}
+
+/* Sets and commands are taken also while there is no allowance for answers. */
+static void put_nowhere(void *opaque, const struct osc_message *message) {
+  (void)message;
+  *(bool *)opaque = true;
+}
+
+static void take_subscriber(struct osc *osc, const struct osc_message *message, const struct datagram_address *from) {
+  struct datagram_address asking = subscriber(message, from);
+  if (datagram_reaches(&asking, &osc->own)) /* what it sent to itself would go round for ever */
+    complain(osc, from, "subscribes this program to itself");
+  else
+    subscribe(osc, &asking);
+}
+
+static void take(void *opaque, const struct osc_message *message) {
+  const struct received *received = opaque;
+  struct osc *osc = received->osc;
+  const struct datagram_address *from = &received->answers->address;
+  bool answered = osc->allowance > 0, unanswered = false;
+  const struct osc_sink answers = answered ? sink_of(received->answers) : (struct osc_sink){put_nowhere, &unanswered};
+  struct datagram_address asking;
+  struct osc_name name;
+  struct error err;
+  switch (osc_take(osc->hub, message, &answers, &name, &err)) {
+  case OSC_DONE:
+    break;
+  case OSC_SET:
+    note_origin(osc, &name, message, from);
+    break;
+  case OSC_REFUSED:
+    complain(osc, from, err.message);
+    return;
+  case OSC_WANTS_ALL:
+    if (answered)
+      take_subscriber(osc, message, from);
+    unanswered = !answered;
+    break;
+  case OSC_WANTS_NO_MORE:
+    asking = subscriber(message, from);
+    unsubscribe(osc, &asking);
+    break;
+  }
+  if (unanswered)
+    complain(osc, from, "asks for more at once than is answered");
+}
+
+static void allow_answers(struct osc *osc) {
+  int64_t now_ns = platform_now_ns();
+  int64_t more = (int64_t)((double)(now_ns - osc->allowed_ns) * 1e-9 * ANSWERS_PER_S);
+  if (!more)
+    return;
+  osc->allowance = osc->allowance + more < ANSWERS_MAX ? osc->allowance + more : ANSWERS_MAX;
+  osc->allowed_ns = now_ns;
+}
+
+static void receive(struct osc *osc) {
+  struct listener answers = {.socket = osc->socket, .allowance = &osc->allowance};
+  struct received received = {osc, &answers};
+  for (int i = 0; i < BURST_MAX; i++) {
+    int64_t size = datagram_receive(osc->socket, osc->bytes, sizeof osc->bytes, &answers.address, 0);
+    if (size < 0)
+      return;
+    if (datagram_reaches(&answers.address, &osc->own))
+      continue;
+    allow_answers(osc);
+    renew_leases(osc, &answers.address);
+    osc_read(osc->bytes, (size_t)size, take, &received);
+    flush(&answers);
+  }
+}
+
+/* --- what has changed --- */
+
+/* Whether the listener is the one who moves this, and for how long to keep it from them. */
+static bool moves(const struct listener *listener, const struct instance *instance, int64_t now_ns) {
+  const struct origin *origin = &instance->origin;
+  return origin->at_ns && now_ns - origin->at_ns < MOVING_NS &&
+         datagram_same_host(&origin->address, &listener->address);
+}
+
+/* Whether the listener itself has said what there is now. */
+static bool knows(const struct osc *osc, const struct listener *listener, const struct instance *instance) {
+  const struct origin *origin = &instance->origin;
+  return origin->at_ns && datagram_equal(&origin->address, &listener->address) &&
+         parameters_number(&osc->values, instance->id, instance->index) == origin->number;
+}
+
+/* Whether something is still to be told. */
+static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
+  const struct instance *instance = &osc->instances[number];
+  const struct osc_sink sink = sink_of(listener);
+  bool *owed = &listener->owed[number];
+  *owed |= changed;
+  if (!*owed || moves(listener, instance, now_ns))
+    return *owed;
+  *owed = false;
+  if (!knows(osc, listener, instance))
+    osc_tell_value(&osc->values, instance->id, instance->index, &sink);
+  return false;
+}
+
+/* Returns for how long nothing need be told that is known of; negative: for ever. */
+static int tell_changes(struct osc *osc, int64_t now_ns) {
+  const struct hub_figures before = osc->figures;
+  bool owed = false;
+  if (hub_wait(osc->hub, &osc->seen, 0)) {
+    hub_get_values(osc->hub, &osc->values);
+    osc->figures_owed = true;
+  }
+  bool figures = osc->figures_owed && now_ns - osc->figures_ns >= FIGURES_NS;
+  if (figures) {
+    hub_get_figures(osc->hub, &osc->figures);
+    osc->figures_ns = now_ns;
+    osc->figures_owed = false;
+  }
+  for (int i = 0; i < osc->instance_count; i++) {
+    const struct instance *instance = &osc->instances[i];
+    bool changed = !parameters_same(&osc->values, &osc->told, instance->id, instance->index);
+    for (int j = 0; j < osc->listener_count; j++)
+      owed |= tell_listener(osc, &osc->listeners[j], i, changed, now_ns);
+  }
+  osc->told = osc->values;
+  for (int j = 0; j < osc->listener_count; j++) {
+    const struct osc_sink sink = sink_of(&osc->listeners[j]);
+    if (figures)
+      osc_tell_figures(&osc->figures, &before, &sink);
+    flush(&osc->listeners[j]);
+  }
+  if (owed)
+    return TICK_MS;
+  return osc->figures_owed ? (int)((FIGURES_NS - (now_ns - osc->figures_ns)) / 1000000) + 1 : -1;
+}
+
+/* --- the thread --- */
+
+static void wake(void *opaque) {
+  struct osc *osc = opaque;
+  if (atomic_load(&osc->listened) && !atomic_exchange(&osc->rung, true))
+    platform_ring(osc->alarm[1]);
+}
+
+static void wait_for(struct osc *osc, int wait_ms) {
+  struct platform_wish wishes[] = {{.descriptor = osc->alarm[0], .read = true},
+                                   {.descriptor = osc->socket, .read = true}};
+  platform_wait_for(wishes, 2, wait_ms);
+  if (!wishes[0].read)
+    return;
+  platform_hush(osc->alarm[0]);
+  atomic_store(&osc->rung, false);
+}
+
+static void *work(void *opaque) {
+  struct osc *osc = opaque;
+  for (int i = 0; i < osc->listener_count; i++)
+    tell_all(osc, &osc->listeners[i]);
+  while (!atomic_load(&osc->stop)) {
+    if (osc->socket >= 0)
+      receive(osc);
+    atomic_store(&osc->listened, osc->listener_count > 0);
+    int lease_ms = end_leases(osc, platform_now_ns());
+    int wait_ms = osc->listener_count ? tell_changes(osc, platform_now_ns()) : -1;
+    wait_for(osc, wait_ms < 0 || (lease_ms >= 0 && lease_ms < wait_ms) ? lease_ms : wait_ms);
+  }
+  return NULL;
+}
+
+/* --- opening and closing --- */
+
+static int list_instances(struct osc *osc, struct error *err) {
+  int count = 0;
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    count += parameter_instances(id);
+  osc->instances = calloc((size_t)count, sizeof *osc->instances);
+  if (!osc->instances)
+    return error_set(err, STATUS_FAILED, "no memory for OSC");
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    for (int i = 0; i < parameter_instances(id); i++)
+      osc->instances[osc->instance_count++] = (struct instance){.id = id, .index = parameter_row(id)->first + i};
+  return 0;
+}
+
+static int open_own(struct osc *osc, const char *text, struct error *err) {
+  char name[DATAGRAM_NAME_MAX];
+  if (datagram_find(&osc->own, text, "--osc", err))
+    return -1;
+  osc->socket = datagram_open(&osc->own, true);
+  if (osc->socket < 0)
+    return error_set(err, STATUS_USAGE, "--osc %.100s: %s", text,
+                     errno == EADDRINUSE ? "another program listens there; choose another port" : strerror(errno));
+  log_line(osc->log, LOG_INFO, "OSC: listening at %s", datagram_name(&osc->own, name));
+  return 0;
+}
+
+static int add_fixed(struct osc *osc, const char *text, struct error *err) {
+  struct datagram_address address;
+  if (datagram_find(&address, text, "--osc-to", err))
+    return -1;
+  if (osc->socket >= 0 && datagram_reaches(&address, &osc->own))
+    return error_set(err, STATUS_USAGE, "--osc-to %.100s: that is where --osc listens", text);
+  if (osc->listener_count == LISTENERS_MAX / 2)
+    return error_set(err, STATUS_USAGE, "--osc-to: at most %d can be given", LISTENERS_MAX / 2);
+  int handle = datagram_open(&address, false);
+  if (handle >= 0 && !add_listener(osc, &address, handle, true))
+    return 0;
+  datagram_close(handle);
+  return handle < 0 ? error_set(err, STATUS_USAGE, "--osc-to %.100s: %s", text, strerror(errno))
+                    : error_set(err, STATUS_FAILED, "--osc-to: no memory");
+}
+
+static void free_all(struct osc *osc) {
+  hub_unwatch(osc->hub, &osc->watch);
+  platform_end_alarm(osc->alarm);
+  for (int i = 0; i < osc->listener_count; i++) {
+    if (osc->listeners[i].fixed)
+      datagram_close(osc->listeners[i].socket);
+    free(osc->listeners[i].owed);
+  }
+  datagram_close(osc->socket);
+  free(osc->instances);
+  free(osc);
+}
+
+static int open_all(struct osc *osc, const struct osc_params *params, struct error *err) {
+  if (list_instances(osc, err) || (params->listen && open_own(osc, params->listen, err)))
+    return -1;
+  for (int i = 0; params->to && i < params->to->count; i++)
+    if (add_fixed(osc, params->to->text[i], err))
+      return -1;
+  read_hub(osc);
+  osc->watch = (struct hub_watch){.wake = wake, .opaque = osc};
+  hub_watch(osc->hub, &osc->watch);
+  if (pthread_create(&osc->thread, NULL, work, osc))
+    return error_set(err, STATUS_FAILED, "no thread for OSC");
+  return 0;
+}
+
+int osc_start(struct osc **out, const struct osc_params *params, struct error *err) {
+  *out = NULL;
+  if (!params->listen && (!params->to || !params->to->count))
+    return 0;
+  struct osc *osc = calloc(1, sizeof *osc);
+  if (!osc)
+    return error_set(err, STATUS_FAILED, "no memory for OSC");
+  osc->hub = params->hub;
+  osc->log = params->log;
+  osc->lease_ns = params->lease_ms ? params->lease_ms * INT64_C(1000000) : OSC_LEASE_S * INT64_C(1000000000);
+  osc->allowance = ANSWERS_MAX;
+  osc->allowed_ns = platform_now_ns();
+  osc->socket = -1;
+  if (platform_make_alarm(osc->alarm)) {
+    free(osc);
+    return error_set(err, STATUS_FAILED, "OSC: %s", strerror(errno));
+  }
+  if (open_all(osc, params, err)) {
+    free_all(osc);
+    return -1;
+  }
+  *out = osc;
+  return 0;
+}
+
+bool osc_stop(struct osc **pointer, int wait_ms) {
+  struct osc *osc = *pointer;
+  if (!osc)
+    return true;
+  atomic_store(&osc->stop, true);
+  platform_ring(osc->alarm[1]);
+  if (!platform_join(osc->thread, wait_ms))
+    return false;
+  free_all(osc);
+  *pointer = NULL;
+  return true;
+}

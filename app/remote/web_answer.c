@@ -1,0 +1,148 @@
+#include "app/remote/web_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/platform/app_platform.h"
+#include "app/remote/web_gate.h"
+
+/* The page's files, embedded (embed.sh). */
+extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], embed_web_style_end[];
+extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
+
+enum {
+  FRESH_NS = 100000000, /* pictures are encoded no more often */
+};
+
+static const struct file {
+  const char *path, *type, *begin, *end;
+} files[] = {
+    {"/", "text/html; charset=utf-8", embed_web_index, embed_web_index_end},
+    {"/page.css", "text/css; charset=utf-8", embed_web_style, embed_web_style_end},
+    {"/page.js", "text/javascript; charset=utf-8", embed_web_script, embed_web_script_end},
+    {"/icon.svg", "image/svg+xml", embed_web_icon, embed_web_icon_end},
+};
+
+/* --- who may come in --- */
+
+bool web_comes_from_here(const struct web *web, const struct web_request *request) {
+  return web_host_is_ours(&web->address, request->host, web->machine) &&
+         web_origin_is_ours(request->origin, request->host);
+}
+
+bool web_has_token(const struct web *web, struct MHD_Connection *connection, bool *in_address) {
+  *in_address = web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"));
+  return web->address.loopback || *in_address ||
+         web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, web->cookie));
+}
+
+/* --- HTTP --- */
+
+struct header {
+  const char *name, *value;
+};
+
+/* Scripts and connections are this page's own; no other page can show it, or read from it. */
+static const struct header protective[] = {
+    {"Server", "reverie"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+};
+
+static bool add_headers(struct MHD_Response *response, const struct header *headers, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!MHD_add_response_header(response, headers[i].name, headers[i].value))
+      return false;
+  return true;
+}
+
+/* Takes the response over, also where there is none. */
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+                                     const struct header *headers, size_t count) {
+  bool ready = response && add_headers(response, protective, sizeof protective / sizeof *protective) &&
+               add_headers(response, headers, count);
+  enum MHD_Result result = ready ? MHD_queue_response(connection, status, response) : MHD_NO;
+  if (response)
+    MHD_destroy_response(response);
+  return result;
+}
+
+static enum MHD_Result send_body(struct MHD_Connection *connection, unsigned status, const char *type, const void *body,
+                                 size_t size, enum MHD_ResponseMemoryMode mode) {
+  const struct header headers[] = {{"Content-Type", type}};
+  return send_response(connection, status, MHD_create_response_from_buffer(size, (void *)body, mode), headers, 1);
+}
+
+enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, const char *words) {
+  return send_body(connection, status, "text/plain; charset=utf-8", words, strlen(words), MHD_RESPMEM_PERSISTENT);
+}
+
+/* From then on the browser has the token, and the address shows it no more. */
+static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *connection) {
+  char cookie[160];
+  snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
+  const struct header headers[] = {{"Location", "/"}, {"Set-Cookie", cookie}};
+  return send_response(connection, MHD_HTTP_SEE_OTHER, MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT),
+                       headers, 2);
+}
+
+static int encode_covered(struct web *web, const struct covered *shown, struct error *err) {
+  struct frame picture;
+  if (covering_apply(&web->covering, shown, &picture, err))
+    return -1;
+  int status = frame_wait(&picture, MEMORY_HOST, err) < 0 ||
+                       preview_encode(web->preview, &picture, &web->jpeg, &web->jpeg_size, err)
+                   ? -1
+                   : 0;
+  frame_release(&picture);
+  return status;
+}
+
+/* The page has what the audience sees: black and a picture that is held, too. */
+static void encode(struct web *web) {
+  struct covered shown;
+  struct error err;
+  if (!hub_get_picture(web->hub, &shown))
+    return;
+  if (encode_covered(web, &shown, &err))
+    web->jpeg = NULL;
+  hub_put_back(web->hub, &shown);
+}
+
+static enum MHD_Result send_picture(struct web *web, struct MHD_Connection *connection) {
+  if (!web->jpeg || web->now_ns - web->jpeg_ns > FRESH_NS) {
+    encode(web);
+    web->jpeg_ns = web->now_ns;
+  }
+  return send_body(connection, web->jpeg ? MHD_HTTP_OK : MHD_HTTP_NO_CONTENT, "image/jpeg", web->jpeg,
+                   web->jpeg ? web->jpeg_size : 0, MHD_RESPMEM_MUST_COPY);
+}
+
+static enum MHD_Result send_file(struct MHD_Connection *connection, const char *path) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (!strcmp(files[i].path, path))
+      return send_body(connection, MHD_HTTP_OK, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin),
+                       MHD_RESPMEM_PERSISTENT);
+  return web_refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such file.\n");
+}
+
+enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request) {
+  bool in_address, head_alone = !strcmp(request->method, "HEAD");
+  if (!web_comes_from_here(web, request))
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN, head_alone ? "" : "This address is not the page's own.\n");
+  if (!web_has_token(web, connection, &in_address))
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN,
+                      head_alone ? "" : "The address that the program printed has a token in it.\n");
+  if (strcmp(request->method, "GET"))
+    return web_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, head_alone ? "" : "GET is understood.\n");
+  if (in_address && !web->address.loopback)
+    return leave_cookie(web, connection);
+  if (!strcmp(request->path, "/picture.jpg"))
+    return send_picture(web, connection);
+  return send_file(connection, request->path);
+}
