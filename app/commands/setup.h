@@ -6,7 +6,7 @@
 
 #include "app/control/settings.h"
 #include "app/options/options.h"
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 #include "app/source/source.h"
 
 /* A log that writes to standard error, filtered by options->verbose (warnings always, unless -q). */

@@ -4,8 +4,8 @@
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
-#include "app/options/stamped.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/stamped.h"
 #include "app/sink/encoder.h"
 #include "app/sink/target.h"
 #include "app/source/protocols.h"

@@ -11,7 +11,7 @@
 #include "app/commands/setup.h"
 #include "app/run/outputs.h"
 #include "app/live/live_impl.h"
-#include "app/options/stamped.h"
+#include "app/platform/stamped.h"
 #include "app/platform/app_platform.h"
 #include "app/window/curtain.h"
 

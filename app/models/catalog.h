@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 /* A file in each folder that `reverie fetch` has not completed. */
 #define CATALOG_UNFINISHED ".unfinished"

@@ -7,7 +7,7 @@
 #define APP_MODELS_DOWNLOAD_H
 
 #include "app/models/repository.h"
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 struct download {
   struct http *http;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 /* Where the model is that a user names: a path that is there; else a model of the catalogue by its whole name
  * (ORG/NAME, ORG/NAME/FILE), else by the end of it (NAME, FILE), with or without .safetensors; a file alone in a folder

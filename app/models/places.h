@@ -4,7 +4,7 @@
 #ifndef APP_MODELS_PLACES_H
 #define APP_MODELS_PLACES_H
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 /* reverie/models in $XDG_DATA_HOME, else in ~/.local/share. */
 const char *places_models(char *path);

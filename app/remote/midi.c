@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "app/flow/errand.h"
-#include "app/options/paths.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/paths.h"
 #include "app/remote/midi_input.h"
 #include "app/remote/midi_keep.h"
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 #include "app/run/heard.h"
 #include "app/run/outputs.h"
 

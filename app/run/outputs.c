@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "app/flow/wait.h"
-#include "app/options/paths.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/paths.h"
 #include "app/sink/target.h"
 #include "unet/base/address.h"
 #include "unet/base/platform.h"

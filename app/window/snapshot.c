@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "app/control/png_text.h"
-#include "app/options/stamped.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/stamped.h"
 
 static int write_png(struct snapshot *snapshot, const struct frame *picture, struct error *err) {
   const struct png_words texts[] = {{WORDS_PNG_KEY, snapshot->words}, {PRESETS_PNG_KEY, snapshot->preset}};

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 #include "unet/base/picture.h"
 
 enum { SNAPSHOT_HOLDS = 1 };

@@ -1,6 +1,6 @@
 /* Where the program's own files are: the built-in model, the sample clip, the cache. */
-#ifndef APP_OPTIONS_PATHS_H
-#define APP_OPTIONS_PATHS_H
+#ifndef APP_PLATFORM_PATHS_H
+#define APP_PLATFORM_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "app/options/stamped.h"
+#include "app/platform/stamped.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Files that the program names itself, after the time. */
-#ifndef APP_OPTIONS_STAMPED_H
-#define APP_OPTIONS_STAMPED_H
+#ifndef APP_PLATFORM_STAMPED_H
+#define APP_PLATFORM_STAMPED_H
 
 #include <stdio.h>
 
-#include "app/options/paths.h"
+#include "app/platform/paths.h"
 
 /* Makes reverie-YYYYMMDD-HHMMSS.EXTENSION in dir (NULL: the working directory), with -2, -3... where that exists:
  * nothing is ever overwritten. path holds PATHS_MAX characters; what begins the message ("snapshot"). NULL: there can
