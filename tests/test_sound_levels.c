@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "app/control/sound_levels.h"
+#include "app/source/sound_levels.h"
 
 static const int rates[] = {8000, 11025, 48000, 96000};
 enum { RATES = sizeof rates / sizeof *rates, PART = 441 };

@@ -6,7 +6,7 @@
 #define APP_CONTROL_MODULATION_H
 
 #include "app/control/settings.h"
-#include "app/control/sound_levels.h"
+#include "app/source/sound_levels.h"
 
 struct modulation {
   enum parameter id;

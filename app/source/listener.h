@@ -4,7 +4,7 @@
 #ifndef APP_SOURCE_LISTENER_H
 #define APP_SOURCE_LISTENER_H
 
-#include "app/control/sound_levels.h"
+#include "app/source/sound_levels.h"
 #include "unet/base/error.h"
 #include "unet/base/log.h"
 

@@ -3,7 +3,7 @@
 #ifndef APP_SOURCE_TRACK_H
 #define APP_SOURCE_TRACK_H
 
-#include "app/control/sound_levels.h"
+#include "app/source/sound_levels.h"
 #include "app/source/sound_tap.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"

@@ -1,4 +1,4 @@
-#include "app/control/sound_levels.h"
+#include "app/source/sound_levels.h"
 
 #include <math.h>
 

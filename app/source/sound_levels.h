@@ -3,8 +3,8 @@
  *
  * Levels are relative to the loudest of the last seconds: the gain adapts, slowly, and never so far that silence counts
  * as sound. */
-#ifndef APP_CONTROL_SOUND_LEVELS_H
-#define APP_CONTROL_SOUND_LEVELS_H
+#ifndef APP_SOURCE_SOUND_LEVELS_H
+#define APP_SOURCE_SOUND_LEVELS_H
 
 #include <stdbool.h>
 
