@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "unet/base/gpu.h"
 #include "unet/base/platform.h"
 #include "unet/cpu/cpu.h"
-#include "unet/gpu.h"
 
 #if HAVE_CUDA
 extern const struct device_impl cuda_device_impl;

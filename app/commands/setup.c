@@ -10,7 +10,7 @@
 #include "app/run/styling.h"
 #include "app/source/hardware.h"
 #include "app/source/pipe_input.h"
-#include "unet/gpu.h"
+#include "unet/base/gpu.h"
 
 atomic_bool setup_stop;
 

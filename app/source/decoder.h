@@ -7,8 +7,8 @@
 
 #include <libavcodec/avcodec.h>
 
+#include "unet/base/gpu.h"
 #include "unet/base/log.h"
-#include "unet/gpu.h"
 
 struct decoder;
 struct hardware;

@@ -5,7 +5,7 @@
 
 #include <libavcodec/avcodec.h>
 
-#include "unet/gpu.h"
+#include "unet/base/gpu.h"
 
 struct frame_memory;
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "unet/gpu.h"
+#include "unet/base/gpu.h"
 
 static inline void *played_alloc_host(const struct gpu *gpu, size_t bytes) {
   (void)gpu;

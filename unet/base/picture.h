@@ -19,7 +19,7 @@
 
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
-#include "unet/gpu.h"
+#include "unet/base/gpu.h"
 
 /* Kinds of memory that a picture has its pixels in; one may have several. Of a picture that has both, the host's part
  * is there from the start and is filled by the owner's wait(MEMORY_HOST) when somebody asks first: once, on the asker's

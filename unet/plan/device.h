@@ -11,8 +11,8 @@
 
 #include "unet/base/device_options.h"
 #include "unet/base/frame.h"
+#include "unet/base/gpu.h"
 #include "unet/base/log.h"
-#include "unet/gpu.h"
 #include "unet/plan/blend.h"
 #include "unet/plan/profile.h"
 #include "unet/plan/run.h"

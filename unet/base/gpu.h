@@ -2,8 +2,8 @@
  * none.
  *
  * Any thread may call all of this, also while an engine is opened, used or closed. */
-#ifndef UNET_GPU_H
-#define UNET_GPU_H
+#ifndef UNET_BASE_GPU_H
+#define UNET_BASE_GPU_H
 
 #include <stdbool.h>
 #include <stddef.h>
