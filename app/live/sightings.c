@@ -5,7 +5,7 @@ static double ms_between(int64_t from_ns, int64_t to_ns) {
 }
 
 /* What took most more than it has to. */
-static enum miss_reason reason_of(const struct sightings *s, const struct report_late *stages) {
+static enum miss_reason reason_of(const struct sightings *s, const struct late_picture *stages) {
   const double beyond[MISS_REASONS] = {
       [MISS_WAITING] = stages->waiting_ms,
       [MISS_ENGINE] = stages->engine_ms - s->engine_ms,
@@ -19,7 +19,7 @@ static enum miss_reason reason_of(const struct sightings *s, const struct report
 
 static void add_times(struct sightings *s, const struct sighting *sighting) {
   double latency_ms = ms_between(sighting->captured_ns, sighting->presented_ns);
-  const struct report_late stages = {
+  const struct late_picture stages = {
       .at_s = ms_between(s->first_ns, sighting->presented_ns) * 1e-3,
       .waiting_ms = ms_between(sighting->captured_ns, sighting->submitted_ns),
       .engine_ms = ms_between(sighting->submitted_ns, sighting->finished_ns),
@@ -34,7 +34,7 @@ static void add_times(struct sightings *s, const struct sighting *sighting) {
   stats_add(&s->latency, latency_ms);
   if (s->deadline_ms <= 0 || latency_ms <= s->deadline_ms)
     return;
-  if (s->missed < REPORT_LATE_MAX)
+  if (s->missed < LATE_PICTURES_MAX)
     s->late[s->missed] = stages;
   s->missed++;
   s->missed_by[reason_of(s, &stages)]++;

@@ -3,7 +3,6 @@
 #define APP_LIVE_SIGHTINGS_H
 
 #include "app/flow/stats.h"
-#include "app/run/report.h"
 #include "app/source/marker.h"
 
 /* One picture presented. Stamps are of platform_now_ns. */
@@ -19,6 +18,18 @@ struct sighting {
 /* Where a frame that came too late was for too long. */
 enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
 
+enum { LATE_PICTURES_MAX = 64 };
+
+/* A picture that came too late: the time from the first one until it was presented, and how long it was in each stage.
+ */
+struct late_picture {
+  double at_s, waiting_ms, engine_ms, window_ms;
+  double handed_ms; /* how late a file's frame had been handed out, before all these */
+  /* Part of engine_ms: the device's time by its own clock; 0: it has none. The rest is the host, copies and waiting for
+   * the device to begin. */
+  double device_ms;
+};
+
 /* Zero-initialise but for deadline_ms and engine_ms to start. */
 struct sightings {
   double deadline_ms; /* from capture to presented; 0: none */
@@ -29,7 +40,7 @@ struct sightings {
   long dropped;  /* numbers that never came, from the first one seen to the last */
   long missed;   /* came after the deadline */
   long missed_by[MISS_REASONS];
-  struct report_late late[REPORT_LATE_MAX]; /* the first of them */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first of them */
   uint32_t newest;
   int64_t first_ns, last_ns;
   struct stats handed;   /* how late the source handed it out, */

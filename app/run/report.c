@@ -118,7 +118,7 @@ static void add_row(cJSON *rows, const struct report_row *row) {
 
 static void add_late(cJSON *to, const struct report_live *live) {
   cJSON *list = cJSON_AddArrayToObject(to, "late");
-  for (int i = 0; i < REPORT_LATE_MAX && i < live->missed; i++) {
+  for (int i = 0; i < LATE_PICTURES_MAX && i < live->missed; i++) {
     cJSON *late = cJSON_CreateObject();
     cJSON_AddNumberToObject(late, "at_s", live->late[i].at_s);
     if (live->late[i].handed_ms > 0)

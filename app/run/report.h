@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "app/flow/stats.h"
+#include "app/live/sightings.h"
 #include "app/platform/app_platform.h"
 #include "app/run/sweep.h"
 #include "unet/engine.h"
@@ -17,7 +18,7 @@ struct report_row {
   struct stats_summary times;
 };
 
-enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2, REPORT_LATE_MAX = 64 };
+enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
 
 /* A control that was changed, and the pictures presented until one showed it, that one among them. */
 struct report_change {
@@ -26,22 +27,13 @@ struct report_change {
   double median_frames, most_frames;
 };
 
-/* A picture that came too late: when it was presented, after the first one, and how long it was where. */
-struct report_late {
-  double at_s, waiting_ms, engine_ms, window_ms;
-  double handed_ms; /* how late a file's frame had been handed out, before all these */
-  /* Of engine_ms, what the device computed by its own clock; 0: it has none. The rest are the host, copies and waiting
-   * for the device to begin. */
-  double device_ms;
-};
-
 /* What bench --live has beside its rows. */
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
-  struct report_late late[REPORT_LATE_MAX]; /* the first of those missed */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first of those missed */
   long missed_by[3];                        /* waiting for the engine, in the engine, on the way to the screen */
   double spare_ms;                          /* that the median picture came before it was late */
   long woken_late;                          /* how often a thread that only wakes, and as often, was later than that */
