@@ -1,7 +1,7 @@
-#ifndef APP_RUN_HTML_REPORT_H
-#define APP_RUN_HTML_REPORT_H
+#ifndef APP_BENCH_HTML_REPORT_H
+#define APP_BENCH_HTML_REPORT_H
 
-#include "app/run/report.h"
+#include "app/bench/report.h"
 
 /* The report as one page that needs nothing beside it, with plots. path "-": standard output. */
 int html_report(const struct report *report, const char *path, struct error *err);

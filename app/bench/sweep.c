@@ -1,4 +1,4 @@
-#include "app/run/sweep.h"
+#include "app/bench/sweep.h"
 
 #include <math.h>
 

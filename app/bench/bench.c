@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/commands/bench.h"
+#include "app/bench/bench.h"
+#include "app/bench/html_report.h"
 #include "app/commands/setup.h"
 #include "app/platform/app_platform.h"
-#include "app/run/html_report.h"
 #include "app/run/pipeline.h"
 
 /* What was asked for: a profile, a sweep, or frame rates where it was neither. */

@@ -1,12 +1,12 @@
 /* The page: what was measured, and plots as SVG within it. Bars carry a title with their figures, which browsers show
  * under the pointer; the tables say the same in words. */
-#include "app/run/html_report.h"
+#include "app/bench/html_report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/run/profile_report.h"
+#include "app/bench/profile_report.h"
 
 enum { WIDTH = 960, BAR = 20, LABEL = 290, FIGURES = 130, STRIP = 220, PLOT = 300, MARGIN = 60 };
 

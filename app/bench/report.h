@@ -1,14 +1,14 @@
 /* The figures of bench: a table for people, JSON for programs. */
-#ifndef APP_RUN_REPORT_H
-#define APP_RUN_REPORT_H
+#ifndef APP_BENCH_REPORT_H
+#define APP_BENCH_REPORT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
+#include "app/bench/sweep.h"
 #include "app/flow/stats.h"
 #include "app/live/sightings.h"
 #include "app/platform/app_platform.h"
-#include "app/run/sweep.h"
 #include "unet/engine.h"
 #include "unet/plan/profile.h"
 

@@ -3,13 +3,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "app/commands/bench.h"
+#include "app/bench/bench.h"
+#include "app/bench/sweep.h"
+#include "app/bench/trace_json.h"
 #include "app/commands/setup.h"
 #include "app/platform/app_platform.h"
 #include "app/run/control_source.h"
 #include "app/run/pipeline.h"
-#include "app/run/sweep.h"
-#include "app/run/trace_json.h"
 #include "unet/base/platform.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */

@@ -1,5 +1,5 @@
-#ifndef APP_RUN_TRACE_JSON_H
-#define APP_RUN_TRACE_JSON_H
+#ifndef APP_BENCH_TRACE_JSON_H
+#define APP_BENCH_TRACE_JSON_H
 
 #include "unet/base/error.h"
 

@@ -1,4 +1,4 @@
-#include "app/run/compare.h"
+#include "app/bench/compare.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "app/run/profile_report.h"
+#include "app/bench/profile_report.h"
 
 #include <stdlib.h>
 #include <string.h>

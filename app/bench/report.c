@@ -1,4 +1,4 @@
-#include "app/run/report.h"
+#include "app/bench/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "app/run/profile_report.h"
+#include "app/bench/profile_report.h"
 #include "unet/base/platform.h"
 
 static double megabytes(size_t bytes) {

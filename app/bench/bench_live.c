@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/commands/bench.h"
+#include "app/bench/bench.h"
 #include "app/commands/setup.h"
 #include "app/live/probe.h"
 #include "app/window/window.h"

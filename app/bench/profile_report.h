@@ -1,6 +1,6 @@
 /* A profile as a table for people and as JSON for programs, with its totals. */
-#ifndef APP_RUN_PROFILE_REPORT_H
-#define APP_RUN_PROFILE_REPORT_H
+#ifndef APP_BENCH_PROFILE_REPORT_H
+#define APP_BENCH_PROFILE_REPORT_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-#include "app/run/trace_json.h"
+#include "app/bench/trace_json.h"
 
 #include <cjson/cJSON.h>
 
-#include "app/run/report.h"
+#include "app/bench/report.h"
 #include "app/flow/trace.h"
 
 static cJSON *event(const char *phase, const char *name, int track) {

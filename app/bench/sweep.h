@@ -1,7 +1,7 @@
 /* The time of a frame over its size, its number of steps or the frames of a run, beside what its arithmetic alone would
  * take. */
-#ifndef APP_RUN_SWEEP_H
-#define APP_RUN_SWEEP_H
+#ifndef APP_BENCH_SWEEP_H
+#define APP_BENCH_SWEEP_H
 
 #include <stdio.h>
 

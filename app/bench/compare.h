@@ -1,10 +1,10 @@
 /* A report saved earlier beside the present one: what changed, row by row. */
-#ifndef APP_RUN_COMPARE_H
-#define APP_RUN_COMPARE_H
+#ifndef APP_BENCH_COMPARE_H
+#define APP_BENCH_COMPARE_H
 
 #include <stdio.h>
 
-#include "app/run/report.h"
+#include "app/bench/report.h"
 
 struct compare;
 

@@ -1,10 +1,10 @@
 /* bench's parts: the command (bench.c), the engine and the pipeline (bench_measure.c), the window (bench_live.c). */
-#ifndef APP_COMMANDS_BENCH_H
-#define APP_COMMANDS_BENCH_H
+#ifndef APP_BENCH_BENCH_H
+#define APP_BENCH_BENCH_H
 
+#include "app/bench/compare.h"
+#include "app/bench/report.h"
 #include "app/options/options.h"
-#include "app/run/compare.h"
-#include "app/run/report.h"
 #include "app/source/source.h"
 #include "unet/engine.h"
 
