@@ -6,9 +6,9 @@
 #include <libavutil/log.h>
 
 #include "app/options/options.h"
-#include "app/commands/setup.h"
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
+#include "app/run/setup.h"
 #include "app/window/curtain.h"
 #include "unet/base/address.h"
 #include "unet/base/text.h"

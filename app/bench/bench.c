@@ -5,9 +5,9 @@
 
 #include "app/bench/bench.h"
 #include "app/bench/html_report.h"
-#include "app/commands/setup.h"
 #include "app/platform/app_platform.h"
 #include "app/run/pipeline.h"
+#include "app/run/setup.h"
 
 /* What was asked for: a profile, a sweep, or frame rates where it was neither. */
 static int measure(struct bench *bench, struct error *err) {

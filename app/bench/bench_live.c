@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "app/bench/bench.h"
-#include "app/commands/setup.h"
 #include "app/live/probe.h"
+#include "app/run/setup.h"
 #include "app/window/window.h"
 
 /* Without --frames and --duration; without --warmup; without --input-fps. */

@@ -6,10 +6,10 @@
 #include "app/bench/bench.h"
 #include "app/bench/sweep.h"
 #include "app/bench/trace_json.h"
-#include "app/commands/setup.h"
 #include "app/platform/app_platform.h"
 #include "app/run/control_source.h"
 #include "app/run/pipeline.h"
+#include "app/run/setup.h"
 #include "unet/base/platform.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */

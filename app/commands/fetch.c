@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/models/catalog.h"
 #include "app/models/choice.h"
 #include "app/models/download.h"
@@ -13,6 +12,7 @@
 #include "app/options/options.h"
 #include "app/platform/app_platform.h"
 #include "app/run/progress.h"
+#include "app/run/setup.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 

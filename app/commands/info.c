@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "app/options/options.h"
-#include "app/commands/setup.h"
 #include "app/models/inventory.h"
+#include "app/run/setup.h"
 #include "unet/adapter/adapter.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"

@@ -8,7 +8,7 @@
 #include "app/run/playing.h"
 #include "app/run/pipeline.h"
 #include "app/run/progress.h"
-#include "app/commands/setup.h"
+#include "app/run/setup.h"
 #include "app/sink/target.h"
 
 /* Without --size the picture has the input's shape and this longest side. */

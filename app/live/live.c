@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
+#include "app/run/setup.h"
 #include "app/window/curtain.h"
 #include "unet/base/platform.h"
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/control/usual_prompts.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/run/setup.h"
 
 /* For the drawing of a picture, after which it should be over: loop_params.drawing_ms. */
 enum { DRAWING_MS = 4 };

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "app/control/script.h"
-#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/run/setup.h"
 #include "app/sink/sink.h"
 
 static bool same_file(const char *a, const char *b) {

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/platform/stamped.h"
+#include "app/run/setup.h"
 #include "app/sink/encoder.h"
 #include "app/sink/target.h"
 #include "app/source/protocols.h"

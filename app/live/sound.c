@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/remote/midi_input.h"
+#include "app/run/setup.h"
 #include "app/source/protocols.h"
 
 static int read_modulations(struct live *live, struct error *err) {

@@ -1,8 +1,8 @@
 /* The list of sources: which of them is shown, by its number. */
 #include <stdio.h>
 
-#include "app/commands/setup.h"
 #include "app/live/live_impl.h"
+#include "app/run/setup.h"
 #include "unet/base/address.h"
 
 /* Those of the program before this one, with what has been dropped on its window. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
+#include "app/run/setup.h"
 #include "app/run/outputs.h"
 #include "app/live/live_impl.h"
 #include "app/platform/stamped.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands/setup.h"
 #include "app/control/picture_size.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/run/setup.h"
 #include "app/window/import_gl.h"
 #include "unet/base/platform.h"
 

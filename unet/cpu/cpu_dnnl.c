@@ -2,7 +2,7 @@
  * when a program is prepared, weights are packed once for all programs, and a run only executes.
  *
  * Every status is checked, but where memory is short 2.6 seldom returns one: its C++ throws through the C interface and
- * aborts the program (app/commands/setup.c says so), or uses the NULL it was given and crashes. */
+ * aborts the program (app/run/setup.c says so), or uses the NULL it was given and crashes. */
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* From the options to a running engine: what live, render and bench have in common. */
-#ifndef APP_COMMANDS_SETUP_H
-#define APP_COMMANDS_SETUP_H
+#ifndef APP_RUN_SETUP_H
+#define APP_RUN_SETUP_H
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-#include "app/commands/setup.h"
+#include "app/run/setup.h"
 
 #include <math.h>
 #include <stdio.h>
