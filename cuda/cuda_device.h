@@ -51,7 +51,7 @@
 #include "cuda/kernels/norm_conv.h"
 #include "cuda/kernels/product_sm90.h"
 #include "cuda/kernels/rows.h"
-#include "cuda/wait.h"
+#include "cuda/run_wait.h"
 #include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"

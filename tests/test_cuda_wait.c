@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "cuda/wait.h"
+#include "cuda/run_wait.h"
 
 enum { RUNS = 400 };
 

@@ -12,7 +12,7 @@
 
 #include "app/run/control_source.h"
 #include "app/run/masking.h"
-#include "app/source/follower.h"
+#include "app/source/second_source.h"
 #include "unet/base/platform.h"
 #include "tests/rigs/clips.h"
 

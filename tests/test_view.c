@@ -9,7 +9,7 @@
 #include "tests/rigs/fixture.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/safetensors_impl.h"
-#include "unet/checkpoint/view.h"
+#include "unet/checkpoint/tensor_view.h"
 
 static char *folder;
 

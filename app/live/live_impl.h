@@ -1,22 +1,22 @@
 /* The live window from the inside: what its files share. The main thread owns all of it but where a field says
  * otherwise; a reader thread and an engine thread bring the pictures.
  *
- * telling.c   what is said in the window's line and on the terminal
- * open.c      source, engine and what goes along with them, as the options ask for them
- * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
- * presets.c   the file of presets
- * sending.c   recordings and other outputs beside the window
- * script.c    values by time, played and recorded
- * view.c      window, events, drawing
- * overlay.c   what is written over the picture
- * alerting.c  which alerts hold
- * context.c   what becomes of a lost OpenGL context
- * sound.c     sound that is listened to
- * sources.c   which source of several is shown
- * clients.c   those who set values from outside
- * successor.c the program started anew, where the engine cannot be opened again in this process
- * probe.c     what bench measures of all that
- * live.c      the turn from the first picture to the last */
+ * telling.c           lines in the window and on the terminal
+ * open.c              the source, the engine and what goes along with them, as the options ask for them
+ * turn.c              each turn: brings reader, engine and files to what the state says, and tells what they refuse
+ * live_presets.c      the file of presets
+ * sending.c           recordings and other outputs
+ * live_scripts.c      values by time, played and recorded
+ * view.c              window, events, drawing
+ * overlay.c           text over the picture
+ * alerting.c          which alerts hold
+ * renewal.c           another OpenGL context in the place of a lost one
+ * sound_modulation.c  sound that is listened to, and the values it moves
+ * source_list.c       which source of several is shown
+ * clients.c           the clients that set values from outside
+ * successor.c         the program started anew, where the engine cannot be opened again in this process
+ * probe.c             the measurements of bench --live
+ * live.c              the turns from the first picture to the last */
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
 
@@ -204,7 +204,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
 int live_stop_threads(struct live *live, struct error *err);
 
-/* --- sound.c --- */
+/* --- sound_modulation.c --- */
 
 /* Before the engine's thread, which must have ended when they are closed; what the options say is checked here. */
 int live_open_sound(struct live *live, struct error *err);
@@ -224,7 +224,7 @@ void live_follow_sound(struct live *live, int64_t now_ns);
 int live_open_clients(struct live *live, struct error *err);
 void live_close_clients(struct live *live);
 
-/* --- sources.c --- */
+/* --- source_list.c --- */
 
 /* Those of the command line; none: an empty list. */
 int live_list_sources(struct live *live, struct error *err);
@@ -237,7 +237,7 @@ bool live_sources_go_on(const struct live *live);
 /* A file dropped on the window, with the one before it or alone; NULL: it was none. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
-/* --- script.c --- */
+/* --- live_scripts.c --- */
 
 int live_open_scripts(struct live *live, struct error *err);
 /* What the script says for this moment is set, and what has been set is written down. */
@@ -245,14 +245,14 @@ void live_follow_scripts(struct live *live, int64_t now_ns);
 /* Returns -1 and err where what was to be recorded is not complete. */
 int live_close_scripts(struct live *live, struct error *err);
 
-/* --- exchange.c --- */
+/* --- turn.c --- */
 
 /* Takes what came from outside, and brings window, reader and engine thread to what the state says. */
 void live_exchange(struct live *live, int64_t now_ns);
 /* Those asked for before the window closed, too. */
 void live_finish_snapshots(struct live *live);
 
-/* --- presets.c --- */
+/* --- live_presets.c --- */
 
 int live_open_presets(struct live *live, struct error *err);
 /* Takes and saves what the state asks for, and tells what became of it. */
@@ -348,7 +348,7 @@ void live_describe_start(const struct live *live, char *words, size_t size);
 /* Brings live->alerts to what is so at this moment. */
 void live_follow_alerts(struct live *live, int64_t now_ns);
 
-/* --- context.c --- */
+/* --- renewal.c --- */
 
 /* Makes the window's OpenGL context anew after it was lost, when that can be done. 1: it was, and all is to be drawn;
  * -1: it cannot be. */

@@ -7,8 +7,8 @@
 
 #include "app/flow/mailbox.h"
 #include "app/platform/app_platform.h"
-#include "app/source/follower.h"
 #include "app/source/reader.h"
+#include "app/source/second_source.h"
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 

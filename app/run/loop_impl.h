@@ -1,9 +1,9 @@
 /* The loop from the inside: what its files share.
  *
- * collect.c  pictures: from the engine to whoever shows them
- * follow.c   another handle, another engine
- * recover.c  the engine is opened, and again once it failed
- * loop.c     the thread: frames and texts to the engine */
+ * collect.c        pictures: from the engine to whoever shows them
+ * engine_change.c  another handle, another engine
+ * recover.c        the engine is opened, and again once it failed
+ * loop.c           the thread: frames and texts to the engine */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
 
@@ -102,7 +102,7 @@ int loop_begin(struct loop *loop);
 int loop_collect(struct loop *loop);
 void loop_count_dropped(struct loop *loop, int count);
 
-/* --- follow.c --- */
+/* --- engine_change.c --- */
 
 /* A slot of the engine holds the text, or what could not be encoded of it; NULL: none. */
 void follow_note_encoded(struct loop *loop, int slot, const char *text);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/source/follower.h"
+#include "app/source/second_source.h"
 
 struct masking {
   struct follower *follower; /* NULL: the frames' own alpha */

@@ -9,7 +9,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
-#include "app/source/pictures.h"
+#include "app/source/picture_files.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
 #include "unet/base/text_file.h"

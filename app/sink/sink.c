@@ -10,7 +10,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
-#include "app/source/pictures.h"
+#include "app/source/picture_files.h"
 #include "app/source/protocols.h"
 #include "app/sink/encoder.h"
 #include "app/sink/files.h"

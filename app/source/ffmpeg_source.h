@@ -13,7 +13,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
 #include "app/source/joins.h"
-#include "app/source/pictures.h"
+#include "app/source/picture_files.h"
 #include "app/source/pipe_input.h"
 #include "app/source/sound_tap.h"
 #include "app/source/source_impl.h"

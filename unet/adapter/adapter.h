@@ -2,21 +2,21 @@
  * middle factor, too), LoHa, LoKr, DoRA and whole differences, under the names that kohya, LyCORIS, diffusers and PEFT
  * give their tensors.
  *
- * adapter.c   opening: the file, its tensors by module, what they add to which tensor of the model
- * groups.c    a file's tensors by module
- * keys.c      what a tensor's name says
- * base.c      which family of models a file is for
- * modules.c   the model's modules by every name they may have
- * factors.c   tensors to the factors of a blend (unet/plan/blend.h)
- * peft.c      scales that are in a header or a config
- * describe.c  lines for people
+ * adapter.c       opening: the file, its tensors by module, what they add to which tensor of the model
+ * groups.c        a file's tensors by module
+ * tensor_names.c  what a tensor's name says
+ * base.c          which family of models a file is for
+ * modules.c       the model's modules by every name they may have
+ * factors.c       tensors to the factors of a blend (unet/plan/blend.h)
+ * peft.c          scales that are in a header or a config
+ * describe.c      lines for people
  *
  * Ownership: an adapter owns its factors, which must outlive the resources made of them, and borrows the checkpoint.
  * Threads: read-only once open. */
 #ifndef UNET_ADAPTER_ADAPTER_H
 #define UNET_ADAPTER_ADAPTER_H
 
-#include "unet/adapter/keys.h"
+#include "unet/adapter/tensor_names.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/blend.h"
 

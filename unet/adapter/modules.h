@@ -5,7 +5,7 @@
 #ifndef UNET_ADAPTER_MODULES_H
 #define UNET_ADAPTER_MODULES_H
 
-#include "unet/adapter/keys.h"
+#include "unet/adapter/tensor_names.h"
 #include "unet/checkpoint/checkpoint.h"
 
 /* A module of the checkpoint with a weight. */

@@ -9,7 +9,7 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
-#include "unet/checkpoint/view.h"
+#include "unet/checkpoint/tensor_view.h"
 
 enum {
   KEY_MAX = 512,

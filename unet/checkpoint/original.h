@@ -5,7 +5,7 @@
 #ifndef UNET_CHECKPOINT_ORIGINAL_H
 #define UNET_CHECKPOINT_ORIGINAL_H
 
-#include "unet/checkpoint/view.h"
+#include "unet/checkpoint/tensor_view.h"
 
 int original_unet(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 int original_controlnet(struct safetensors *view, const struct safetensors *files, const char *prefix,

@@ -1,6 +1,6 @@
 /* Weights on disk: one safetensors file, the shards that a *.safetensors.index.json lists, or a view of such sets
- * (view.h), in which tensors have other names and shapes. Files are untrusted: every name, shape, type and offset is
- * checked against the file's size before it is handed out.
+ * (tensor_view.h), in which tensors have other names and shapes. Files are untrusted: every name, shape, type and
+ * offset is checked against the file's size before it is handed out.
  *
  * Ownership: struct safetensors owns files, names and the list, a view a share of the sets that it is made of; all
  * pointers below stay valid until safetensors_close. Threads: read-only once open. */

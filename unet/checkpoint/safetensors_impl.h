@@ -1,4 +1,4 @@
-/* What safetensors.c and view.c share. */
+/* What safetensors.c and tensor_view.c share. */
 #ifndef UNET_CHECKPOINT_SAFETENSORS_IMPL_H
 #define UNET_CHECKPOINT_SAFETENSORS_IMPL_H
 

@@ -10,7 +10,7 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
-#include "unet/checkpoint/view.h"
+#include "unet/checkpoint/tensor_view.h"
 
 enum { KEY_MAX = 512, PATH_LENGTH_MAX = 4096, BLOCKS_MAX = 64 };
 /* --- what the tensors say --- */

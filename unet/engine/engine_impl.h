@@ -1,21 +1,21 @@
 /* The engine from the inside: what the files of unet/engine/ share.
  *
- * engine.c     opening, closing, information, weights that change
- * prepared.c   handles: a frame plan prepared for a size and a step count
- * prompts.c    slots: text to tokens to the device
- * keys.c       keys and values of the slots in use
- * sampling.c   what is sampled: schedule, time projections
- * noise.c      noise of seeds and between them
- * adapters.c   adapters: what they change, and when
- * slices.c     runs of texts and keys, changes of adapters: in slices beside frames
- * beside.c     what a frame shows of these
- * styles.c     style pictures: their places, when they come
- * style_picture.c  a frame to what the image encoder reads
- * controls.c   controls: their networks, and how much each adds in which step
- * mask.c       what inpainting models are to repaint
- * geometry.c   which part of an input a picture shows
- * guidance.c   which prompts a run reads, and how its rows are weighed
- * frames.c     submit, collect: controls to the arguments of a run */
+ * engine.c            opening, closing, information, weights that change
+ * prepared.c          handles: a frame plan prepared for a size and a step count
+ * prompts.c           slots: text to tokens to the device
+ * text_keys.c         keys and values of the slots in use
+ * sampling.c          what is sampled: schedule, time projections
+ * noise.c             noise of seeds and between them
+ * adapters.c          adapters: what they change, and when
+ * background.c        runs of texts and keys, changes of adapters: a slice of them behind each frame
+ * shown.c             which prompts and adapters a frame shows while others are made in the background
+ * style_slots.c       style pictures: their places, when they come
+ * style_picture.c     a frame to what the image encoder reads
+ * control_networks.c  controls: their networks, and how much each adds in which step
+ * mask.c              what inpainting models are to repaint
+ * geometry.c          which part of an input a picture shows
+ * guidance.c          which prompts a run reads, and how its rows are weighed
+ * frames.c            submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
 
@@ -285,7 +285,7 @@ int prompts_most_chunks(const struct engine *engine, const int *slots, int count
 /* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
 bool prompts_zero_negative(const struct engine *engine);
 
-/* --- keys.c --- */
+/* --- text_keys.c --- */
 
 /* Makes ready what such handles need. */
 int keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
@@ -309,7 +309,7 @@ void guidance_fill(const struct engine *engine, const struct frame_shape *shape,
 /* x held between 0 and 1; of a NaN 0. */
 float clamp01(float x);
 
-/* --- slices.c --- */
+/* --- background.c --- */
 
 /* Prepares a program of texts or keys. */
 int slices_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
@@ -324,14 +324,14 @@ void slices_free(struct engine *engine);
 
 bool slices_are_due(const struct beside *beside);
 
-/* --- beside.c --- */
+/* --- shown.c --- */
 
 /* Prompts and adapters of a frame, and its time projections: as the controls have them where all is there, which
  * returns 1, else as the frame before had them (0). -1: failed. */
 int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                 struct run_params *run, struct error *err);
 
-/* --- styles.c --- */
+/* --- style_slots.c --- */
 
 /* Opens what the parameters name; behind model_init. */
 int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err);
@@ -345,7 +345,7 @@ struct style_format style_pictures_format(const struct engine *engine);
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err);
 
-/* --- controls.c --- */
+/* --- control_networks.c --- */
 
 /* Opens those of the parameters. */
 int controls_open(struct engine *engine, const struct engine_params *params, struct error *err);

@@ -1,4 +1,4 @@
-#include "app/source/pictures.h"
+#include "app/source/picture_files.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "unet/adapter/keys.h"
+#include "unet/adapter/tensor_names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* A source kept in step with another: read ahead on a thread of its own, it gives for each moment its newest frame that
  * is not later. What begin within a frame of each other begin together. Its first frame stands for all moments before,
  * its last one for those behind. */
-#ifndef APP_SOURCE_FOLLOWER_H
-#define APP_SOURCE_FOLLOWER_H
+#ifndef APP_SOURCE_SECOND_SOURCE_H
+#define APP_SOURCE_SECOND_SOURCE_H
 
 #include "app/source/source.h"
 

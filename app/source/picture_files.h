@@ -1,8 +1,8 @@
 /* The pictures of a sequence: the files whose names a pattern with a number in it makes (frames/%04d.png), or that a
  * glob finds. They are listed when the input is opened and read one by one, each under the number in its own name:
  * FFmpeg's reader of sequences ends at the first number that is missing, and counts what it reads. */
-#ifndef APP_SOURCE_PICTURES_H
-#define APP_SOURCE_PICTURES_H
+#ifndef APP_SOURCE_PICTURE_FILES_H
+#define APP_SOURCE_PICTURE_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>

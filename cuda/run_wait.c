@@ -1,4 +1,4 @@
-#include "cuda/wait.h"
+#include "cuda/run_wait.h"
 
 /* A thread that wakes too late wakes earlier from then on, by as much as eight that are in time give back. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;

@@ -8,8 +8,8 @@
  *
  * Runs of other lengths than before, first ones, and those that another program on the GPU holds up are asked for ever
  * more rarely, so that they cost little as well. */
-#ifndef CUDA_WAIT_H
-#define CUDA_WAIT_H
+#ifndef CUDA_RUN_WAIT_H
+#define CUDA_RUN_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "unet/checkpoint/view.h"
+#include "unet/checkpoint/tensor_view.h"
 
 #include <stdlib.h>
 #include <string.h>

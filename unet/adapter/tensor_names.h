@@ -1,8 +1,8 @@
 /* What the names of an adapter's tensors say. Kohya, LyCORIS, diffusers (old and new), PEFT and ComfyUI name them
  * differently: which part of the model, a module of it, then what the tensor is to it. Each of these is read by itself,
  * so that every prefix goes with every style. */
-#ifndef UNET_ADAPTER_KEYS_H
-#define UNET_ADAPTER_KEYS_H
+#ifndef UNET_ADAPTER_TENSOR_NAMES_H
+#define UNET_ADAPTER_TENSOR_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *
  * Messages about a tensor of a view name it as its file does. A tensor of a set that no view has is nobody's: who makes
  * the views decides whether that is an error. */
-#ifndef UNET_CHECKPOINT_VIEW_H
-#define UNET_CHECKPOINT_VIEW_H
+#ifndef UNET_CHECKPOINT_TENSOR_VIEW_H
+#define UNET_CHECKPOINT_TENSOR_VIEW_H
 
 #include "unet/checkpoint/safetensors.h"
 

@@ -1,4 +1,4 @@
-#include "app/source/follower.h"
+#include "app/source/second_source.h"
 
 #include <math.h>
 #include <stdlib.h>
