@@ -2,7 +2,7 @@
  * the enums follow from here.
  *
  * To add a sampler, add a row: id, identifier, word, name. Its formula is struct sampler_impl sampler_IDENTIFIER
- * (unet/sample/schedule.h), and what diffusers' class of it takes where a file is silent is class_IDENTIFIER
+ * (unet/sample/schedule.h), and what diffusers' class of it takes where a file is silent is a row of CLASS_TABLE
  * (unet/checkpoint/config_scheduler.c). Without either it does not link, or does not compile. */
 #ifndef UNET_BASE_SAMPLERS_H
 #define UNET_BASE_SAMPLERS_H

@@ -14,42 +14,51 @@ struct scheduler_class {
   enum beta_schedule beta_schedule;
 };
 
-static const struct scheduler_class class_euler = {
-    "EulerDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
-static const struct scheduler_class class_euler_ancestral = {
-    "EulerAncestralDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
-static const struct scheduler_class class_ddim = {"DDIMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02,
-                                                  BETAS_LINEAR};
-static const struct scheduler_class class_lcm = {"LCMScheduler", SPACING_LCM,        false, true, 0.00085,
-                                                 0.012,          BETAS_SCALED_LINEAR};
-static const struct scheduler_class class_tcd = {"TCDScheduler", SPACING_LCM,        false, true, 0.00085,
-                                                 0.012,          BETAS_SCALED_LINEAR};
-static const struct scheduler_class class_pndm = {"PNDMScheduler", SPACING_LEADING, false, false, 0.0001, 0.02,
-                                                  BETAS_LINEAR};
-static const struct scheduler_class class_unipc = {
-    "UniPCMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
-static const struct scheduler_class class_dpm = {
-    "DPMSolverMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
-#define class_dpm_sde class_dpm /* algorithm_type tells them apart */
-static const struct scheduler_class class_ddpm = {"DDPMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02,
-                                                  BETAS_LINEAR};
-static const struct scheduler_class class_lms = {
-    "LMSDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
-static const struct scheduler_class class_deis = {
-    "DEISMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+/* All classes that are known. A sampler's class has the sampler's identifier (unet/base/samplers.h). Classes with other
+ * identifiers belong to samplers that are not built in: DDIM runs in their place. */
+#define CLASS_TABLE(S)                                                                                                 \
+  S(euler, .name = "EulerDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                    \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(euler_ancestral, .name = "EulerAncestralDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true, \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(ddim, .name = "DDIMScheduler", .spacing = SPACING_LEADING, .clip_sample = true, .set_alpha_to_one = true,          \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(lcm, .name = "LCMScheduler", .spacing = SPACING_LCM, .set_alpha_to_one = true, .beta_start = 0.00085,              \
+    .beta_end = 0.012, .beta_schedule = BETAS_SCALED_LINEAR)                                                           \
+  S(tcd, .name = "TCDScheduler", .spacing = SPACING_LCM, .set_alpha_to_one = true, .beta_start = 0.00085,              \
+    .beta_end = 0.012, .beta_schedule = BETAS_SCALED_LINEAR)                                                           \
+  S(pndm, .name = "PNDMScheduler", .spacing = SPACING_LEADING, .beta_start = 0.0001, .beta_end = 0.02,                 \
+    .beta_schedule = BETAS_LINEAR)                                                                                     \
+  S(unipc, .name = "UniPCMultistepScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                   \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(dpm, .name = "DPMSolverMultistepScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                 \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(ddpm, .name = "DDPMScheduler", .spacing = SPACING_LEADING, .clip_sample = true, .set_alpha_to_one = true,          \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(lms, .name = "LMSDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true, .beta_start = 0.0001,  \
+    .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                                                   \
+  S(deis, .name = "DEISMultistepScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                     \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(dpm_single, .name = "DPMSolverSinglestepScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,         \
+    .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
+  S(dpm_brownian, .name = "DPMSolverSDEScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,              \
+    .beta_start = 0.00085, .beta_end = 0.012, .beta_schedule = BETAS_LINEAR)                                           \
+  S(heun, .name = "HeunDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                      \
+    .beta_start = 0.00085, .beta_end = 0.012, .beta_schedule = BETAS_LINEAR)                                           \
+  S(kdpm2, .name = "KDPM2DiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                    \
+    .beta_start = 0.00085, .beta_end = 0.012, .beta_schedule = BETAS_LINEAR)                                           \
+  S(kdpm2_ancestral, .name = "KDPM2AncestralDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true, \
+    .beta_start = 0.00085, .beta_end = 0.012, .beta_schedule = BETAS_LINEAR)
 
-#define OWN(ID, identifier, ...) [SAMPLER_##ID] = &class_##identifier,
-static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABLE(OWN)};
-#undef OWN
-
-/* Of samplers that are not built in: DDIM runs in their place. */
-static const struct scheduler_class other_classes[] = {
-    {"DPMSolverSinglestepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"DPMSolverSDEScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"HeunDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"KDPM2DiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"KDPM2AncestralDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-};
+#define CLASS_ID(identifier, ...) class_##identifier,
+#define CLASS_ROW(identifier, ...) {__VA_ARGS__},
+#define CLASS_OF(ID, identifier, ...) [SAMPLER_##ID] = class_##identifier,
+enum { CLASS_TABLE(CLASS_ID) CLASSES, class_dpm_sde = class_dpm /* algorithm_type tells them apart */ };
+static const struct scheduler_class classes[CLASSES] = {CLASS_TABLE(CLASS_ROW)};
+static const int class_of[SAMPLERS] = {SAMPLER_TABLE(CLASS_OF)};
+#undef CLASS_ID
+#undef CLASS_ROW
+#undef CLASS_OF
 
 /* Fields of other schedulers that files carry along, of the solvers that DDIM stands in for, and of thresholding. */
 static const char *const no_matter[] = {"skip_prk_steps",
@@ -84,8 +93,12 @@ static bool takes_sigmas(const struct scheduler_config *scheduler) {
 }
 
 /* Classes that are not known: their files are of latent diffusion models, whose betas are usually these. */
-static const struct scheduler_class unknown_class = {"",    SPACING_LEADING,    false, true, 0.00085,
-                                                     0.012, BETAS_SCALED_LINEAR};
+static const struct scheduler_class unknown_class = {.name = "",
+                                                     .spacing = SPACING_LEADING,
+                                                     .set_alpha_to_one = true,
+                                                     .beta_start = 0.00085,
+                                                     .beta_end = 0.012,
+                                                     .beta_schedule = BETAS_SCALED_LINEAR};
 
 static void refuse_class(const struct scheduler_config *scheduler, struct config *config) {
   config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
@@ -98,19 +111,24 @@ static bool is_other_formulation(const char *class) {
          strstr(class, "Cogvideo") || strstr(class, "CogVideo");
 }
 
+/* Returns SAMPLERS for a class whose sampler is not built in. */
+static enum sampler find_sampler(int class) {
+  int sampler = SAMPLER_AUTO + 1;
+  while (sampler < SAMPLERS && class_of[sampler] != class)
+    sampler++;
+  return (enum sampler)sampler;
+}
+
 static const struct scheduler_class *read_class(struct scheduler_config *scheduler, struct config *config) {
+  int found = 0;
   config_string(config, "_class_name", "", scheduler->class_name, sizeof scheduler->class_name);
-  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
-    if (!strcmp(scheduler->class_name, own_classes[i]->name)) {
-      scheduler->sampler = (enum sampler)i;
-      return own_classes[i];
-    }
-  scheduler->sampler = SAMPLER_DDIM;
-  for (size_t i = 0; i < sizeof other_classes / sizeof *other_classes; i++)
-    if (!strcmp(scheduler->class_name, other_classes[i].name)) {
-      scheduler->stand_in = true;
-      return &other_classes[i];
-    }
+  while (found < CLASSES && strcmp(scheduler->class_name, classes[found].name))
+    found++;
+  enum sampler sampler = find_sampler(found);
+  scheduler->sampler = sampler == SAMPLERS ? SAMPLER_DDIM : sampler;
+  scheduler->stand_in = found < CLASSES && sampler == SAMPLERS;
+  if (found < CLASSES)
+    return &classes[found];
   refuse_class(scheduler, config);
   return &unknown_class;
 }
