@@ -379,9 +379,12 @@ int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, 
  * of this run's steps. Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
-/* The same while texts and weights are those of the frame before. 0: that cannot be told from what is there. */
-int sampling_times_before(struct engine *engine, struct prepared *prepared, const struct run_params *run,
-                          struct error *err);
+/* True if a frame of this run can go on showing the texts of the frame before: the time projections that it needs are on
+ * the device, or are made without pooled texts. */
+bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
+/* Computes the time projections of a run that shows the texts of the frame before. sampling_keeps_texts must hold. */
+int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
+                                   struct error *err);
 
 /* --- noise.c --- */
 

@@ -146,14 +146,24 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
   return make_times(engine, prepared, &now, run, err);
 }
 
-int sampling_times_before(struct engine *engine, struct prepared *prepared, const struct run_params *run,
-                          struct error *err) {
-  struct conditioning now = conditioning_of(engine, prepared, run);
-  bool pooled = tensor_exists(engine->model.pooled);
-  if (!prepared->times_known)
-    return 0;
-  memcpy(now.text, prepared->times.text, sizeof now.text);
-  if (pooled && !same_conditioning(&prepared->times, &now))
-    return 0; /* the pooled texts may be those to come */
-  return make_times(engine, prepared, &now, run, err) < 0 ? -1 : 1;
+/* The conditioning of a run that shows the texts of the frame before. */
+static struct conditioning conditioning_of_former_texts(const struct engine *engine, struct prepared *prepared,
+                                                        const struct run_params *run) {
+  struct conditioning c = conditioning_of(engine, prepared, run);
+  memcpy(c.text, prepared->times.text, sizeof c.text);
+  return c;
+}
+
+bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
+  if (!prepared->times_known || !tensor_exists(engine->model.pooled))
+    return prepared->times_known;
+  /* The pooled texts on the device may be those to come. */
+  const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
+  return same_conditioning(&prepared->times, &now);
+}
+
+int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
+                                   struct error *err) {
+  const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
+  return make_times(engine, prepared, &now, run, err);
 }

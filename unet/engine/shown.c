@@ -1,134 +1,127 @@
-/* What a frame shows of texts and adapters that are made beside frames. What has been started ends before the next
- * begins, so that a text that changes with every frame comes to be shown all the same. */
+/* Which prompts and adapters a frame shows while others are made in the background.
+ *
+ * choose_showing decides, and begins what is missing; fill_prompts fills the run by that decision. What has begun is
+ * finished before anything else begins, so that a text that changes with every frame is shown in the end. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* The run's slots become places of keys and values, and the frame's are those from now on. */
-static int place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
-  struct run_params slots = *run;
-  if (keys_place(engine, shape, run, err) < 0)
-    return -1;
-  keys_show(engine, shape, &slots, run);
-  return 0;
+/* The prompts and adapters that a frame shows. */
+enum showing {
+  SHOW_NOW,    /* those of its controls; what is missing is made before the frame */
+  SHOW_READY,  /* those of its controls, all of which are on the device */
+  SHOW_FORMER, /* those of the frame before, while its own are made in the background */
+};
+
+/* More jobs than these do not wait: what a frame adds could otherwise grow without end. */
+enum { JOBS_AHEAD = 8 };
+
+/* --- what is missing --- */
+
+/* Starts what is missing of the texts in run's slots and of their keys and values. *placed becomes the run with the
+ * places of these keys and values instead of slots. */
+static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
+                         struct run_params *placed, struct error *err) {
+  *placed = *run;
+  return prompts_refresh(engine, shape->rows.first, run, err) < 0 ? -1 : keys_place(engine, shape, placed, err);
 }
 
-/* Everything that the controls ask for, now. */
-static int fill_at_once(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                        struct run_params *run, struct error *err) {
-  if (adapters_apply(&engine->adapters, engine->device, controls->adapter, err) < 0)
-    return -1;
-  guidance_fill(engine, &prepared->shape, controls, run);
-  if (prompts_refresh(engine, prepared->shape.rows.first, run, err) < 0 ||
-      sampling_times(engine, prepared, run, err) < 0)
-    return -1;
-  return place(engine, &prepared->shape, run, err) < 0 ? -1 : 1;
-}
-
-static int finish_and_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                           struct run_params *run, struct error *err) {
-  struct beside *b = &engine->beside;
-  if (slices_finish(engine, err) < 0)
-    return -1;
-  b->at_once = true;
-  int status = fill_at_once(engine, prepared, controls, run, err);
-  b->at_once = false;
-  return status;
-}
-
-/* Texts and keys with the new weights, for the frame that asked for them. */
-static int start_prompts(struct engine *engine, struct error *err) {
-  struct beside *b = &engine->beside;
-  struct run_params run = {0};
-  int rows = b->wanted_shape.rows.first;
+/* Starts texts and keys anew, with the weights that a merge has made, for the frame that asked for the merge. */
+static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
+  const struct beside *b = &engine->beside;
+  struct run_params run = {0}, placed;
   guidance_fill(engine, &b->wanted_shape, &b->wanted, &run);
-  return prompts_refresh(engine, rows, &run, err) < 0 ? -1 : keys_place(engine, &b->wanted_shape, &run, err);
+  return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
 }
 
-/* It begins behind the frame: what changes is listed on the host. */
-static void ask_for_merge(struct engine *engine, const struct prepared *prepared, const struct controls *controls) {
+/* Asks for a merge of these adapters. It begins after the frame was submitted, since listing the weights that it changes
+ * takes time on the host. */
+static void ask_for_merge(struct engine *engine, const struct frame_shape *shape, const struct controls *controls) {
   struct beside *b = &engine->beside;
   b->merge = MERGE_ASKED;
-  b->after_merge = start_prompts;
+  b->after_merge = begin_prompts_after_merge;
   b->wanted = *controls;
-  b->wanted_shape = prepared->shape;
+  b->wanted_shape = *shape;
 }
 
-/* The prompts that the controls ask for: 1, or 0 where they are yet to be made, which is begun. */
-static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                        struct run_params *run, struct error *err) {
-  guidance_fill(engine, &prepared->shape, controls, run);
-  if (prompts_refresh(engine, prepared->shape.rows.first, run, err) < 0)
-    return -1;
-  struct run_params slots = *run;
-  if (keys_place(engine, &prepared->shape, run, err) < 0)
-    return -1;
-  if (keys_await(engine, &prepared->shape, &slots, run))
-    return 0;
-  keys_show(engine, &prepared->shape, &slots, run);
-  return sampling_times(engine, prepared, &slots, err) < 0 ? -1 : 1;
-}
+/* --- the decision --- */
 
-/* Whether a handle of this shape finds what is shown. */
-static bool is_shown(const struct shown *shown, const struct frame_shape *shape) {
+/* True if a handle of this shape can read the keys and values that the frame before showed. */
+static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);
 }
 
-/* Prompts as the frame before shows them. 0: that is not possible. */
-static int fill_as_before(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                          struct run_params *run, struct error *err) {
-  const struct shown *shown = &engine->beside.shown;
-  if (!is_shown(shown, &prepared->shape))
-    return 0;
-  guidance_fill(engine, &prepared->shape, controls, run);
-  memcpy(run->prompt, shown->prompt, sizeof run->prompt);
-  return sampling_times_before(engine, prepared, run, err);
+/* True if texts may begin now: nothing merges, and few jobs wait. */
+static bool may_begin(const struct beside *b) {
+  return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Whether a change of adapters can wait: it is made beside frames, or there is none. */
-static bool can_wait(const struct engine *engine, bool same_adapters) {
-  return same_adapters || engine->adapters.two_sets;
-}
-
-enum { JOBS_AHEAD = 8 }; /* more wait for those to end, lest they grow with every frame */
-
-/* Begins what the controls ask for and is not there, other adapters when nothing else is left to do. 1: it is there. */
-static int fill_or_begin(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                         bool same_adapters, struct run_params *run, struct error *err) {
+/* Returns what the frame shows (enum showing), or -1. Begins in the background what its controls ask for and is not there: adapters only
+ * when nothing else is left to do. *placed is filled where that is SHOW_READY. */
+static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                          struct run_params *run, struct run_params *placed, struct error *err) {
   const struct beside *b = &engine->beside;
-  if (!same_adapters && !slices_are_due(b))
-    ask_for_merge(engine, prepared, controls);
-  if (!same_adapters)
-    return 0;
-  if (b->merge != MERGE_NONE || b->count - b->first >= JOBS_AHEAD || !is_shown(&b->shown, &prepared->shape))
-    return 0;
-  return fill_prompts(engine, prepared, controls, run, err);
+  const struct frame_shape *shape = &prepared->shape;
+  if (!b->smooth || !can_read(&b->shown, shape))
+    return SHOW_NOW;
+  bool same_adapters = adapters_are(&engine->adapters, engine->device, controls->adapter);
+  bool may_merge = !same_adapters && !slices_are_due(b);
+  if (may_merge && !engine->adapters.two_sets)
+    return SHOW_NOW;
+  if (may_merge)
+    ask_for_merge(engine, shape, controls);
+  if (same_adapters && may_begin(b)) {
+    if (begin_prompts(engine, shape, run, placed, err) < 0)
+      return -1;
+    if (!keys_await(engine, shape, run, placed))
+      return SHOW_READY;
+  }
+  return sampling_keeps_texts(engine, prepared, run) ? SHOW_FORMER : SHOW_NOW;
 }
 
-static int fill_texts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                      struct run_params *run, struct error *err) {
+/* --- filling --- */
+
+/* Finishes what is under way and makes all that the controls ask for. */
+static int make_now(struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
+                    struct run_params *run, struct run_params *placed, struct error *err) {
   struct beside *b = &engine->beside;
-  if (slices_tell_failure(b, err) < 0)
+  if (slices_finish(engine, err) < 0)
     return -1;
-  if (!b->smooth)
-    return fill_at_once(engine, prepared, controls, run, err);
-  bool same_adapters = adapters_are(&engine->adapters, engine->device, controls->adapter);
-  if (!b->shown.known || (!slices_are_due(b) && !can_wait(engine, same_adapters)))
-    return finish_and_fill(engine, prepared, controls, run, err);
-  int filled = fill_or_begin(engine, prepared, controls, same_adapters, run, err);
-  if (filled)
-    return filled;
-  filled = fill_as_before(engine, prepared, controls, run, err);
-  if (filled)
-    return filled < 0 ? -1 : 0;
-  return finish_and_fill(engine, prepared, controls, run, err);
+  b->at_once = true;
+  int status = adapters_apply(&engine->adapters, engine->device, controls->adapter, err) < 0
+                   ? -1
+                   : begin_prompts(engine, shape, run, placed, err);
+  b->at_once = false;
+  return status;
+}
+
+/* Fills run's prompts, which are slots on entry and places of keys and values afterwards, and brings the time
+ * projections. Returns 1 if the run shows what the controls ask for, 0 if it shows what the frame before did. */
+static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                        struct run_params *run, struct error *err) {
+  struct run_params placed;
+  if (slices_tell_failure(&engine->beside, err) < 0)
+    return -1;
+  guidance_fill(engine, &prepared->shape, controls, run);
+  int showing = choose_showing(engine, prepared, controls, run, &placed, err);
+  if (showing == SHOW_FORMER) {
+    memcpy(run->prompt, engine->beside.shown.prompt, sizeof run->prompt);
+    return sampling_times_of_former_texts(engine, prepared, run, err);
+  }
+  if (showing < 0 || (showing == SHOW_NOW && make_now(engine, &prepared->shape, controls, run, &placed, err) < 0))
+    return -1;
+  if (sampling_times(engine, prepared, run, err) < 0)
+    return -1;
+  keys_show(engine, &prepared->shape, run, &placed);
+  memcpy(run->prompt, placed.prompt, sizeof run->prompt);
+  return 1;
 }
 
 int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                 struct run_params *run, struct error *err) {
   bool at_once = !engine->beside.smooth || !engine->beside.shown.known;
-  int filled = fill_texts(engine, prepared, controls, run, err);
+  int filled = fill_prompts(engine, prepared, controls, run, err);
   if (filled < 0)
     return -1;
   int styled = style_pictures_fill(engine, prepared, controls, at_once, run, err);
