@@ -177,6 +177,9 @@ static void test_named(void **state) {
   } cases[] = {
       {"a cat <lora:x:0.8>", "a cat ", "x", "0.8", NAMED_LORA},
       {"<lora:x>", "", "x", "", NAMED_LORA},
+      {"a <lora:x:0.8 cat", "a <lora:x:0.8 cat", "<lora:x:0.8", "", NAMED_OPEN},
+      {"a <Lyco: x, b", "a <Lyco: x, b", "<Lyco: x", "", NAMED_OPEN},
+      {"<lora:x:1<lora:y:1>", "<lora:x:1", "<lora:x:1", "", NAMED_OPEN},
       {"<LoRA: my style v2 :-1.5:0.4>, dog", ", dog", "my style v2", "-1.5", NAMED_LORA},
       {"a<lyco:b/c.safetensors:.5>(d:1.2)", "a(d:1.2)", "b/c.safetensors", ".5", NAMED_LORA},
       {"(a <lora:b:1>:1.3)", "(a :1.3)", "b", "1", NAMED_LORA},
@@ -187,7 +190,7 @@ static void test_named(void **state) {
       {"(embedding:bad.pt:1.2)", "(embedding:bad.pt:1.2)", "bad.pt", "", NAMED_EMBEDDING},
       {"a <s0><s1> cat", "a <s0><s1> cat", "<s0>", "", NAMED_TOKEN},
   };
-  static const char *const none[] = {"",        "a < b > c",     "<lora:x",       "lora:x:1", "<>",
+  static const char *const none[] = {"",        "a < b > c",     "<lora:",        "lora:x:1", "<>",
                                      "a <3",    "embedding: x",  "reembedding:x", "<a, b>",   "<lora:>",
                                      "<lora:<", "1 <2 and 3> 2", "embedding:,",   "(a:1.2)",  "<a b>"};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -512,6 +515,7 @@ static void test_warnings(void **state) {
       {PROMPT_SYNTAX_WEIGHTS, LONG " " LONG " " LONG, "at most 4 chunks of 14 are read"},
       {PROMPT_SYNTAX_WEIGHTS, "a [b|c]", "[a|b] is plain text"},
       {PROMPT_SYNTAX_WEIGHTS, "(cat:99)", "-10 to 10"},
+      {PROMPT_SYNTAX_WEIGHTS, "a cat <lora:style:0.8", "<lora:style:0.8 has no closing bracket, is read as plain text"},
       {PROMPT_SYNTAX_WEIGHTS, "a cat <lora:style:0.8>",
        "<lora:style:0.8> is left out of it, and loads nothing: --lora "
        "style:0.8 does"},

@@ -50,3 +50,58 @@ void write_adapter(const char *folder, const struct tensor_text *tensors, float 
   fixture_tensors(folder, "a.safetensors", header, -1, data, at * sizeof *data);
   free(data);
 }
+
+const struct safetensor *suite_tensor(const struct checkpoint *checkpoint, const char *name) {
+  const struct component *component;
+  for (int i = 0; (component = checkpoint_component(checkpoint, i)); i++) {
+    size_t length = strlen(component->name);
+    if (!strncmp(name, component->name, length) && name[length] == '/')
+      return safetensors_find(component->files, name + length + 1);
+  }
+  return NULL;
+}
+
+/* --- a file that is made up --- */
+
+void attempt_begin(struct attempt *attempt, const char *goldens) {
+  *attempt = (struct attempt){.folder = fixture_make()};
+  attempt->log = (struct log){remember_warning, &attempt->warnings};
+  suite_open(&attempt->suite, goldens);
+}
+
+void attempt_end(struct attempt *attempt) {
+  fixture_remove(attempt->folder);
+  suite_close(&attempt->suite);
+}
+
+int attempt_open(struct attempt *attempt, struct adapter **adapter, const struct tensor_text *tensors, float value,
+                 bool lenient) {
+  const struct adapter_options options = {.lenient = lenient, .log = &attempt->log};
+  write_adapter(attempt->folder, tensors, value);
+  char *path = fixture_path(attempt->folder, "a.safetensors");
+  int status = adapter_open(adapter, path, attempt->suite.checkpoint, &options, &attempt->suite.err);
+  free(path);
+  return status;
+}
+
+void attempt_refused(struct attempt *attempt, const struct tensor_text *tensors, float value, bool lenient,
+                     const char *what) {
+  struct adapter *adapter;
+  if (!attempt_open(attempt, &adapter, tensors, value, lenient))
+    fail_msg("'%s' is not refused", tensors->name);
+  assert_null(adapter);
+  assert_error(&attempt->suite.err, STATUS_MODEL, what);
+}
+
+void attempt_open_sdxl(struct attempt *attempt, const char *goldens) {
+  checkpoint_close(&attempt->suite.checkpoint);
+  char *model = fixture_path(goldens, "sdxl");
+  const struct checkpoint_sources sources = {.model = model};
+  must(checkpoint_open(&attempt->suite.checkpoint, &sources, NULL, &attempt->suite.err), &attempt->suite.err);
+  free(model);
+}
+
+void attempt_remember(void *opaque, enum log_level level, const char *text) {
+  if (!strstr(text, "say no alpha"))
+    remember_warning(opaque, level, text);
+}

@@ -30,4 +30,26 @@ struct tensor_text {
 /* Writes folder/a.safetensors: FP32 tensors, to the first without a name, that are all `value`. */
 void write_adapter(const char *folder, const struct tensor_text *tensors, float value);
 
+/* The tensor "unet/conv_in.weight" of the checkpoint; NULL: there is none. */
+const struct safetensor *suite_tensor(const struct checkpoint *checkpoint, const char *name);
+
+/* A file that is made up, and what opening it says. */
+struct attempt {
+  struct suite suite;
+  struct warnings warnings;
+  struct log log;
+  char *folder;
+};
+void attempt_begin(struct attempt *attempt, const char *goldens);
+void attempt_end(struct attempt *attempt);
+/* Opens the golden's SDXL in place of the suite's checkpoint. */
+void attempt_open_sdxl(struct attempt *attempt, const char *goldens);
+int attempt_open(struct attempt *attempt, struct adapter **adapter, const struct tensor_text *tensors, float value,
+                 bool lenient);
+/* Fails unless the file is refused with this in the message. */
+void attempt_refused(struct attempt *attempt, const struct tensor_text *tensors, float value, bool lenient,
+                     const char *what);
+/* Remembers a warning of the log, but for the one that the rank stands for an alpha. opaque: a struct warnings. */
+void attempt_remember(void *opaque, enum log_level level, const char *text);
+
 #endif

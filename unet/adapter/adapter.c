@@ -77,30 +77,57 @@ static void add_unmatched(struct unmatched *unmatched, const struct group *group
     }
 }
 
-static int refuse_unmatched(const struct opening *o, const struct unmatched *unmatched, struct error *err) {
-  const char *path = safetensors_path(o->files);
+/* Refuses a file for another family, and one of which nothing, or not all, has a place. found: modules that have one. */
+static int refuse_unmatched(const struct opening *o, const struct unmatched *unmatched, int found, struct error *err) {
+  const char *path = safetensors_path(o->files), *first = unmatched->first;
   enum adapter_base base = groups_base(&o->groups), own = base_of_checkpoint(o->checkpoint);
+  const char *model = own == BASE_SD ? "of another family" : base_name(own);
+  struct quoted name = text_quote(first);
   if (!base_fits(base, own))
     return error_set(err, STATUS_MODEL,
                      "%s: is for %s, as names and shapes of its tensors show (%s), and this model is %s; take a LoRA "
                      "that was made for it",
-                     path, base_name(base), text_quote(unmatched->first).text,
-                     own == BASE_SD ? "of another family" : base_name(own));
+                     path, base_name(base), name.text, model);
+  if (!found)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: none of its %zu tensors has a place in this model, the first is %s; take a LoRA that was made "
+        "for %s",
+        path, safetensors_count(o->files), name.text, own == BASE_SD ? "it" : base_name(own));
   return error_set(err, STATUS_MODEL,
                    "%s: %d of its %zu tensors have no place in this model, the first is %s; --lora-lenient leaves them "
                    "out",
-                   path, unmatched->count, safetensors_count(o->files), text_quote(unmatched->first).text);
+                   path, unmatched->count, safetensors_count(o->files), name.text);
 }
 
 static int report_unmatched(const struct opening *o, const struct unmatched *unmatched, int found, struct error *err) {
-  bool fits = base_fits(groups_base(&o->groups), base_of_checkpoint(o->checkpoint));
   if (!unmatched->count)
     return 0;
-  if (!o->options->lenient || (!found && !fits))
-    return refuse_unmatched(o, unmatched, err);
+  if (!o->options->lenient || !found)
+    return refuse_unmatched(o, unmatched, found, err);
   log_line(o->options->log, LOG_WARNING, "%s: %d of its tensors have no place in this model and are left out: %s ...",
            safetensors_path(o->files), unmatched->count, text_quote(unmatched->first).text);
   return 0;
+}
+
+/* Without an alpha a layer's rank counts as it. That is so by definition in files of diffusers and PEFT, and a guess
+ * where other layers of the file have one, or where kohya's names say that its trainer writes one. */
+static void report_scaleless(const struct opening *o) {
+  struct adapter_summary summary;
+  int without = 0, guessed = 0;
+  groups_summarise(&o->groups, &summary);
+  for (int i = 0; i < o->recipe_count; i++) {
+    const struct group *group = o->recipes[i].group;
+    bool silent = group_is_scaleless(group) && !peft_scale(&o->peft, &group->key, group_rank(group), &(double){0});
+    without += silent;
+    guessed += silent && (group->key.kohya || summary.scaleless < o->groups.count);
+  }
+  if (without)
+    log_line(o->options->log, guessed ? LOG_WARNING : LOG_INFO,
+             "%s: %d of its %d layers say no alpha: their rank is taken for it, so that each acts in full (as alpha / "
+             "rank = 1)%s",
+             safetensors_path(o->files), without, o->recipe_count,
+             guessed ? "; --lora FILE:WEIGHT makes it weaker where that is too much" : "");
 }
 
 /* Says what of the file changes nothing in any picture of this model. */
@@ -242,6 +269,7 @@ static int read_all(struct opening *o, const char *path, const struct checkpoint
   if (open_file(o, path, err) || modules_init(&o->table, checkpoint, err) || find_modules(o, err) ||
       choose_names(o, err) || plan(o, err) || fill(o, err))
     return -1;
+  report_scaleless(o);
   groups_summarise(&o->groups, &adapter->summary);
   adapter->summary.bytes = safetensors_bytes(o->files);
   for (int i = 0; i < adapter->place_count; i++)

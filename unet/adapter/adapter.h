@@ -35,17 +35,23 @@ enum adapter_base {
   BASE_SD2,
   BASE_SDXL,
   BASE_OTHER,
-  BASE_CHROMA = BASE_OTHER,
+  BASE_MOTION = BASE_OTHER,
+  BASE_SVD,
+  BASE_CHROMA,
   BASE_QWEN,
+  BASE_HUNYUAN,
+  BASE_AURAFLOW,
   BASE_FLUX,
   BASE_WAN,
   BASE_HIDREAM,
   BASE_CASCADE,
-  BASE_AURAFLOW,
   BASE_LUMINA,
   BASE_MOCHI,
   BASE_SD3,
+  BASE_LTX,
   BASE_TRANSFORMER,
+  BASE_T5,
+  BASE_LANGUAGE,
   BASES
 };
 
@@ -55,6 +61,7 @@ struct adapter_summary {
   int kinds[FAMILY_ANY];  /* modules of each family */
   int middle, magnitude;  /* modules with a middle factor; with a magnitude (DoRA) */
   int rank_min, rank_max; /* 0: there is none */
+  int scaleless;          /* modules with factors and without an alpha, which then is their rank */
   enum adapter_base base;
   size_t bytes;
 };

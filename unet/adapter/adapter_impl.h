@@ -24,6 +24,7 @@ struct groups {
   const char *first_strange;   /* NULL: none */
   int left_out;                /* tensors that act on nothing: scales without factors */
   const char *first_left_out;  /* NULL: none */
+  enum adapter_base said;      /* what the file's metadata says that it is for */
   int embeddings;              /* tensors of embeddings that the file brings with it */
   const char *first_embedding; /* NULL: none */
 };
@@ -37,8 +38,10 @@ void groups_summarise(const struct groups *groups, struct adapter_summary *summa
 
 /* --- base.c --- */
 
-/* What the file's names and shapes say of the model that it is for. */
+/* What the file's names and shapes say of the model that it is for, and its metadata where those leave a choice. */
 enum adapter_base groups_base(const struct groups *groups);
+/* What its metadata alone says. */
+enum adapter_base base_said(const struct safetensors *files);
 /* What a model is, as far as its config says. */
 enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint);
 /* False if a file for the one family cannot be for a model of the other. */
@@ -75,6 +78,8 @@ int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct err
 
 /* The rank of a group; 0: it has none. */
 int group_rank(const struct group *group);
+/* True for a group with factors of a rank, and no alpha. */
+bool group_is_scaleless(const struct group *group);
 /* A one-element tensor's value. */
 int read_scalar(const struct safetensor *t, double *value, struct error *err);
 

@@ -58,7 +58,7 @@ bool adapter_recognise(const struct safetensors *files) {
   struct adapter_key key;
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const char *name = safetensors_at(files, i)->name;
-    if (adapter_key_refused(name) || adapter_key_read(name, &key) || adapter_key_is_embedding(name))
+    if (adapter_key_refused(name) || adapter_key_read(name, &key))
       return true;
   }
   return false;
@@ -93,6 +93,9 @@ int adapter_print(const struct safetensors *files, FILE *out, struct error *err)
   adapter_describe(&summary, text, sizeof text);
   fprintf(out, "adapter: %s\n", text);
   fprintf(out, "  base family: %s\n", base_name(summary.base) ? base_name(summary.base) : "not to be seen");
+  if (summary.scaleless)
+    fprintf(out, "  alpha: none for %d layer%s, where the rank is taken for it (unless adapter_config.json says one)\n",
+            summary.scaleless, summary.scaleless == 1 ? "" : "s");
   print_metadata(files, "ss_base_model_version", "made for", out);
   print_metadata(files, "modelspec.architecture", "architecture", out);
   print_metadata(files, "modelspec.title", "title", out);

@@ -265,6 +265,10 @@ int group_rank(const struct group *g) {
   return t && side(t, 0) <= BLEND_RANK_MAX ? (int)side(t, 0) : 0;
 }
 
+bool group_is_scaleless(const struct group *g) {
+  return g->family != FAMILY_FULL && group_rank(g) && !g->piece[PIECE_ALPHA];
+}
+
 /* alpha / rank; an alpha that is missing or 0 stands for the rank. */
 static int find_scale(const struct group *g, const struct peft *peft, float *scale, struct error *err) {
   const struct safetensor *alpha = g->piece[PIECE_ALPHA];

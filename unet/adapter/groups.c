@@ -162,7 +162,7 @@ static int make_groups(struct groups *groups, const struct entry *entries, size_
 }
 
 int groups_init(struct groups *groups, const struct safetensors *files, struct error *err) {
-  *groups = (struct groups){0};
+  *groups = (struct groups){.said = base_said(files)};
   size_t count = 0;
   struct entry *entries = malloc((safetensors_count(files) + 1) * sizeof *entries);
   int result = entries ? read_entries(groups, files, entries, &count, err)
@@ -197,6 +197,7 @@ void groups_summarise(const struct groups *groups, struct adapter_summary *summa
     summary->kinds[g->family]++;
     summary->middle += has(g, PIECE_MID) || has(g, PIECE_T2);
     summary->magnitude += has(g, PIECE_MAGNITUDE);
+    summary->scaleless += group_is_scaleless(g);
     if (rank && (!summary->rank_min || rank < summary->rank_min))
       summary->rank_min = rank;
     if (rank > summary->rank_max)

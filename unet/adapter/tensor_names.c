@@ -1,5 +1,6 @@
 #include "unet/adapter/tensor_names.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,8 +44,8 @@ static const struct ending {
     {".b_norm", PIECE_DIFF_BIAS, FAMILY_FULL},
 };
 
-/* What may stand before a module's path, in any order and number. A dot in the name is as good as an underscore. Those
- * of PART_ANY do not say which part of the model it is. */
+/* What may stand before a module's path, in any order and number and in letters of either kind. A dot in the name is as
+ * good as an underscore, and several of them as one. Those of PART_ANY do not say which part of the model it is. */
 static const struct beginning {
   const char *text;
   enum part part;
@@ -62,6 +63,10 @@ static const struct beginning {
     {"text_encoders_0_", PART_TEXT},
     {"text_encoders_1_", PART_TEXT_2},
     {"text_encoders_", PART_ANY},
+    {"text_encoder_3_", PART_ANY}, /* T5, which none of the models here has */
+    {"te3_", PART_ANY},
+    {"te_3_", PART_ANY},
+    {"t5xxl_", PART_ANY},
     {"unet_", PART_UNET},
     {"diffusion_model_", PART_UNET},
     {"te_1_", PART_TEXT},
@@ -93,8 +98,6 @@ static const struct {
     {"lora_controlnet", false, "a control-LoRA"},
     {".processor.proj_lora", false, "a LoRA of FLUX in XLabs' layout"},
     {".processor.qkv_lora", false, "a LoRA of FLUX in XLabs' layout"},
-    {"emb_params", false, "a textual inversion"},
-    {"string_to_param", false, "a textual inversion"},
     {".oft_", false, "OFT"},
     {".boft_", false, "BOFT"},
     {".on_input", false, "IA3"},
@@ -143,7 +146,13 @@ static bool cut_part(const char *name, size_t *length) {
 }
 
 bool adapter_key_is_embedding(const char *name) {
-  return starts(name, "bundle_emb.");
+  static const char *const whole[] = {"emb_params", "clip_l",          "clip_g",          "clip_h",         "t5",
+                                      "t5xxl",      "text_encoders_0", "text_encoders_1", "text_encoders_2"};
+  size_t length = strlen(name);
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+    if (!strcmp(name, whole[i]))
+      return true;
+  return starts(name, "bundle_emb.") || strstr(name, "string_to_param") || (*name == '<' && name[length - 1] == '>');
 }
 
 static const struct ending *find_ending(const char *name, size_t *length) {
@@ -175,16 +184,18 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
     return false;
   key->piece = bias ? PIECE_UP_BIAS : ending->piece;
   key->family = ending->family;
+  key->kohya = starts(ending->text, ".lora_down") || starts(ending->text, ".lora_up");
   return true;
 }
 
-/* True if the path begins with the text, whose underscores may be dots there, and goes on behind it. */
+/* True if the path begins with the text of small letters, whose underscores may be dots there, and goes on behind it.
+ */
 static bool starts_flat(const char *path, size_t length, const char *text) {
   size_t size = strlen(text);
   if (length <= size)
     return false;
   for (size_t i = 0; i < size; i++)
-    if (path[i] != text[i] && !(text[i] == '_' && path[i] == '.'))
+    if (tolower((unsigned char)path[i]) != text[i] && !(text[i] == '_' && path[i] == '.'))
       return false;
   return true;
 }
@@ -196,21 +207,29 @@ static const struct beginning *find_beginning(const struct adapter_key *key) {
   return NULL;
 }
 
+/* Takes one beginning off the path, or a second underscore behind the last one. False: there is none. */
+static bool cut_beginning(struct adapter_key *key, const char *name) {
+  /* The path itself may begin with a word of the list: "transformer_blocks" is a list of layers. */
+  const struct beginning *beginning = starts(key->path, "transformer_blocks") ? NULL : find_beginning(key);
+  bool fits = beginning && (beginning->part == PART_ANY || key->part == PART_ANY || beginning->part == key->part);
+  bool again = !beginning && key->path > name && key->length > 1 && (*key->path == '_' || *key->path == '.');
+  size_t size = fits ? strlen(beginning->text) : again;
+  key->path += size;
+  key->length -= size;
+  if (fits && key->part == PART_ANY)
+    key->part = beginning->part;
+  return size > 0;
+}
+
 bool adapter_key_read(const char *name, struct adapter_key *key) {
   size_t length = strlen(name);
-  const struct beginning *beginning;
   *key = (struct adapter_key){.part = PART_ANY};
   if (!read_piece(name, &length, key))
     return false;
   key->path = name;
   key->length = key->module = length;
-  /* The path itself may begin with a word of the list: "transformer_blocks" is a list of layers. */
-  while (!starts(key->path, "transformer_blocks") && (beginning = find_beginning(key)) &&
-         (beginning->part == PART_ANY || key->part == PART_ANY || beginning->part == key->part)) {
-    key->path += strlen(beginning->text);
-    key->length -= strlen(beginning->text);
-    key->part = key->part == PART_ANY ? beginning->part : key->part;
-  }
+  while (cut_beginning(key, name))
+    ;
   return true;
 }
 

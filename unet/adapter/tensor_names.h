@@ -37,6 +37,7 @@ struct adapter_key {
   enum piece piece;
   enum family family;
   enum part part;
+  bool kohya;       /* named as kohya's scripts do, which write an alpha for each module */
   const char *path; /* of the module, inside the name: with dots or with underscores in their place */
   size_t length;
   size_t module; /* length of the name up to what the tensor is: equal for all tensors of a module */
@@ -46,7 +47,8 @@ struct adapter_key {
 bool adapter_key_read(const char *name, struct adapter_key *key);
 /* The module's path with underscores in place of dots. size is at least 1; a longer path is cut. */
 void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size);
-/* True for a tensor of an embedding that the file brings beside its adapter: "bundle_emb.NAME.clip_l". */
+/* True for a tensor of an embedding that the file may bring beside its adapter: "bundle_emb.NAME.clip_l",
+ * "text_encoders_0", "<s0>". */
 bool adapter_key_is_embedding(const char *name);
 /* What kind of file a name gives away that is no adapter of these kinds ("OFT", "a ControlNet-LLLite"); NULL: none. */
 const char *adapter_key_refused(const char *name);

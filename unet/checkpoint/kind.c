@@ -4,17 +4,19 @@
 
 #include "unet/base/text.h"
 
-static bool has_name(const char *name, const char *text, bool anywhere) {
-  return anywhere ? strstr(name, text) != NULL : !strncmp(name, text, strlen(text));
+/* True if a name begins with the text, or with '*' in front of that has it anywhere, or with '$' ends with it. */
+static bool has_name(const char *name, const char *text) {
+  if (*text == '*')
+    return strstr(name, text + 1) != NULL;
+  return *text == '$' ? text_ends(name, text + 1) : !strncmp(name, text, strlen(text));
 }
 
-/* Whether a tensor's name begins with the text, or with '*' in front has it anywhere; with '=' it is the text. */
+/* True if a tensor has such a name; with '=' in front the name is the text. */
 static bool matches(const struct safetensors *files, const char *text) {
   if (*text == '=')
     return safetensors_find(files, text + 1) != NULL;
-  bool anywhere = *text == '*';
   for (size_t i = 0; i < safetensors_count(files); i++)
-    if (has_name(safetensors_at(files, i)->name, text + anywhere, anywhere))
+    if (has_name(safetensors_at(files, i)->name, text))
       return true;
   return false;
 }
@@ -44,6 +46,7 @@ static const struct rule {
     {WEIGHTS_LORA,
      {"*.processor.proj_lora", "*.processor.qkv_lora", "*.lokr_w", "*.oft_blocks", "*.oft_diag", "*.dora_scale",
       "*.ia3_l", "*.glora_"}},
+    {WEIGHTS_LORA, {"$.lora_A", "$.lora_B", "$.diff", "$.diff_b", "$.w_norm", "$.b_norm", "$.on_input"}},
     {WEIGHTS_TRANSFORMER,
      {"model.diffusion_model.double_blocks.", "model.diffusion_model.joint_blocks.", "double_blocks.", "joint_blocks.",
       "transformer_blocks.", "single_transformer_blocks.", "model.diffusion_model.layers.", "blocks.0."}},
@@ -59,7 +62,7 @@ static const struct rule {
     {WEIGHTS_IMAGE_ENCODER, {"=vision_model.embeddings.class_embedding", "=embeddings.class_embedding"}},
     {WEIGHTS_EMBEDDING,
      {"=emb_params", "*string_to_param", "=clip_g", "=clip_l", "=clip_h", "=t5", "=text_encoders_0", "=text_encoders_1",
-      "<"}},
+      "<", "bundle_emb."}},
 };
 
 /* A file of the original layout that has nothing beside the U-Net. */

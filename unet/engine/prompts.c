@@ -151,6 +151,12 @@ static void warn_of_name(const struct engine *engine, const char *text, const st
   if (named->kind == NAMED_LORA)
     log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s is left out of it, and loads nothing: --lora %s does",
              text_quote(text).text, whole, name);
+  else if (named->kind == NAMED_OPEN)
+    log_line(
+        engine->log, LOG_WARNING,
+        "the prompt \"%s\": %s has no closing bracket, is read as plain text and loads nothing: --lora does, and > "
+        "behind it leaves it out of the prompt",
+        text_quote(text).text, whole);
   else if (named->kind == NAMED_NETWORK)
     log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s is left out of it: hypernetworks are not supported",
              text_quote(text).text, whole);

@@ -38,18 +38,33 @@ static void read_network(const char *text, size_t at, struct named *named) {
   named->weight_length = strspn(text + at, "+-.0123456789");
 }
 
+/* Returns the word for a file of a network that the text begins with; NULL: none. */
+static const struct word *find_word(const char *text) {
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (begins(text, words[i].text))
+      return &words[i];
+  return NULL;
+}
+
+/* Reads what stands from the bracket at `at`, which nothing closes, to the end of the name that begins at `name`. */
+static bool read_open(const char *text, size_t at, size_t name, struct named *named) {
+  size_t size = strcspn(text + name, " \t\r\n,<>"), length = name + size - at;
+  *named = (struct named){.kind = NAMED_OPEN, .start = at, .length = length, .name = at, .name_length = length};
+  return size > 0;
+}
+
 /* <...> at the opening bracket. */
 static bool read_bracket(const char *text, size_t at, struct named *named) {
   size_t inside = skip_spaces(text, at + 1), length = strcspn(text + at + 1, "<>");
+  const struct word *word = find_word(text + inside);
   if (text[at + 1 + length] != '>')
-    return false;
+    return word && read_open(text, at, skip_spaces(text, inside + strlen(word->text)), named);
   *named = (struct named){.kind = NAMED_TOKEN, .start = at, .length = length + 2};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (begins(text + inside, words[i].text)) {
-      named->kind = words[i].kind;
-      read_network(text, inside + strlen(words[i].text), named);
-      return named->name_length > 0;
-    }
+  if (word) {
+    named->kind = word->kind;
+    read_network(text, inside + strlen(word->text), named);
+    return named->name_length > 0;
+  }
   named->name = at;
   named->name_length = named->length;
   return length > 0 && strcspn(text + at + 1, " \t\n,:") >= length;

@@ -11,6 +11,7 @@ enum named_kind {
   NAMED_NETWORK,   /* <hypernet:NAME:WEIGHT> */
   NAMED_EMBEDDING, /* embedding:NAME */
   NAMED_TOKEN,     /* <NAME>: a word that an embedding or a tokenizer may have added */
+  NAMED_OPEN,      /* <lora:NAME:WEIGHT and no closing bracket */
 };
 
 struct named {
