@@ -269,6 +269,9 @@ static void in_a_browser(void **unused) {
         "document.getElementById('figures').textContent.startsWith('24.5')", "wait",
         "[...document.querySelectorAll('#alerts li')].map((each) => each.textContent.split(' since ')[0]).join() === "
         "'source lost,frozen' && document.getElementById('alerts').getBoundingClientRect().height > 40",
+        "wait", /* a size is said once, and no line ends in a sign between words */
+        "document.getElementById('state').textContent === 'the picture is 96x96 now, mini' && "
+        "!document.getElementById('status').textContent.includes('\u00b7')",
         "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
         "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
         "false, 'a fox'); document.activeElement.blur()",

@@ -294,14 +294,21 @@ function showBadge() {
   byId("badge").textContent = Object.keys(BADGES).filter((name) => values.get(name)).map((name) => BADGES[name]).join(", ");
 }
 
+/* What is waited for, what was said last, and the model. A size that stands there already is not said twice. */
+function stateWords(figures) {
+  const waits = figures.alerts.length || figures.state === "loading the model" ? "" : figures.state;
+  const said = [waits, figures.notice].filter(Boolean), size = figures.width > 0 ? `${figures.width}x${figures.height}` : "";
+  const model = said.some((text) => text.includes(size)) ? figures.model : `${figures.model} ${size}`.trim();
+  return [...said, model].filter(Boolean);
+}
+
 function showFigures(figures) {
   showAlerts(figures.alerts);
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
   const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0dropped`];
   if (figures["budget-ms"] > 0) counts.push(`${figures.missed}\u00a0missed`);
-  byId("figures").textContent = figures.ready ? counts.join(" \u00b7 ") : "loading the model";
-  const words = [figures.alerts.length ? "" : figures.state, figures.notice, `${figures.model} ${figures.width}x${figures.height}`];
-  byId("state").textContent = words.filter((text, i) => text && !(i === 0 && text === "loading the model")).join(" \u00b7 ");
+  byId("figures").textContent = figures.ready ? counts.join(", ") : "loading the model";
+  byId("state").textContent = stateWords(figures).join(", ");
 }
 
 function observeAll(list) {
