@@ -313,6 +313,22 @@ static void places(void **unused) {
     }
 }
 
+/* In a window of any width, too: alerts have the columns that a short reason takes, where the window has them at all. */
+static void alerts_can_be_read(void **unused) {
+  (void)unused;
+  for (int height = 200; height < 2200; height += 100)
+    for (int width = 300; width < 3900; width += 100) {
+      int size = height / 44 < 13 ? 13 : height / 44 > 40 ? 40 : height / 44, columns, lines, whole;
+      const struct hud_type type = {size, size * 3 / 5, size * 3 / 2};
+      struct hud_places at;
+      hud_alert_room(HUD_OVERLAY, width, height, &type, &whole, &lines);
+      hud_alert_room(HUD_OPERATOR, width, height, &type, &columns, &lines);
+      assert_true(columns >= 40 || columns == whole);
+      hud_place(&at, HUD_OPERATOR, width, height, &type, 1);
+      assert_true(!at.alerts.width || (at.alerts.width - 2 * size) / type.advance == columns);
+    }
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
   const struct CMUnitTest tests[] = {
@@ -328,6 +344,7 @@ int main(void) {
       CASE(refused),
       CASE(shown_as_text),
       CASE(places),
+      CASE(alerts_can_be_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,11 @@
 #include "app/window/hud_place.h"
 
+#include <stdbool.h>
+
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS, FIGURES_LINES = 8, GRAPH_LINES = 8 };
 
+/* Alerts that have fewer columns beside the list lie above it. */
+enum { ALERT_COLUMNS = 40 };
 /* How much of a narrow operator's window the list has at most. */
 enum { LIST_PART = 3, WHOLE = 5 };
 
@@ -26,9 +30,16 @@ static void place_list(struct hud_places *places, int width, int top, int bottom
   places->list_rows = rows > 0 ? rows : 1;
 }
 
+static int beside_list(int width, const struct hud_type *type) {
+  return width - 3 * type->size - list_width(width * LIST_PART / WHOLE, type);
+}
+
+static bool lie_above_all(enum hud_layout layout, int width, const struct hud_type *type) {
+  return layout == HUD_OVERLAY || beside_list(width, type) < ALERT_COLUMNS * type->advance + 2 * type->size;
+}
+
 static int alerts_width(enum hud_layout layout, int width, const struct hud_type *type) {
-  int all = width - 2 * type->size;
-  return layout == HUD_OVERLAY ? all : all - list_width(width * LIST_PART / WHOLE, type) - type->size;
+  return lie_above_all(layout, width, type) ? width - 2 * type->size : beside_list(width, type);
 }
 
 void hud_alert_room(enum hud_layout layout, int width, int height, const struct hud_type *type, int *columns,
@@ -50,7 +61,8 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
     place_list(places, width, places->top, line_top, width - 2 * margin, type);
     return;
   }
-  place_list(places, width, margin, line_top + margin / 2, width * LIST_PART / WHOLE, type);
+  int list_top = lie_above_all(layout, width, type) ? places->top : margin;
+  place_list(places, width, list_top, line_top + margin / 2, width * LIST_PART / WHOLE, type);
   int left_width = places->list.left - 2 * margin, figures = FIGURES_LINES * type->line,
       graph = GRAPH_LINES * type->line;
   figures = least(figures, line_top - places->top);
