@@ -139,9 +139,16 @@ static void size_changes_beside_frames(void **state) {
   assert_true(last_submit()->width == 98);
   fake_engine_let_prepare(1);
   set_size(rig.loop, 32, 32);
-  feed_until_size(&rig, serial, 32, 32);
+  serial = feed_until_size(&rig, serial, 32, 32);
+  assert_int_equal(rig.tellings, 1);
+  fake_engine_let_prepare(1);
+  set_size(rig.loop, 4, 300); /* below the model's least, which takes its place with one line */
+  serial = feed_until_size(&rig, serial, 8, 300);
+  feed_frames(&rig, serial, 3);
+  assert_int_equal(rig.tellings, 2);
+  assert_string_equal(rig.lastly, "size 4x300: a side of this model's pictures has at least 8 pixels; it is 8x300");
   rig_finish(&rig, 0);
-  assert_int_equal(log->handles_made, 4);
+  assert_int_equal(log->handles_made, 5);
 }
 
 /* While a handle is prepared the picture goes on with the old one. Where guidance comes to be other than 1, the handle

@@ -35,10 +35,14 @@ bool loop_is_late(const struct loop_timing *t) {
   return possible && t->waited_ms + (queue_ms > 0 ? queue_ms : 0) + t->frame_ms > t->budget_ms;
 }
 
-/* A size that was wished for is one that a picture may have, for whoever looks at the settings as well. */
-static void round_size(const struct loop *loop, struct parameter_size *size) {
-  if (size->width > 0)
-    engine_nearest_size(loop->engine, SIZE_EVEN, &size->width, &size->height);
+/* A size that was wished for is one that a picture may have, for whoever looks at the settings as well. Returns whether
+ * a side was shorter than any picture of this model's. */
+static bool round_size(const struct loop *loop, struct parameter_size *size) {
+  const struct parameter_size wish = *size;
+  if (size->width <= 0)
+    return false;
+  engine_nearest_size(loop->engine, SIZE_EVEN, &size->width, &size->height);
+  return size->width > wish.width + 1 || size->height > wish.height + 1;
 }
 
 static void current_moment(struct loop *loop, struct moment *now) {
@@ -46,12 +50,17 @@ static void current_moment(struct loop *loop, struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   int64_t now_ns = platform_now_ns();
   pthread_mutex_lock(&loop->lock);
-  round_size(loop, &loop->settings.values.size);
+  const struct parameter_size wish = loop->settings.values.size;
+  bool raised = round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
   settings_copy(&now->settings, &loop->settings);
   loop->heeded = loop->sent;
   loop->kept = false;
   pthread_mutex_unlock(&loop->lock);
+  if (raised)
+    log_line(params->told, LOG_WARNING,
+             "size %dx%d: a side of this model's pictures has at least %d pixels; it is %dx%d", wish.width, wish.height,
+             loop->status.info.size_multiple, now->settings.values.size.width, now->settings.values.size.height);
   loop->moves = params->modulate && params->modulate(params->opaque, &now->settings, frame, now_ns);
   settings_controls(&now->settings, now_ns, &now->controls);
 }

@@ -93,7 +93,8 @@ static void sleep_until(int64_t ns) {
 
 static int rounded(int wish, enum sizing sizing) {
   int step = sizing == SIZE_WHOLE ? MULTIPLE : sizing == SIZE_EVEN ? 2 : 1;
-  return wish > 0 ? (wish + step / 2) / step * step : NATIVE;
+  int near = (wish + step / 2) / step * step;
+  return wish <= 0 ? NATIVE : sizing && near < MULTIPLE ? MULTIPLE : near;
 }
 
 struct fake_picture {
