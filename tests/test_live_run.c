@@ -97,9 +97,10 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
   }
 }
 
-#define STATE                                                                                                          \
-  "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ipc.sock\"); "                            \
-  "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"figures/state\\\"]}\\n\"); print(s.recv(9999).decode())'"
+#define IPC(name)                                                                                                      \
+  "import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ipc.sock\"); "                                        \
+  "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"" name "\\\"]}\\n\"); print(s.recv(9999).decode())"
+#define STATE "python3 -c '" IPC("figures/state") "'"
 
 /* The picture of another size is told of when it is there; until then it is said what is waited for. A key's own line
  * is not printed, as that one follows. */
@@ -112,7 +113,9 @@ static void test_slow_first_picture_is_told(void **state) {
   press("F"); /* a picture that is held keeps the program from being started anew, however long this takes */
   press("braceright");
   wait_for("test -e held");
-  wait_for(STATE " | grep -q '\"first picture of 128x128'");
+  wait_for(STATE " | grep -q '\"waiting for a picture: the first of 128x128, frozen\"'");
+  wait_for("python3 -c '" IPC("figures/width") "' | grep -q '\"data\":64}'"); /* that is what is shown */
+  wait_for("python3 -c '" IPC("figures/alerts") "' | grep -q '\"what\":\"picture\"'");
   shell("! grep -q 'the picture is' err.txt && rm held");
   wait_said("the picture is 128x128 now");
   wait_for(STATE " | grep -q '\"data\":\"frozen'");

@@ -12,6 +12,7 @@
 enum alert_kind {
   ALERT_SOURCE,
   ALERT_ENGINE,
+  ALERT_PICTURE, /* the first of a size, model or step count takes long, and one from before stands */
   ALERT_DISPLAY,
   ALERT_BLACKOUT,
   ALERT_FREEZE,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
+#include "app/run/patience.h"
 
 static void follow(struct live *live, enum alert_kind kind, bool holds, int64_t now_ns, const char *words,
                    const char *reason) {
@@ -29,6 +30,14 @@ static void follow_engine(struct live *live, int64_t now_ns) {
     snprintf(reason, sizeof reason, "%.100s; %.119s", live->engine.why_away, then);
   follow(live, ALERT_ENGINE, live->engine.away || live->stalled, now_ns,
          live->stalled ? "the engine hangs" : "the engine failed", reason);
+}
+
+/* The picture that stands may be of another size or model than the one that is being made. */
+static void follow_picture(struct live *live, int64_t now_ns) {
+  char reason[ALERT_REASON_MAX];
+  bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
+  snprintf(reason, sizeof reason, "the first of %s", live->engine.name);
+  follow(live, ALERT_PICTURE, waits, now_ns, "waiting for a picture", reason);
 }
 
 static void follow_display(struct live *live, int64_t now_ns) {
@@ -81,6 +90,7 @@ static void follow_late(struct live *live, int64_t now_ns) {
 void live_follow_alerts(struct live *live, int64_t now_ns) {
   follow_source(live, now_ns);
   follow_engine(live, now_ns);
+  follow_picture(live, now_ns);
   follow_display(live, now_ns);
   follow_covers(live, now_ns);
   follow_files(live, now_ns);

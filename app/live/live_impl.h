@@ -339,8 +339,7 @@ enum hud_layout live_layout(const struct live *live);
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
 /* What no screen shows is said on the terminal, unless it was. */
 void live_tell_terminal(struct live *live);
-/* Writes what is waited for: "loading the model", "640x360 is being prepared", "first picture of 640x360"; "": nothing.
- */
+/* Writes what is waited for: "loading the model", "640x360 is being prepared"; "": nothing. */
 void live_describe_start(const struct live *live, char *words, size_t size);
 
 /* --- alerting.c --- */

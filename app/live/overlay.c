@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
-#include "app/run/patience.h"
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
@@ -27,11 +26,6 @@ static const char *model_words(const struct parameters *values) {
   return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
 }
 
-/* The picture that stands may be of another size or model than the one that is being made. */
-static bool waits_for_first(const struct live *live) {
-  return live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
-}
-
 void live_describe_start(const struct live *live, char *words, size_t size) {
   struct reader_status reader = {0};
   if (live->reader)
@@ -43,8 +37,6 @@ void live_describe_start(const struct live *live, char *words, size_t size) {
     snprintf(words, size, "loading the model");
   else if (live->engine.preparing)
     snprintf(words, size, "%s is being prepared", live->engine.name);
-  else if (waits_for_first(live))
-    snprintf(words, size, "first picture of %s", live->engine.name);
 }
 
 void live_tell_terminal(struct live *live) {

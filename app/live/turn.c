@@ -184,7 +184,6 @@ static void follow_refusal(struct live *live) {
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
-    const struct engine_shape *shape = &live->engine.prepared.shape;
     memset(told, 0, sizeof *told);
     told->ready = live->state.ready;
     told->fps = pace_rate(&live->figures.pace, now_ns);
@@ -196,8 +195,8 @@ static void publish(struct live *live, int64_t now_ns) {
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
-    told->width = shape->width;
-    told->height = shape->height;
+    told->width = live->shown ? live->shown->frame.width : 0; /* of what is shown, and not of what is prepared */
+    told->height = live->shown ? live->shown->frame.height : 0;
     told->recorded_s = live->output_figures.seconds;
     told->not_recorded = live->output_figures.dropped;
     told->sending = live->output_figures.streams;
