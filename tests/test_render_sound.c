@@ -99,6 +99,28 @@ static void test_list(void **state) {
   expect_rising("list.mkv", sounds, count);
 }
 
+/* A list of parts of files: nothing before an inpoint or behind an outpoint, and the sound beside the pictures. */
+static void test_list_of_parts(void **state) {
+  (void)state;
+  static const char *const inputs[] = {"mp4", "avi"};
+  double frames[MOST], sounds[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.6 -f lavfi -i sine=d=1.6 -c:v libx264 -bf 2 -g 25 -c:a aac "
+               "parts.mp4 -c:v mpeg4 -g 25 -c:a mp2 parts.avi");
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    shell("printf 'ffconcat version 1.0\nfile parts.%s\ninpoint 0.4\noutpoint 0.8\nfile parts.%s\ninpoint 1.2\n' "
+          ">parts.ffconcat",
+          inputs[i], inputs[i]);
+    program_expect(0, "20 frames", "render parts.ffconcat parts.mkv -y --size 64x64");
+    assert_int_equal(clip_times("parts.mkv", CLIP_FRAMES, frames, MOST), 20);
+    for (int j = 0; j < 20; j++)
+      assert_true(fabs(frames[j] - frames[0] - 0.04 * j) < 2e-3);
+    int count = clip_times("parts.mkv", CLIP_SOUND, sounds, MOST);
+    expect_rising("parts.mkv", sounds, count);
+    assert_in_range(count, 29, 42);
+    assert_true(fabs(sounds[0] - frames[0]) < 0.03);
+  }
+}
+
 /* Sound alone that steps back has no place, which is told; the pictures are all there. */
 static void test_sound_that_steps_back(void **state) {
   (void)state;
@@ -306,17 +328,12 @@ static void test_gaps(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_joins),
-      cmocka_unit_test(test_list),
-      cmocka_unit_test(test_sound_that_steps_back),
-      cmocka_unit_test(test_other_codec),
-      cmocka_unit_test(test_edit_list),
-      cmocka_unit_test(test_tracks),
-      cmocka_unit_test(test_programmes),
-      cmocka_unit_test(test_encoded_again),
-      cmocka_unit_test(test_opus),
-      cmocka_unit_test(test_short_packets),
-      cmocka_unit_test(test_gaps),
+      cmocka_unit_test(test_joins),         cmocka_unit_test(test_list),
+      cmocka_unit_test(test_list_of_parts), cmocka_unit_test(test_sound_that_steps_back),
+      cmocka_unit_test(test_other_codec),   cmocka_unit_test(test_edit_list),
+      cmocka_unit_test(test_tracks),        cmocka_unit_test(test_programmes),
+      cmocka_unit_test(test_encoded_again), cmocka_unit_test(test_opus),
+      cmocka_unit_test(test_short_packets), cmocka_unit_test(test_gaps),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -70,8 +70,22 @@ static void test_timecode(void **state) {
     program_expect(0, NULL, "render %s later.mkv -y --size 64x64 --start 0.08", inputs[i]);
     expect_same(inputs[i], "echo 10:00:00:02", MKV_CODE("later.mkv"));
   }
-  program_run(&outcome, "render code.mkv code.avi --size 64x64");
-  assert_true(!outcome.status && strstr(outcome.said, "left out: a timecode"));
+  static const char *const lost[] = {"code.mkv code.avi", "file.mkv code.ts", "code.mxf code.mpg", "code.mov code.ts"};
+  shell(FFMPEG "-i code.mkv -c copy -map_metadata:s:v -1 -metadata timecode=10:00:00:00 file.mkv");
+  for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+    program_run(&outcome, "render %s -y --size 64x64", lost[i]);
+    if (outcome.status || outcome.lines != 2 || !strstr(outcome.said, "left out: a timecode"))
+      fail_msg("%s: status %d, %s", lost[i], outcome.status, outcome.said);
+  }
+  static const char *const kept[] = {"kept.avi", "kept.nut", "kept.flv"};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    char command[128];
+    program_run(&outcome, "render file.mkv %s --size 64x64", kept[i]);
+    assert_true(!outcome.status && outcome.lines == 1);
+    snprintf(command, sizeof command, "ffprobe -v error -show_entries format_tags=timecode -of default=nk=1:nw=1 %s",
+             kept[i]);
+    expect_same(kept[i], "echo 10:00:00:00", command);
+  }
   shell(FFMPEG "-i code.mkv -c copy -metadata:s:v timecode=noon noon.mkv");
   program_run(&outcome, "render noon.mkv noon.mp4 --size 64x64");
   assert_true(!outcome.status && strstr(outcome.said, "timecode noon is none"));
@@ -122,15 +136,22 @@ static void test_tags(void **state) {
 #undef TOLD
 }
 
-/* AVI has times of decoding alone: without B-frames they are those of showing, beside sound that begins with them. HEVC
- * has the name in MP4 and MOV that Apple's players know. */
+/* AVI and ASF have times of decoding alone: without B-frames they are those of showing, beside sound that begins with
+ * them. HEVC has the name in MP4 and MOV that Apple's players know. */
 static void test_players(void **state) {
   (void)state;
   double times[MOST];
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 plain.mp4");
-  program_expect(0, NULL, "render plain.mp4 plain.avi --size 64x64");
-  assert_int_equal(clip_times("plain.avi", CLIP_FRAMES, times, MOST), 10);
-  assert_true(fabs(times[0]) < 1e-6);
+  static const char *const without[] = {"plain.avi", "plain.wmv"};
+  for (int i = 0; i < 2; i++) {
+    char command[128];
+    snprintf(command, sizeof command, "ffprobe -v error -show_entries frame=pict_type -of csv=p=0 %s | grep -c '^[IP]'",
+             without[i]);
+    program_expect(0, NULL, "render plain.mp4 %s --size 64x64 --codec h264", without[i]);
+    assert_int_equal(clip_times(without[i], CLIP_FRAMES, times, MOST), 10);
+    assert_true(fabs(times[0]) < 1e-6);
+    expect_same(without[i], "echo 10", command);
+  }
   for (int i = 0; i < 2; i++) {
     const char *extension = i ? "mov" : "mp4";
     char command[128];

@@ -381,6 +381,43 @@ static void test_full_disk(void **state) {
   signal(SIGXFSZ, SIG_DFL);
 }
 
+/* A sequence onto a full disk: the pictures that are told are there and whole, and nothing else is left behind. Files
+ * have the mode of any new file, and one that was there keeps its own. */
+static void test_full_disk_of_pictures(void **state) {
+  (void)state;
+  enum { WHOLE = 3, OWN_MODE = 0640 };
+  struct rlimit before;
+  struct sink *sink = NULL;
+  struct error err = {0};
+  struct stat made;
+  mode_t mask = umask(022);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  shell("mkdir pictures && echo old >pictures/2.bmp && chmod 640 pictures/2.bmp && echo old >pictures/4.bmp");
+  assert_int_equal(open_file(&sink, "pictures/%d.bmp", NULL, &err), 0);
+  for (int i = 0; i <= WHOLE; i++) /* the last one is held until its successor comes */
+    assert_int_equal(write_frame(sink, i, &err), 0);
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){SIDE * SIDE, before.rlim_max});
+  assert_int_not_equal(write_frame(sink, WHOLE + 1, &err), 0);
+  sink_finish(sink, true, &(struct error){0});
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_non_null(strstr(err.message, strerror(EFBIG)));
+  assert_int_equal(sink_pictures(sink), WHOLE);
+  sink_close(&sink);
+  expect_same("what is there", "echo 1.bmp 2.bmp 3.bmp 4.bmp old",
+              "ls -A pictures | paste -sd' ' | tr '\\n' ' '; "
+              "cat pictures/4.bmp");
+  for (int i = 0; i < WHOLE; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "pictures/%d.bmp", i + 1);
+    assert_int_equal(clip_count_frames(name), 1);
+    assert_int_equal(stat(clip(name), &made), 0);
+    assert_int_equal(made.st_mode & 0777, i == 1 ? OWN_MODE : 0644);
+  }
+  umask(mask);
+}
+
 /* What is missing is named, and what to do without it. */
 static void test_hardware_that_is_not_there(void **state) {
   (void)state;
@@ -469,6 +506,7 @@ int main(void) {
       cmocka_unit_test_setup(test_pictures_are_let_go, forget),
       cmocka_unit_test_setup(test_other_sizes_are_fitted, forget),
       cmocka_unit_test_setup(test_full_disk, forget),
+      cmocka_unit_test_setup(test_full_disk_of_pictures, forget),
       cmocka_unit_test_setup(test_hardware_that_is_not_there, forget),
       cmocka_unit_test_setup(test_receivers_that_never_answer, forget),
   };

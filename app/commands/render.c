@@ -212,7 +212,8 @@ int command_render(const struct options *options, struct error *err) {
                      options->sound_track);
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
   render.source_options.no_sound = options->no_sound;
-  render.source_options.keeps_timecode = sink_keeps_timecode(options->output, options->output_format);
+  render.source_options.keeps_timecode = sink_keeps_timecode(options->output, options->output_format, false);
+  render.source_options.keeps_file_timecode = sink_keeps_timecode(options->output, options->output_format, true);
   render.source_options.tell_transparency = sink_shows_pictures(options->output);
   if (setup_check_inputs(options, err) || check_output(&render, err))
     return -1;

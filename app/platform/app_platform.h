@@ -47,9 +47,10 @@ int platform_glob(const char *pattern, int (*take)(void *opaque, const char *pat
 void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque);
 int platform_cut(const char *path, int64_t size);
 
-/* A new file, locked as long as it is open, so that one whose process was killed can be told from one that is being
- * written. path ends with XXXXXX, which becomes a name that there was not. Returns a descriptor or -1. */
-int platform_make_locked(char *path);
+/* Makes a new file, locked as long as it is open, so that one whose process was killed can be told from one that is
+ * being written. path ends with XXXXXX, which becomes a name that there was not. usual: others may read it as any new
+ * file; else the user alone may. Returns a descriptor or -1. */
+int platform_make_locked(char *path, bool usual);
 /* Likewise, of a file that may be there already. Returns -1 with EWOULDBLOCK where another process has it open so. */
 int platform_open_locked(const char *path);
 /* Gives the file path's owner, as far as that is allowed, and path's mode. Returns 0 or -1. */

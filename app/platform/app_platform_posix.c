@@ -109,12 +109,22 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
+/* mkostemp finds the name, and makes a file that its user alone may read. */
+static int make_new(char *path, bool usual) {
+  int descriptor = mkostemp(path, O_CLOEXEC);
+  if (descriptor < 0 || !usual)
+    return descriptor;
+  unlink(path);
+  close(descriptor);
+  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+}
+
 /* Until it is locked another process may take it for abandoned, and remove it. */
-int platform_make_locked(char *path) {
+int platform_make_locked(char *path, bool usual) {
   struct stat made;
   char *letters = path + strlen(path) - strlen("XXXXXX");
   for (;;) {
-    int descriptor = mkostemp(path, O_CLOEXEC);
+    int descriptor = make_new(path, usual);
     if (descriptor < 0)
       return -1;
     flock(descriptor, LOCK_EX); /* where there are no locks, nothing is taken for abandoned either */

@@ -222,8 +222,8 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
     set_low_delay(context, &wishes);
   if (container->flags & AVFMT_GLOBALHEADER)
     context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  /* AVI has no times of showing: its readers take those of decoding for them, which come earlier. */
-  if (av_match_name(container->name, "avi"))
+  /* AVI and ASF have no times of showing: their readers take those of decoding for them, which come earlier. */
+  if (av_match_name(container->name, "avi,asf,asf_stream"))
     context->max_b_frames = 0;
   int code = avcodec_open2(context, codec, &wishes);
   av_dict_free(&wishes);

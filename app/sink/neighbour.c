@@ -22,11 +22,12 @@ int neighbour_make(struct neighbour *neighbour, const char *path) {
     errno = ENAMETOOLONG;
     return -1;
   }
-  neighbour->descriptor = platform_make_locked(neighbour->path);
+  bool replaces = platform_is_file(path);
+  neighbour->descriptor = platform_make_locked(neighbour->path, !replaces);
   if (neighbour->descriptor < 0)
     return -1;
   platform_name_open_file(neighbour->descriptor, neighbour->path, neighbour->url, sizeof neighbour->url);
-  if (!platform_make_like(neighbour->descriptor, path))
+  if (!replaces || !platform_make_like(neighbour->descriptor, path))
     return 0;
   int reason = errno;
   neighbour_drop(neighbour);

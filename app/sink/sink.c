@@ -206,10 +206,11 @@ bool sink_has_tracks(const char *spec, const char *format) {
          target.container->audio_codec != AV_CODEC_ID_NONE;
 }
 
-bool sink_keeps_timecode(const char *spec, const char *format) {
+bool sink_keeps_timecode(const char *spec, const char *format, bool of_file) {
   struct target target;
-  return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
-         tags_keep_timecode(target.container);
+  if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))
+    return false;
+  return of_file ? tags_keep_file_timecode(target.container) : tags_keep_timecode(target.container);
 }
 
 bool sink_shows_pictures(const char *spec) {

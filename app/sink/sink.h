@@ -67,8 +67,8 @@ int sink_check(const struct sink_wish *wish, struct error *err);
 /* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
 bool sink_has_tracks(const char *spec, const char *format);
 
-/* True if spec's container keeps the input's timecode. */
-bool sink_keeps_timecode(const char *spec, const char *format);
+/* True if spec's container keeps the input's timecode. of_file: that which is a tag of the whole file. */
+bool sink_keeps_timecode(const char *spec, const char *format, bool of_file);
 
 /* Whether what is written to spec is looked at, so that transparency is missed. */
 bool sink_shows_pictures(const char *spec);

@@ -16,6 +16,7 @@
 #include "app/sink/mp4.h"
 #include "app/sink/muxer.h"
 #include "app/sink/neighbour.h"
+#include "app/sink/whole_files.h"
 #include "app/sink/sound.h"
 #include "unet/base/platform.h"
 #include "app/sink/target.h"
@@ -39,6 +40,7 @@ struct ffmpeg_sink {
   AVPacket *held; /* video that waits for its successor, which shows that it is not the last */
   struct encoder encoder;
   struct muxer muxer;
+  struct whole_files *whole_files; /* NULL: it does not write picture after picture */
   struct sound *sound;
   struct live_sound *live_sound;
   /* In the encoder's time base */
@@ -102,6 +104,7 @@ static void ffmpeg_close(struct sink *sink) {
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
     avio_closep(&to->output->pb);
   avformat_free_context(to->output);
+  whole_files_close(&to->whole_files);
   if (to->pipe_unblocked)
     platform_block_again(STANDARD_OUTPUT);
   free(to);
@@ -193,6 +196,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   if (!to->packet || !to->held || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   to->output->interrupt_callback = (AVIOInterruptCB){wants_out, to};
+  if (!strcmp(container->name, "image2") && !(to->whole_files = whole_files_open(to->output)))
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
@@ -253,6 +258,8 @@ static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
     code = flush_when_due(to, packet);
   if (code >= 0)
     code = muxer_write(&to->muxer, packet);
+  if (code >= 0)
+    code = whole_files_failure(to->whole_files);
   to->written += code >= 0;
   return code;
 }

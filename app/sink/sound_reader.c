@@ -34,6 +34,7 @@ int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input) {
   int video = av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
   reader->input = input;
   reader->streams = (int)input->nb_streams;
+  reader->cuts = list_cuts_of(input);
   reader->is_list = !strcmp(input->iformat->name, "concat");
   reader->packet = av_packet_alloc();
   reader->behind = av_packet_alloc();
@@ -135,6 +136,7 @@ static void read_more(struct sound_reader *reader) {
     return;
   }
   reader->damage_in_a_row = 0;
+  list_cuts_mark(&reader->cuts, reader->input, reader->packet);
   take_packet(reader);
 }
 

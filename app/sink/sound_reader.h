@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "app/source/joins.h"
+#include "app/source/list_cuts.h"
 
 /* A stream of the input, in its own time base but for what is in microseconds. */
 struct sound_track {
@@ -32,6 +33,7 @@ struct sound_reader {
   AVFormatContext *input; /* not owned */
   AVStream *video;        /* belongs to input; NULL: there is none */
   struct joins joins;
+  struct list_cuts cuts;
   bool is_list; /* files come one after the other, and each may overlap the one before */
   struct sound_track *tracks;
   int streams;               /* that were there at the start; more may turn up while reading */

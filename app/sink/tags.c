@@ -76,5 +76,9 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
 }
 
 bool tags_keep_timecode(const AVOutputFormat *container) {
-  return av_match_name(container->name, "mp4,mov,matroska,webm,mxf");
+  return av_match_name(container->name, "mp4,mov,matroska,webm,mxf,nut,ogg,ogv");
+}
+
+bool tags_keep_file_timecode(const AVOutputFormat *container) {
+  return tags_keep_timecode(container) || av_match_name(container->name, "avi,flv,asf,asf_stream");
 }

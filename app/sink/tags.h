@@ -14,7 +14,9 @@
 void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log);
 /* The same for the tags of one stream, without a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
-/* True if files of this container keep a timecode. */
+/* True if files of this container keep a timecode that is the video's: as a tag, or as a track of its own. */
 bool tags_keep_timecode(const AVOutputFormat *container);
+/* True if they keep one that the input has as a tag of the whole file. */
+bool tags_keep_file_timecode(const AVOutputFormat *container);
 
 #endif

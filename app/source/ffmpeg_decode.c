@@ -113,6 +113,8 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   if (from->pictures)
     return pictures_read(from->pictures, from->packet);
   int code = av_read_frame(from->input, from->packet);
+  if (code >= 0)
+    list_cuts_mark(&from->cuts, from->input, from->packet);
   *failure = ffmpeg_read_failure(from->input, code);
   return code;
 }

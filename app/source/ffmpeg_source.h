@@ -13,6 +13,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
 #include "app/source/joins.h"
+#include "app/source/list_cuts.h"
 #include "app/source/picture_files.h"
 #include "app/source/pipe_input.h"
 #include "app/source/sound_tap.h"
@@ -77,6 +78,7 @@ struct ffmpeg_source {
   int64_t loop_shift; /* added to timestamps, so that they go on rising when the file starts again */
   struct rounds rounds;
   struct frame_clock clock;
+  struct list_cuts cuts;
   struct joins joins; /* of what is read; a source that paces itself has none */
   /* The frame after `frame`, decoded before its turn for the sake of its time */
   AVFrame *ahead;

@@ -10,6 +10,7 @@
 #include "app/platform/app_platform.h"
 #include "app/source/device_wishes.h"
 #include "app/source/ffmpeg_libraries.h"
+#include "app/source/list_cuts.h"
 #include "app/source/protocols.h"
 
 /* So much earlier than a place in a stream without an index there is a key frame, most likely. */
@@ -159,6 +160,8 @@ static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const 
   const AVInputFormat *found = format ? format : find_format(url);
   if (!found || strcmp(found->name, "concat"))
     return 0;
+  if (list_cuts_ask(wishes) < 0)
+    return AVERROR(ENOMEM);
   char *formats = protocols_formats_within(found);
   return formats ? av_dict_set(wishes, "format_whitelist", formats, AV_DICT_DONT_STRDUP_VAL) : AVERROR(ENOMEM);
 }

@@ -49,9 +49,18 @@ static void count_stream(int counts[THINGS], const AVStream *stream, bool sound_
   }
 }
 
-/* Some containers keep a timecode as a tag of the video. */
-static bool has_timecode_tag(const AVFormatContext *input, const AVStream *video) {
-  return av_dict_get(video->metadata, "timecode", NULL, 0) && !av_dict_get(input->metadata, "timecode", NULL, 0);
+static bool has_timecode_tag(const AVDictionary *tags) {
+  return av_dict_get(tags, "timecode", NULL, 0) != NULL;
+}
+
+/* tracks: of timecodes. Some containers keep a timecode as a tag of the video or of the file. */
+static int count_timecodes(const AVFormatContext *input, const AVStream *video, int tracks, bool read_twice,
+                           const struct source_options *options) {
+  bool of_file = has_timecode_tag(input->metadata), of_video = tracks || has_timecode_tag(video->metadata);
+  bool kept = (of_video && options->keeps_timecode) || (of_file && options->keeps_file_timecode);
+  if ((!of_file && !of_video) || (kept && read_twice))
+    return 0;
+  return tracks ? tracks : 1;
 }
 
 static bool is_palette_transparent(const AVFrame *frame) {
@@ -108,10 +117,7 @@ static void count_tracks(int counts[THINGS], const AVFormatContext *input, const
   for (unsigned i = 0; i < input->nb_streams; i++)
     if (input->streams[i] != video)
       count_stream(counts, input->streams[i], sound_is_copied);
-  if (!counts[TIMECODES] && has_timecode_tag(input, video))
-    counts[TIMECODES] = 1;
-  if (options->keeps_timecode && read_twice)
-    counts[TIMECODES] = 0;
+  counts[TIMECODES] = count_timecodes(input, video, counts[TIMECODES], read_twice, options);
 }
 
 bool left_out_tell(const AVFormatContext *input, const AVStream *video, const AVFrame *first, const char *spec,

@@ -46,6 +46,7 @@ struct source_options {
   bool tell_left_out;              /* one line names what beside the pictures the output will lack */
   bool tell_transparency;          /* and whether it will lack their transparency */
   bool keeps_timecode;             /* the output does, of an input that can be read twice */
+  bool keeps_file_timecode;        /* the same of one that is a tag of the whole input */
   bool no_sound;                   /* sound that the output lacks is no loss */
   const struct log *log;
 };
