@@ -359,6 +359,10 @@ static void test_refusals(void **state) {
   refuse("render a b --negative-prompt x", "did you mean --negative?");
   refuse("render a b --cfg=7", "did you mean --guidance?");
   refuse("render a b --width 512", "did you mean --size?");
+  refuse("render -x.mp4 b", "if a file is meant, write ./-x.mp4");
+  refuse("render a -y.mp4", "if a file is meant, write ./-y.mp4");
+  refuse("render --take.mp4 b", "if a file is meant, write ./--take.mp4");
+  refuse("render a b -j", "see reverie --help");
   refuse("render a b --xyzzy", "unknown option --xyzzy (see");
   refuse("render a b --lo x", "unknown option --lo (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");

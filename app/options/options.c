@@ -149,26 +149,37 @@ static int parse_value(struct parser *parser, const struct option *option, const
   return option_apply(option, parser->options, parser->request, text, err);
 }
 
+/* An argument with a dot or a slash may be meant for a file. Its name is cut in the message like the argument. */
+static int unknown_option(const char *option, const char *argument, struct error *err) {
+  bool file = strpbrk(argument, "./") && !strchr(argument, '=');
+  if (file)
+    return usage_error(err, "unknown option %s; if a file is meant, write ./%.60s", option, argument);
+  return usage_error(err, "unknown option %s (see reverie --help)", option);
+}
+
 static int parse_long(struct parser *parser, const char *argument, struct error *err) {
   const char *name = argument + 2, *equals = strchr(name, '=');
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   const struct option *option = find_long(name, length);
   if (option)
     return parse_value(parser, option, equals ? equals + 1 : NULL, err);
-  char word[48];
-  snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
-  const struct option *nearest = nearest_option(word, ~0u);
+  char word[50];
+  snprintf(word, sizeof word, "--%.*s", (int)(length < 48 ? length : 47), name);
+  const struct option *nearest = nearest_option(word + 2, ~0u);
   if (nearest)
-    return usage_error(err, "unknown option --%s: did you mean --%s?", word, nearest->name);
-  return usage_error(err, "unknown option --%s (see reverie --help)", word);
+    return usage_error(err, "unknown option %s: did you mean --%s?", word, nearest->name);
+  return unknown_option(word, argument, err);
 }
 
 /* "-yq" is -y -q; "-s0.5" and "-s 0.5" are the same. */
 static int parse_letters(struct parser *parser, const char *argument, struct error *err) {
   for (const char *letter = argument + 1; *letter; letter++) {
     const struct option *option = find_letter(*letter);
-    if (!option)
-      return usage_error(err, "unknown option -%c in '%.40s' (see reverie --help)", *letter, argument);
+    if (!option) {
+      char word[64];
+      snprintf(word, sizeof word, "-%c in '%.40s'", *letter, argument);
+      return unknown_option(word, argument, err);
+    }
     if (takes_value(option))
       return parse_value(parser, option, letter[1] ? letter + 1 : NULL, err);
     if (parse_value(parser, option, NULL, err))
