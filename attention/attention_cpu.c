@@ -1,4 +1,4 @@
-/* Attention as its definition says, in double: what the kernels are compared with. */
+/* Attention as its definition says, in double. The kernels are compared with it. */
 #include "attention.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Every kernel variant by number: what attention_launch chooses from. For tests, which must cover all of them, and
- * benchmarks, which compare them; programs call attention_launch. Rules as in attention.h. */
+/* Every kernel variant that attention_launch chooses from, by number. Tests, which must cover all variants, and
+ * benchmarks, which compare them, use this header; programs call attention_launch. The rules of attention.h apply. */
 #ifndef ATTENTION_CHOICES_H
 #define ATTENTION_CHOICES_H
 
@@ -9,13 +9,13 @@
 extern "C" {
 #endif
 
-/* "sm80 tall", "sm90 long balanced", ...; NULL from the last one on. */
+/* Returns "sm80 tall", "sm90 long balanced", ...; NULL for a number without a variant. */
 const char *attention_choice_name(int choice);
 
-/* Whether this variant can run args: the device, the shape, and whether the variant exists for the head dim. */
+/* True if this variant can run args on this device: the variant must exist for the head dim, and fit the shape. */
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice);
 
-/* The one that ATTN_AUTO stands for. */
+/* Returns the variant that ATTN_AUTO chooses. */
 int attention_choice_auto(const struct attn_device *device, const struct attn_args *args);
 
 size_t attention_choice_workspace(const struct attn_device *device, const struct attn_args *args, int choice);

@@ -1,4 +1,4 @@
-/* Which kernel and tile shape a problem gets, and the launches. Host code alone. */
+/* The choice of kernel and tile shape for a problem, and the launches. This file has host code alone. */
 #include "choices.h"
 #include "tiles.h"
 
@@ -80,9 +80,9 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Clusters of a balanced launch: no more than the chip holds, none without work. Sliced tiles that are fewer than the
- * clusters are cut into equal parts, else some would have three pieces and some two. The results of p parts of n blocks
- * cost about p blocks to merge, behind n / p of work: p = sqrt(n) is best. */
+/* Returns the number of clusters of a balanced launch: no more than the chip holds, and none without work. Sliced tiles
+ * that are fewer than the clusters are cut into equal parts, or some tiles would have three pieces and some two. With p
+ * parts of n key blocks, the work takes n / p, and the merge about as long as p blocks: p = sqrt(n) is best. */
 static int balanced_clusters(const attn_device &device, const shape_info &info, int tiles, int blocks) {
   int clusters = std::max(device.sms / info.slices, 1);
   if (info.slices > 1 && tiles <= clusters) {
@@ -97,35 +97,36 @@ static int balanced_clusters(const attn_device &device, const shape_info &info, 
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = all_keys(a), small_tiles = tiles_of(a, 64);
-  if (dp > UNSPLIT_DIM_MAX) /* one shape; balanced_clusters leaves tiles whole where that is best */
+  if (dp > UNSPLIT_DIM_MAX) /* there is one shape; balanced_clusters leaves tiles whole where that is best */
     return {SHAPE_PAIR, true};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   shape_info large_info = describe_sm90(dp, large);
-  /* One block of keys: no pipeline to fill; many small thread blocks hide each other's latencies. Where they need more
-   * than one round, they are still better than a larger block of which much is empty. */
+  /* With one block of keys there is no pipeline to fill, and many small thread blocks hide each other's latencies. Even
+   * when they need more than one round they are better than a larger block that is mostly empty. */
   for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
     shape_info info = describe_sm90(dp, shape);
     bool one_round = small_tiles <= info.blocks * device.sms, tighter = info.blocks > 1 && info.keys < large_info.keys;
     if (keys <= info.keys && (one_round || tighter))
       return {shape, false};
   }
-  /* Halves are long to begin and to end: 256 keys are too few, and where tiles of 64 rows fit the chip at a time they
-   * pay only by their larger blocks (8 x 1024 x 1024, split and halves: D 64 with blocks alike 6.95 and 9.43 us, D
-   * 80 9.4 and 8.8, D 160 13.5 and 12.3), from about 1024 keys on. */
+  /* SHAPE_HALVES takes long to begin and to end, too long for 256 keys. Where tiles of 64 rows fit the chip at a time,
+   * it pays only by its larger blocks (8 x 1024 x 1024, split and halves: D 64 with equal blocks 6.95 and 9.43 us, D 80
+   * 9.4 and 8.8, D 160 13.5 and 12.3), from about 1024 keys on. */
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, false};
-  /* Where small thread blocks all fit the chip at a time but larger ones need two rounds: 80 x 256 x 256, few keys, 5.8
-   * us in blocks of 64 keys, 6.9 of 80, 10.7 in long tiles. */
+  /* With few keys, small thread blocks that all fit the chip at a time are faster than larger ones that need two
+   * rounds: 80 x 256 x 256 takes 5.8 us in blocks of 64 keys, 6.9 in blocks of 80, 10.7 in long tiles. */
   shape_info small = describe_sm90(dp, SHAPE_SHORT);
   if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
       tiles_of(a, large_info.rows) > device.sms)
     return {SHAPE_SHORT, false};
   if (one_wave && keys > 256)
     return {SHAPE_HALVES, false};
-  /* Whole tiles leave part of the last wave idle. Pieces do not, but cost about as much as 1024 keys of each tile. */
+  /* Whole tiles leave part of the last wave idle. A balanced launch does not, but costs about as much as 1024 keys more
+   * in each tile. */
   long tiles = tiles_of(a, large_info.rows), waves = (tiles + device.sms - 1) / device.sms;
   return {large, (waves * device.sms - tiles) * keys > 1024l * device.sms};
 }
@@ -145,8 +146,8 @@ size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90
 
 using encode_tensor_map = decltype(&cuTensorMapEncodeTiled);
 
-/* A map of [batch][row][head][channel] in boxes of rows x 64 channels of one head; what a box holds beyond the tensor
- * reads as zero and is not written. A batch stride of 0 makes one batch row. */
+/* Makes a tensor map of [batch][row][head][channel] with boxes of rows x 64 channels of one head. The part of a box
+ * outside the tensor reads as zero and is not written. A batch stride of 0 makes one batch row. */
 static bool make_map(const attn_device &device, CUtensorMap *map, const attn_args &a, const void *data, int T,
                      long row_stride, long batch_stride, int rows) {
   bool batched = batch_stride != 0 && a.B > 1;
@@ -202,7 +203,8 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.scale = scale_of(a);
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
-  /* A bank may be empty, so that only the first segment's blocks are sure to be there for thread blocks to share. */
+  /* The second segment may be empty when the kernel runs, so only the first segment's blocks count as work to
+   * divide. */
   bool one_tile = info.key_groups > 1 || info.parts > 1;
   int resident = device.sms * info.blocks / info.slices, first_blocks = (a.Tk + info.keys - 1) / info.keys;
   int clusters = choice.balanced      ? balanced_clusters(device, info, p.tiles, first_blocks)
@@ -230,7 +232,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   }
 }
 
-/* ---- what both share ------------------------------------------------------------------------------------- */
+/* ---- checks and the choice of the kernel ------------------------------------------------------------------ */
 
 static bool aligned(const void *p, long row, long batch) {
   return (uintptr_t)p % 16 == 0 && row > 0 && row % 8 == 0 && batch >= 0 && batch % 8 == 0;
@@ -305,7 +307,7 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced -------------- */
+/* ---- choices.h: 0 and 1 are the generic kernel's variants, then follow each Hopper shape whole and balanced ---- */
 
 static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",   "sm90 long balanced",
                                            "sm90 pair",  "sm90 pair balanced",  "sm90 halves", "sm90 halves balanced",

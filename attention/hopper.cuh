@@ -1,5 +1,5 @@
-/* Hopper's own instructions, each wrapped once: mbarriers, the tensor copy engine (TMA), wgmma, named barriers,
- * clusters, programmatic launch. Compiled to machine code for sm_90a alone. */
+/* Wrappers of Hopper's instructions: mbarriers, the tensor copy engine (TMA), wgmma, named barriers, clusters,
+ * programmatic launch. They compile to machine code for sm_90a alone. */
 #ifndef ATTENTION_HOPPER_CUH
 #define ATTENTION_HOPPER_CUH
 
@@ -8,13 +8,13 @@
 
 namespace attention {
 
-/* ---- mbarriers: phases end when the expected arrivals, and the expected bytes, have come ----------------- */
+/* ---- mbarriers: a phase ends when all expected arrivals and bytes have come ------------------------------- */
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-/* Orders what made barriers before the next cluster_arrive_relaxed, and before the copy engine. */
+/* Makes initialised barriers visible to the copy engine, and to the cluster after the next cluster_arrive_relaxed. */
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -27,7 +27,7 @@ __device__ __forceinline__ void barrier_expect(uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-/* Waits until the phase of this parity has ended. A fresh barrier counts as past the phase of parity 1. */
+/* Waits until the phase of this parity has ended. In a fresh barrier the phase of parity 1 counts as ended. */
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   uint32_t done;
   do {
@@ -42,27 +42,30 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   } while (!done);
 }
 
-/* ---- clusters: thread blocks that run side by side and reach into each other's shared memory ------------- */
+/* ---- clusters: thread blocks that run at the same time and access each other's shared memory -------------- */
 
-/* This thread block's number within its cluster. */
+/* Returns this thread block's number within its cluster. */
 __device__ __forceinline__ int cluster_rank() {
   int rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
 
-/* Where the thread block of that rank has what is at address here. */
+/* Converts an address in this thread block's shared memory to the same place in that of the thread block with this
+ * rank. */
 __device__ __forceinline__ uint32_t cluster_address(uint32_t address, int rank) {
   uint32_t remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
   return remote;
 }
 
-/* Waits for all threads of the cluster that have not ended; the two halves may lie apart. */
+/* Arrives at the cluster's barrier; cluster_wait then waits for all threads of the cluster that have not ended. Other
+ * work may stand between the two. */
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
-/* Fit for barriers that have been made: barrier_init_fence orders those, and a release would wait for all else. */
+/* Arrives without a release, which would wait for all earlier writes. This is enough after barrier_init_fence, which
+ * orders the initialised barriers by itself. */
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
@@ -70,14 +73,15 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* Arrives at another thread block's barrier, to say that something has been read. By the letter an order for this
- * thread block (as of barrier_wait) says too little of what others see; but a load has its value before this is issued,
- * and an order for the whole cluster would wait for all that is still on its way there. */
+/* Arrives at another thread block's barrier, to say that a buffer has been read. The arrival has release semantics for
+ * this thread block alone. By the memory model that is too weak for another thread block, but a load has returned its
+ * value before this instruction is issued, and a release for the cluster would wait for all writes under way. */
 __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }
 
-/* 16 bytes to another thread block's memory, whose barrier counts them as it counts what the copy engine brings. */
+/* Writes 16 bytes to another thread block's shared memory. The barrier there counts them like bytes of the copy
+ * engine. */
 __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint32_t remote_barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),
@@ -85,8 +89,10 @@ __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint3
       : "memory");
 }
 
-/* ---- counters in global memory, shared by thread blocks: what was written before an addition, also by threads that a
- * barrier joined, is seen after a later one  */
+/* ---- counters in global memory that thread blocks share ----
+ *
+ * Writes before an addition, also those of threads that a barrier joined, are visible after a later addition or
+ * load. */
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned *counter) {
   unsigned value;
@@ -100,7 +106,7 @@ __device__ __forceinline__ unsigned add_acquire_release(unsigned *counter, unsig
   return before;
 }
 
-/* ---- named barriers: of the thread block's 16, number 0 is __syncthreads --------------------------------- */
+/* ---- named barriers: a thread block has 16, and number 0 is __syncthreads --------------------------------- */
 
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -139,7 +145,7 @@ __device__ __forceinline__ void tensor_stores_finish() {
                    : "memory");
 }
 
-/* Orders this thread's writes to shared memory before later reads of it by the copy engine and wgmma. */
+/* Makes this thread's writes to shared memory visible to later reads by the copy engine and wgmma. */
 __device__ __forceinline__ void shared_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -154,26 +160,29 @@ template <int COUNT> __device__ __forceinline__ void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-/* The next kernel in the stream may be made resident. */
+/* Allows the next kernel in the stream to become resident. */
 __device__ __forceinline__ void launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/* What came before in the stream is done and visible. */
+/* Waits until the kernels before this one in the stream are done and their writes are visible. */
 __device__ __forceinline__ void wait_for_predecessors() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 /* ---- wgmma ----------------------------------------------------------------------------------------------- */
 
-/* Descriptors of operands in shared memory, 128-byte swizzle: rows of 128 bytes in groups of 8 (1024 bytes), the
- * 16-byte chunks of row r permuted by xor with r % 8, as TMA writes them. Addresses and offsets count 16 bytes.
+/* A descriptor tells wgmma where an operand lies in shared memory. All use the 128-byte swizzle, as TMA writes it: rows
+ * of 128 bytes in groups of 8 (1024 bytes), with the 16-byte chunks of row r permuted by xor with r % 8. Addresses and
+ * offsets count 16 bytes.
  *
- * K-major (Q and K: rows are rows of the product, 64 channels each): one step of 16 channels further is 32 bytes
- * further, within the swizzled row. MN-major (V: rows are keys, the summed dimension; each holds 64 channels): one step
- * of 16 keys further is 2048 bytes further; chunk_bytes lie between the tiles of channels 0..63 and 64..127.
+ * describe_rows, for K-major operands (Q and K, whose rows are rows of the product with 64 channels each): the next 16
+ * channels lie 32 bytes further, within the swizzled row. describe_columns, for MN-major operands (V, whose rows are
+ * keys, the summed dimension, with 64 channels each): the next 16 keys lie 2048 bytes further, and chunk_bytes is the
+ * distance from the tile of channels 0..63 to that of 64..127.
  *
- * The upper word is the same for all, and steps change the lower word alone, so descriptors are kept as lower words. */
+ * The upper word is the same for all descriptors, and steps change the lower word alone, so only lower words are
+ * kept. */
 __device__ __forceinline__ uint32_t describe_rows(uint32_t address) {
   return 1u << 16 | (address & 0x3ffff) >> 4;
 }
@@ -187,7 +196,7 @@ __device__ __forceinline__ uint64_t descriptor(uint32_t lower, int bytes) {
   return (uint64_t)(SWIZZLE_128 | GROUP) << 32 | (lower + bytes / 16);
 }
 
-/* Before the first wgmma that uses registers written by other instructions. */
+/* Must come before the first wgmma that uses registers written by other instructions. */
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -209,15 +218,15 @@ template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4])
       asm volatile("" : "+f"(d[g][i])::"memory");
 }
 
-/* d (64 x N) = a (64 x 16) b (16 x N), added to what d held if accumulate.
- * scores: a and b K-major in shared memory. values: a in registers, b MN-major in shared memory. */
+/* Multiplies: d (64 x N) = a (64 x 16) b (16 x N), added to the old d if accumulate. scores() takes a and b K-major in
+ * shared memory. values() takes a in registers and b MN-major in shared memory. */
 template <int N> struct Wgmma;
 
 #define ATTENTION_D(g) "+f"(d[g][0]), "+f"(d[g][1]), "+f"(d[g][2]), "+f"(d[g][3])
 #define ATTENTION_D4(g) ATTENTION_D(g), ATTENTION_D(g + 1), ATTENTION_D(g + 2), ATTENTION_D(g + 3)
 #define ATTENTION_D8(g) ATTENTION_D4(g), ATTENTION_D4(g + 4)
 
-/* LIST: the accumulator's operands as text; A, B, C, D, E: the operand numbers that follow them. */
+/* LIST: the accumulator's operands as text; A to F: the operand numbers that follow them. */
 #define ATTENTION_WGMMA(N, LIST, A, B, C, D, E, F, ...)                                                                \
   template <> struct Wgmma<N> {                                                                                        \
     static __device__ __forceinline__ void scores(float (&d)[N / 8][4], uint64_t a, uint64_t b, int accumulate) {      \
@@ -281,8 +290,8 @@ ATTENTION_WGMMA(256,
 #undef ATTENTION_TEN
 #undef ATTENTION_WGMMA
 
-/* Two or four 8x8 matrices of halves to shared memory: lane l gives the address of row l % 8 of matrix l / 8, and has
- * of each elements 2 (l % 4) and the next of row l / 4. */
+/* Stores two or four 8x8 matrices of halves to shared memory. Lane l gives the address of row l % 8 of matrix l / 8,
+ * and holds elements 2 (l % 4) and the next one of row l / 4 of each matrix. */
 __device__ __forceinline__ void store_matrices(uint32_t row, uint32_t a, uint32_t b) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(a), "r"(b) : "memory");
 }

@@ -8,7 +8,7 @@
  *    (BM)    +------+------+------+--      O = O 2^(m_old - m) + P V
  *
  * Each warp owns 16 rows, so no softmax crosses warps. Q stays in registers. Keys and values come through shared
- * memory, two blocks deep: while one is used, the next is under way. Rows in shared memory are padded by 16 bytes,
+ * memory, in two stages: while one block is used, the next is loaded. Rows in shared memory are padded by 16 bytes,
  * which lets ldmatrix read eight rows without a bank conflict for any head dim.
  *
  * Three shapes:
@@ -35,7 +35,7 @@ __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/* 16 bytes from global to shared memory, zeros if not valid. */
+/* Copies 16 bytes from global to shared memory; writes zeros if not valid. */
 __device__ __forceinline__ void copy16_async(uint32_t to, const void *from, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
 }
@@ -69,7 +69,8 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const uint32_t (&a)[
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* Rows [first, first + ROWS) of one head to shared memory, zeros for rows from limit on and channels from D on. */
+/* Copies rows [first, first + ROWS) of one head to shared memory, with zeros for rows from limit on and for channels
+ * from D on. */
 template <int DP, int ROWS, int THREADS>
 __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long row_stride, int first, int limit, int D,
                                           int thread) {
@@ -83,17 +84,17 @@ __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long 
   }
 }
 
-/* One run of keys and values of one head. */
+/* Consecutive keys and values of one head. */
 struct Segment {
   const __half *k, *v;
   long k_row, v_row;
   int count;
 };
 
-/* The keys a thread block walks over: both segments, each cut into blocks of BN. */
+/* The keys that a thread block walks over: both segments, each cut into blocks of BN. */
 template <class T> struct KeyBlocks {
   Segment one, two;
-  int split, total; /* blocks in the first segment, and in both */
+  int split, total; /* blocks in the first segment; blocks in both */
 
   __device__ __forceinline__ KeyBlocks(const attn_args &a, int b, int h, int columns) {
     one.k = static_cast<const __half *>(a.k) + b * a.k_batch + h * a.D;
@@ -107,7 +108,7 @@ template <class T> struct KeyBlocks {
     total = split + (two.count + T::BN - 1) / T::BN;
   }
 
-  /* Block j: its first key within its segment, and how many keys there are from there on. */
+  /* Return the first key of block j within its segment, and the number of keys from there to the segment's end. */
   __device__ __forceinline__ int first(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -147,8 +148,8 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
     }
 }
 
-/* The parts of a score that the SLICES warps with the same rows have, added up in the same order by each. exchange:
- * [SLICES][BN / 8][32] float4 of shared memory, free again behind the next barrier of all these warps. */
+/* Adds up the parts of a score that the SLICES warps with the same rows hold. Each warp adds them in the same order.
+ * exchange: [SLICES][BN / 8][32] float4 of shared memory, free again after the next barrier of all these warps. */
 template <class T>
 __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exchange, int row_warp, int slice,
                                            int lane) {
@@ -187,7 +188,7 @@ __device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], con
     }
 }
 
-/* Column c of a tile that begins at key first is masked for row r if first + c > r. */
+/* Masks column c of a tile that begins at key `first` for row r if first + c > r. */
 template <int GROUPS>
 __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, int row, int column) {
 #pragma unroll
@@ -198,8 +199,8 @@ __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, in
         s[g][i] = -CUDART_INF_F;
 }
 
-/* Each warp turns its part of O into rows of 16-byte chunks by way of shared memory and writes them. out, staging: at
- * the warp's first channel, of which there are `channels`. */
+/* Each warp rearranges its part of O to rows of 16-byte chunks in shared memory and stores them. out, staging:
+ * addresses of the warp's first channel, of which there are `channels`. */
 template <class T>
 __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::SLICE / 8][4],
                                            int first, int channels, int lane) {
@@ -220,7 +221,8 @@ __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char
   }
 }
 
-/* The wide shape's end: each warp leaves its partial result in shared memory, all threads combine and write them. */
+/* Merges the key groups of the wide shape: each warp writes its partial result to shared memory, then all threads
+ * combine and store them. */
 template <class T>
 __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char *shared, float (&o)[T::DP / 8][4],
                                            const OnlineSoftmax &softmax, float scale, int first) {
@@ -283,10 +285,11 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   KeyBlocks<T> keys(a, b, h, columns);
   int blocks = keys.total;
 
-  char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES; /* this group's two stages of K and V */
+  char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES; /* the two stages of K and V of this group */
   uint32_t stages = shared_address(buffers);
   char *own_q = shared + (row_warp * 16 * T::PITCH + first_channel) * 2;
-  float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32; /* where Q was */
+  float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32; /* in Q's memory */
+  /* Load Q and the first block of keys and values. */
   load_rows<T::DP, T::BM, T::THREADS>(shared_address(shared),
                                       static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, a.q_row, tile, a.Tq,
                                       a.D, threadIdx.x);
@@ -296,6 +299,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   copies_commit();
   copies_wait<1>();
   __syncthreads();
+  /* Q to registers. */
   uint32_t q[T::SLICE / 16][4];
   uint32_t q_address = shared_address(own_q) + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
@@ -307,12 +311,14 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   OnlineSoftmax softmax;
   softmax.reset();
   for (int j = group, i = 0; j < blocks; j += T::KEY_GROUPS, i ^= 1) {
+    /* Start to load the next block, wait for this one. */
     if (j + T::KEY_GROUPS < blocks)
       keys.load(j + T::KEY_GROUPS, stages + (i ^ 1) * T::STAGE_BYTES, a.D, group_thread);
     copies_commit();
     copies_wait<1>();
     group_barrier<T>();
 
+    /* Scores: S = Q K^T, masked. */
     float s[T::BN / 8][4];
     uint32_t p[T::BN / 16][4];
     multiply_keys<T>(s, q, stages + i * T::STAGE_BYTES + first_channel * 2, lane);
@@ -322,15 +328,18 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
       mask_columns(s, keys.valid(j), lane % 4 * 2);
     if (a.causal && keys.first(j) + T::BN > first)
       mask_causal(s, keys.first(j), first + lane / 4, lane % 4 * 2);
+    /* Online softmax: rescale O if the reference changes, then P = 2^(S - m). */
     largest(s, top);
     if (softmax.expect(top, scale, keep))
       scale_rows<T::SLICE / 8>(o, keep);
     softmax.exponentiate<true>(s, scale);
+    /* O += P V. */
     pack_tile(p, s);
     multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES + first_channel * 2, lane);
     group_barrier<T>();
   }
 
+  /* Normalise and store. */
   __half *out = static_cast<__half *>(a.o) + b * a.o_batch + h * a.D;
   if constexpr (T::KEY_GROUPS > 1) {
     merge_rows<T>(a, out, shared, o, softmax, scale, first);

@@ -13,7 +13,8 @@
  * SLICES = 2, for head dims whose O is too large for one thread block: a cluster of two owns the same rows and takes
  * the same blocks of keys; each thread block has half of the channels of Q, K, V and O. Its product of Q and K is a
  * part of every score, so each thread sends its scores to the thread with the same rows and keys in the other thread
- * block (st.async, counted by a barrier there) and adds what comes from there. The rest is as if there were two heads.
+ * block (st.async, counted by a barrier there) and adds what comes from there. From there on each thread block works as
+ * on a head of its own.
  *
  * PARTS = 2, for tiles that fill less than half of the chip: a cluster of two owns the same rows, and each thread block
  * takes half of the blocks of keys. At the end each sends the other its results for half of the rows, adds what it gets
@@ -28,22 +29,23 @@
  *   group 1            | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 2                     | S1 PV0 |  softmax 1  | S2 PV1 |
  *
- * The groups' first scores come nearly at once, so the first exponentials go in order: that is what sets them apart.
+ * The groups get their first scores at nearly the same time, so their first exponentials go in order, one group after
+ * the other. This makes them alternate from then on.
  *
- * A launch's first and last microsecond are latencies: code that is not in the instruction cache, divisions, copies. So
- * the producer makes the barriers and begins to load before anybody else is ready, takes its divisions from the host,
- * and leaves where the tile is in shared memory for whoever stores it.
+ * A launch's first and last microsecond go to latencies: instruction cache misses, divisions, copies. To shorten them,
+ * the producer initialises the barriers and begins to load before the other warps are ready, divides by multiplying
+ * with constants from the host, and writes the tile's place to shared memory for the consumers that store the tile.
  *
- * The softmax itself is bound by the exponentials, one every eighth cycle of a warp; packing to FP16 fits in between,
- * and with D = 64 the tensor cores make the row sums too: V gets eight more channels, all ones, kept once in shared
- * memory and reached through the distance between a descriptor's 64-channel chunks.
+ * The exponentials limit the softmax: a warp gets one every eighth cycle. Packing to FP16 fits in between, and with D =
+ * 64 the tensor cores make the row sums too: V gets eight more channels, all ones, kept once in shared memory and
+ * addressed through the distance between 64-channel chunks in V's descriptor.
  *
  * Roofline, D = 64: a 64 x 64 piece of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
  * special function units another 256 (16 exponentials a cycle): both are the limit, and memory is not, since K and V of
  * a block are used by 192 rows. With larger D the products dominate.
  *
  * Work. Row tiles rarely fill the chip evenly. Balanced launches cut the line of all (row tile, block of keys) pairs
- * into equal ranges, one a thread block. A tile cut in pieces has its partial results left in the workspace; the thread
+ * into equal ranges, one a thread block. The pieces of a cut tile store partial results in the workspace. The thread
  * block that finishes last adds them up, in the order of the keys, so that results do not depend on timing. */
 #ifndef ATTENTION_KERNEL_SM90_CUH
 #define ATTENTION_KERNEL_SM90_CUH
@@ -58,15 +60,15 @@ namespace attention {
 
 /* ---- consumers ------------------------------------------------------------------------------------------- */
 
-/* Named barriers. */
+/* Numbers of the named barriers. */
 enum {
   BARRIER_START = 0,
-  BARRIER_TURN = 1,  /* + consumer */
-  BARRIER_GROUP = 5, /* + consumer */
-  BARRIER_FIRST = 8  /* + consumer; the first has none */
+  BARRIER_TURN = 1,  /* add the consumer's number */
+  BARRIER_GROUP = 5, /* add the consumer's number */
+  BARRIER_FIRST = 8  /* add the consumer's number; consumer 0 has none */
 };
 
-/* Begins S = Q K^T; q and k: descriptors of the first channels. */
+/* Starts S = Q K^T. q, k: descriptors of the first channels. */
 template <class T>
 __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
 #pragma unroll
@@ -78,13 +80,13 @@ __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], ui
   wgmma_commit();
 }
 
-/* How V's descriptor changes some bytes further on. With sums the chunk that follows V's is that of ones, which stays
- * where it is: its distance shrinks. */
+/* Returns the change of V's descriptor from one place to another, this many bytes further. With sums, the chunk that
+ * follows V's is that of ones, which stays in its place: the distance to it shrinks by as many bytes. */
 template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
   return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
 }
 
-/* Begins O += P V; v: descriptor of the first keys. */
+/* Starts O += P V. v: descriptor of the first keys. */
 template <class T>
 __device__ __forceinline__ void multiply_values_async(float (&o)[T::O_GROUPS][4], const uint32_t (&p)[T::BN / 16][4],
                                                       uint32_t v) {
@@ -94,7 +96,7 @@ __device__ __forceinline__ void multiply_values_async(float (&o)[T::O_GROUPS][4]
   wgmma_commit();
 }
 
-/* Keeps the operand's registers in use up to this point: wgmma reads them until it is waited for. */
+/* Keeps the operand's registers in use up to this point, because wgmma reads them until it has been waited for. */
 template <int STEPS> __device__ __forceinline__ void pin_operand(uint32_t (&p)[STEPS][4]) {
 #pragma unroll
   for (int k = 0; k < STEPS; k++)
@@ -108,12 +110,12 @@ template <class T> struct Consumer {
   const Work<T> &work;
   Shared<T> shared;
   char *memory; /* shared memory as a pointer */
-  int *arrived; /* one a consumer, shared: pieces of the tile that came before */
+  int *arrived; /* shared memory, one for each consumer: the number of earlier pieces of the tile */
   int row_group, key_group, consumer, thread, lane;
-  uint32_t q_rows, k_rows, v_columns; /* descriptors: of this group's Q, and of stage 0 */
+  uint32_t q_rows, k_rows, v_columns; /* descriptors of this group's Q, and of stage 0 of K and of V */
   Ring<T> k_ring, v_ring;
   int inbox_parity;
-  float o[T::O_GROUPS][4]; /* with sums, the last group holds them */
+  float o[T::O_GROUPS][4]; /* with sums, the last group of columns holds them */
   OnlineSoftmax softmax;
 
   __device__ __forceinline__ void release(uint32_t empty) const {
@@ -125,13 +127,14 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* One thread of those whose rows are stored at a time. */
+  /* True for one thread of those whose rows are stored together. */
   static constexpr bool BY_WARP = T::STORE_ROWS == 16;
   __device__ __forceinline__ bool leads() const {
     return (BY_WARP ? lane : thread) == 0;
   }
 
-  /* Turns go round the consumers. */
+  /* Consumers take turns in a circle: each turn ends by arriving at the next consumer's barrier. zero: always 0 (see
+   * probabilities). */
   __device__ __forceinline__ void turn_begin() const {
     named_sync(BARRIER_TURN + consumer, 256);
   }
@@ -139,8 +142,8 @@ template <class T> struct Consumer {
     named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
-  /* Where turns are taken at products, the first exponentials of a piece go from the first consumer to the last. All
-   * have their first scores at nearly the same time: without an order all would be done late, and together. */
+  /* With turns at products, the first exponentials of a piece go from the first consumer to the last. All consumers
+   * have their first scores at nearly the same time; without an order they would finish late, and together. */
   __device__ __forceinline__ void first_begin() const {
     if (consumer > 0)
       named_sync(BARRIER_FIRST + consumer, 256);
@@ -156,8 +159,8 @@ template <class T> struct Consumer {
       mask_columns(s, valid, lane % 4 * 2);
   }
 
-  /* Rows of the bank behind the valid ones are in the last block too. Their probabilities are 0, which is not enough
-   * where the memory holds an infinity or a NaN. */
+  /* Zeroes the rows of V behind the second segment's valid ones in the last block. Their probabilities are 0, but 0
+   * times an infinity or a NaN in that memory would be NaN. */
   __device__ __forceinline__ void clear_stale(int j) const {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)
@@ -172,8 +175,9 @@ template <class T> struct Consumer {
     group_sync();
   }
 
-  /* Each of two thread blocks has the scores of its own channels; a thread adds those of the thread with the same rows
-   * and keys in the other. Both get the same sums to the bit, so both decide alike from here on. */
+  /* Adds the other slice's part of the scores. Each of the two thread blocks has the scores of its own channels; each
+   * thread adds those of the thread with the same rows and keys in the other. Both get the same sums to the bit, so
+   * both take the same decisions from here on. */
   __device__ __forceinline__ void add_other_slice(float (&s)[T::BN / 8][4]) {
     if constexpr (T::SLICES > 1) {
       int warp = consumer * 4 + thread / 32, other = slice_of_block<T>() ^ 1;
@@ -202,11 +206,13 @@ template <class T> struct Consumer {
     }
   }
 
-  /* What happens to a block's scores. FIRST: of a piece. Else products are under way, which read probability and add to
-   * o: they must be done before either is written. They are: the maxima took longer. */
+  /* Turns a block's scores into probabilities and updates the softmax state. FIRST: the first block of a piece. In
+   * later blocks the product O += P V of the block before is still reading `probability` and adding to o, so it must
+   * end before either is written. It normally has: finding the maxima takes longer. */
   template <bool FIRST>
   __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4]) {
     float top[2], keep[2];
+    /* Maxima, and the reference m. */
     largest(s, top);
     if constexpr (FIRST) {
       softmax.begin(top, p.scale);
@@ -219,10 +225,11 @@ template <class T> struct Consumer {
       if (changed)
         scale_rows<T::O_GROUPS>(o, keep);
     }
+    /* Exponentials, packed to the A operand of the next product. */
     constexpr bool IN_TURN = T::TURNS == TURNS_EXPONENTIALS, IN_ORDER = FIRST && T::TURNS == TURNS_PRODUCTS;
     if constexpr (IN_TURN || IN_ORDER) {
-      /* The compiler knows no order between arithmetic and barriers. It is given one by data: the exponentials need a
-       * zero that is read behind the first barrier, and the second needs a zero made of their signs. */
+      /* The compiler keeps no order between arithmetic and barriers, so data dependencies make one: the exponentials
+       * need a zero that is read after the first barrier, and the second barrier needs a zero made of their signs. */
       IN_TURN ? turn_begin() : first_begin();
       float zero = *reinterpret_cast<volatile float *>(memory + T::ZERO_OFFSET);
       softmax.template exponentiate<!T::SUMS>(s, p.scale, zero);
@@ -238,7 +245,7 @@ template <class T> struct Consumer {
     }
   }
 
-  /* The stage is handed back. */
+  /* Hand the stage of K, or of V, back to the producer. */
   __device__ __forceinline__ void scores_done() {
     release(shared.k_empty(k_ring.stage));
     k_ring.advance(T::KEY_GROUPS);
@@ -248,7 +255,7 @@ template <class T> struct Consumer {
     v_ring.advance(T::KEY_GROUPS);
   }
 
-  /* Issue the products with the block that the ring points at. */
+  /* Start a product with the block that the ring points at. */
   __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4]) const {
     wgmma_fence();
     multiply_keys_async<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
@@ -259,17 +266,18 @@ template <class T> struct Consumer {
     multiply_values_async<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
   }
 
-  /* This group's share of a piece: o and softmax. */
+  /* Does this group's share of a piece. Leaves the result in o and softmax. */
   __device__ __forceinline__ void attend(const Piece &piece) {
     float s[T::BN / 8][4];
     uint32_t probability[T::BN / 16][4] = {};
     int j = piece.first + key_group;
     if (T::TURNS == TURNS_EXPONENTIALS && (piece.last - piece.first - 1) % T::KEY_GROUPS < key_group) {
-      turn_begin(); /* one block less than the first group: a turn is passed on */
+      turn_begin(); /* the group has one block less than the first: it passes one turn on */
       turn_end(0);
     }
     if (j >= piece.last)
       return;
+    /* The first block: scores and probabilities. */
     barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
     issue_scores(s);
     wgmma_wait<0>();
@@ -279,6 +287,7 @@ template <class T> struct Consumer {
     mask(s, j);
     probabilities<true>(s, probability);
 
+    /* Later blocks: the scores of block j and O += P V of the block before, in flight together. */
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
       barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
       if constexpr (T::TURNS == TURNS_PRODUCTS)
@@ -295,17 +304,19 @@ template <class T> struct Consumer {
       probabilities<false>(s, probability);
     }
 
+    /* The last O += P V. */
     clear_stale(j - T::KEY_GROUPS);
     issue_values(probability);
     wgmma_wait<0>();
     pin(o);
     values_done();
-    if constexpr (T::SUMS) /* whole sums, in each thread of a quad: one of them keeps its */
+    if constexpr (T::SUMS) /* each thread of a quad has the whole sums: only one of them keeps them */
       for (int r = 0; r < 2; r++)
         softmax.sum[r] = lane % 4 == 0 ? o[T::DP / 8][2 * r] : 0;
   }
 
-  /* Adds up the groups that split the keys. True for the one that holds the sum; the others are done. */
+  /* Adds up the results of the groups that split the keys. Returns true for the group that has the sum; the others are
+   * done. */
   __device__ __forceinline__ bool merge_groups() {
     if constexpr (T::KEY_GROUPS > 1) {
       constexpr int GROUP_FLOAT4S = T::PARTIAL_BYTES / 16;
@@ -315,14 +326,15 @@ template <class T> struct Consumer {
         barrier_arrive(shared.merge_full(row_group));
         return false;
       }
-      barrier_wait(shared.merge_full(row_group), 0); /* once: such thread blocks have one tile */
+      barrier_wait(shared.merge_full(row_group), 0); /* once, because such thread blocks have one tile */
       for (int g = 1; g < T::KEY_GROUPS; g++)
         add_partial<T, false>(merge + (g - 1) * T::ROW_GROUPS * GROUP_FLOAT4S, o, softmax, p.scale, thread);
     }
     return true;
   }
 
-  /* Two parts split the keys; each stores the rows of half of the warps, and gets what the other has of them. */
+  /* Exchanges results between the two parts that split the keys. Each part stores the rows of half of the warps, and
+   * receives the other's results for these. */
   __device__ __forceinline__ void merge_parts() {
     if constexpr (T::PARTS > 1) {
       int own = part_of_block<T>(), within = thread % T::PART_THREADS;
@@ -346,20 +358,23 @@ template <class T> struct Consumer {
     return p.partials + ((block * 2 + slot) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16);
   }
 
-  /* One of several pieces of a tile: leaves its result in the workspace, in slot 0 of this thread block if it is its
-   * first piece, else 1. The last of them all to come adds up the results, in the order of the keys, and returns true.
-   * Of two pieces the later needs no slot: a sum of two is the same either way round. */
+  /* Called when a tile was cut and this cluster has one piece of it. Stores the result in the workspace: in slot 0 of
+   * this thread block if the piece is its first, else in slot 1. The last cluster to finish adds up all results, in the
+   * order of the keys, and returns true. With two pieces the later one needs no slot, because a sum of two does not
+   * depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
+    /* Has the other of two pieces finished? */
     int first = work.cluster_of(piece.tile * work.blocks);
     int last = work.cluster_of((piece.tile + 1) * work.blocks - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
-    group_sync(); /* nobody still reads what is written next */
+    group_sync(); /* arrived[] may still be read from the call before */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
     bool later_of_two = others == 1 && arrived[consumer] == 1;
     group_sync();
+    /* Store this piece's result and count it; all but the last cluster are done. */
     if (!later_of_two) {
       leave_partial<T>(partial(work.cluster(), slot(work.cluster(), piece.tile)), o, softmax, thread);
       group_sync();
@@ -369,6 +384,7 @@ template <class T> struct Consumer {
       if (arrived[consumer] != others)
         return false;
     }
+    /* The last cluster adds up the results. */
     if (thread == 0)
       *arrivals = 0;
     if (others > 1)
@@ -379,12 +395,15 @@ template <class T> struct Consumer {
     return true;
   }
 
-  /* o to FP16 rows where this group's Q was, and from there to memory: of the rows that this part stores. */
+  /* Normalises o, writes it as FP16 rows to the place of this group's Q, and stores the rows that belong to this
+   * part. */
   __device__ __forceinline__ void store() {
+    /* Normalise: divide by the row sums. */
     int warp_row = thread / 32 * 16, first_row = BY_WARP ? warp_row : 0;
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
-    int stored = warp_row + lane % 16; /* the row of 8 channels that a lane has the address of */
+    /* Write FP16 rows to shared memory, swizzled. */
+    int stored = warp_row + lane % 16; /* the row of 8 channels whose address this lane gives */
     group_sync();                      /* all warps are done with Q */
 #pragma unroll
     for (int g = 0; g < T::DP / 8; g += 2) {
@@ -401,6 +420,7 @@ template <class T> struct Consumer {
       __syncwarp();
     else
       group_sync();
+    /* Store the rows by TMA. */
     if (leads() && thread / T::PART_THREADS == part_of_block<T>()) {
       Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
@@ -421,7 +441,7 @@ template <class T> struct Consumer {
   }
 };
 
-/* piece: the first piece of work. */
+/* Runs a consumer warpgroup over all its pieces, beginning with `piece`. */
 template <class T>
 __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared, char *memory,
                                         int *arrived, int warpgroup) {
@@ -437,9 +457,9 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.k_ring = c.v_ring = {c.key_group, 0};
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
-    c.turn_end(0); /* consumer 0 begins */
+    c.turn_end(0); /* consumer 0 has the first turn */
   if constexpr (T::CLUSTER > 1)
-    cluster_wait(); /* what is sent finds the others there */
+    cluster_wait(); /* the other thread blocks must run before anything is sent to them */
   int q_parity = 0;
   for (bool more = true; more; more = work.next(piece), q_parity ^= 1) {
     c.clear();
@@ -453,23 +473,26 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     if (c.leads())
       barrier_arrive(shared.q_empty());
   }
-  if constexpr (T::SLICES > 1) { /* nobody's shared memory goes while others may still signal there */
+  if constexpr (T::SLICES > 1) { /* a thread block must not end while others may still write to its shared memory */
     cluster_arrive();
     cluster_wait();
   }
 }
 
-/* Grid: any number of clusters; with KEY_GROUPS or PARTS > 1 one a row tile. Each has at least one piece of work. */
+/* Grid: any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile. Each has at least one piece
+ * of work. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  /* Shared memory, barriers, descriptors. */
   extern __shared__ char unaligned[];
-  __shared__ int arrived[T::CONSUMERS]; /* where tiles are cut; it also tells present_sm90 that there is code here */
+  /* Used where tiles are cut. Its size also tells present_sm90 that this code was compiled. */
+  __shared__ int arrived[T::CONSUMERS];
   launch_dependents();
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
+  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
   char *memory = unaligned + (aligned - address);
-  asm volatile("" : "+r"(aligned)); /* kept in a register: else it is worked out anew for each use */
+  asm volatile("" : "+r"(aligned)); /* kept in a register; otherwise it is calculated anew for each use */
   Shared<T> shared = {aligned};
   int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
   bool producer = threadIdx.x == T::CONSUMERS * 128;
@@ -482,21 +505,22 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
   }
-  /* Only the producer reads what came before in the stream, and the others see what it loads; unless there is a bank.
-   */
+  /* Only the producer reads results of earlier kernels, and the consumers read what it loads. A second segment is
+   * different: all threads read count2. */
   int count2 = 0;
   if (p.count2) {
     wait_for_predecessors();
     count2 = min(max(*p.count2, 0), p.Tk2);
   }
+  /* Divide the work, then split into the producer and the consumers. */
   Work<T> work(p, count2);
   Piece piece = {};
   work.next(piece);
   if constexpr (T::CLUSTER > 1)
     cluster_arrive_relaxed();
   if (warpgroup == T::CONSUMERS) {
-    /* The producer waits for nobody: the others find its barriers made, and meanwhile the first tiles are on their way.
-     */
+    /* The producer waits for no other warp: it has initialised the barriers itself, and its first loads run while the
+     * others start. */
     named_arrive(BARRIER_START, T::THREADS);
     registers_give<T::PRODUCER_REGISTERS>();
     if (producer)

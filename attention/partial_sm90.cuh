@@ -1,5 +1,5 @@
-/* Partial results of the Hopper kernel: what one of several pieces of a tile, one of the groups or thread blocks that
- * split its keys, leaves behind, and how it is added to another's. */
+/* Partial results of the Hopper kernel. Where several pieces, warpgroups or thread blocks share a tile and split its
+ * keys, each has O and a softmax state of its own; these functions store, send and add them. */
 #ifndef ATTENTION_PARTIAL_SM90_CUH
 #define ATTENTION_PARTIAL_SM90_CUH
 
@@ -9,7 +9,7 @@
 
 namespace attention {
 
-/* A thread's O and softmax state to [DP / 8 + 1][128] float4, and from there added to another's. */
+/* Stores a thread's O and softmax state to [DP / 8 + 1][128] float4. */
 template <class T>
 __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_GROUPS][4],
                                               const OnlineSoftmax &softmax, int thread) {
@@ -19,7 +19,8 @@ __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_
   to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
 }
 
-/* The same to [DP / 8 + 1][THREADS] float4 of another thread block of the cluster, whose barrier counts the bytes. */
+/* Sends a thread's O and softmax state to [DP / 8 + 1][THREADS] float4 in another thread block of the cluster. A
+ * barrier there counts the bytes. */
 template <class T, int THREADS>
 __device__ __forceinline__ void send_partial(uint32_t to, uint32_t barrier, const float (&o)[T::O_GROUPS][4],
                                              const OnlineSoftmax &softmax, int thread) {
@@ -30,12 +31,13 @@ __device__ __forceinline__ void send_partial(uint32_t to, uint32_t barrier, cons
   send(to + (T::DP / 8 * THREADS + thread) * 16, state, barrier);
 }
 
-/* Rounded so that it does not matter which comes first. */
+/* Returns the weighted sum without fused operations, so that the order of a and b makes no difference. */
 __device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, float b_weight) {
   return __fadd_rn(__fmul_rn(a, a_weight), __fmul_rn(b, b_weight));
 }
 
-/* What THREADS threads left. FROM_GLOBAL: others' work of this very launch, so past the first-level cache. */
+/* Adds a partial result that THREADS threads stored to this thread's o and softmax state. FROM_GLOBAL: other thread
+ * blocks of this launch stored it in global memory, so it is read past the first-level cache. */
 template <class T, bool FROM_GLOBAL, int THREADS = 128>
 __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_GROUPS][4], OnlineSoftmax &softmax,
                                             float scale, int thread) {

@@ -1,5 +1,5 @@
-/* What the Hopper kernel's producer and consumers share: the division of the work, the layout of shared memory with its
- * barriers, and the producer itself. */
+/* The part that the Hopper kernel's producer and consumers share (the division of the work, the layout of shared memory
+ * with its barriers), and the producer itself. */
 #ifndef ATTENTION_PIPELINE_SM90_CUH
 #define ATTENTION_PIPELINE_SM90_CUH
 
@@ -13,24 +13,24 @@ struct Piece {
   int tile, first, last;
 };
 
-/* A thread block's slice of the channels: its number within the cluster. */
+/* Returns this thread block's slice of the channels, which is its rank in the cluster. */
 template <class T> __device__ __forceinline__ int slice_of_block() {
   return T::SLICES > 1 ? cluster_rank() : 0;
 }
 
-/* A thread block's part of the keys, likewise. */
+/* Returns this thread block's part of the keys, which is its rank in the cluster. */
 template <class T> __device__ __forceinline__ int part_of_block() {
   return T::PARTS > 1 ? cluster_rank() : 0;
 }
 
-/* A cluster's share of the line of units; unit u is key block u % blocks of row tile u / blocks. A cluster is one
- * thread block, or as many as a tile has slices or parts. Shares are whole tiles, or, in a balanced launch, any units.
- */
+/* A cluster's share of the work. A unit of work is a block of keys of a row tile: unit u is key block u % blocks of row
+ * tile u / blocks. A cluster has as many thread blocks as a tile has slices or parts, at least one. A share is a number
+ * of whole tiles, or, in a balanced launch, any range of units. */
 template <class T> struct Work {
-  int blocks, split; /* key blocks of a row tile; those of the first segment */
+  int blocks, split; /* key blocks of a row tile; key blocks of the first segment */
   int count2;
   int share, larger;     /* tiles of a cluster, or units if balanced; the first `larger` clusters have one more */
-  int tile, first, left; /* where the next piece begins: at key block `first`; units from there to the share's end */
+  int tile, first, left; /* tile and first key block of the next piece; units from there to the end of the share */
 
   __device__ __forceinline__ Work(const params_sm90 &p, int count2)
       : count2(count2), share(p.share), larger(p.larger), first(0) {
@@ -53,12 +53,12 @@ template <class T> struct Work {
     return blockIdx.x / T::CLUSTER;
   }
 
-  /* The first tile, or unit, of a cluster. */
+  /* Returns the first tile of a cluster, or its first unit if balanced. */
   __device__ __forceinline__ int start(int cluster) const {
     return cluster * share + min(cluster, larger);
   }
 
-  /* The cluster that a unit falls to, in a balanced launch. */
+  /* Returns the cluster that does unit u of a balanced launch. */
   __device__ __forceinline__ int cluster_of(int u) const {
     int in_larger = larger * (share + 1);
     return u < in_larger ? u / (share + 1) : larger + (u - in_larger) / share;
@@ -80,7 +80,8 @@ template <class T> struct Work {
     return true;
   }
 
-  /* First row of key block j within its segment, and the keys there are from it on. */
+  /* Return the first row of key block j within its segment, and the number of keys from that row to the segment's
+   * end. */
   __device__ __forceinline__ int row(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -89,7 +90,7 @@ template <class T> struct Work {
   }
 };
 
-/* Shared memory: addresses of the tiles and barriers. */
+/* Addresses of the tiles and barriers in shared memory. */
 template <class T> struct Shared {
   uint32_t base;
 
@@ -123,19 +124,19 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
-  /* Of a consumer warp, from 0 on. */
+  /* Buffer of a consumer warp for the other slice's scores. Warps are numbered from 0. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }
   __device__ __forceinline__ uint32_t inbox_full(int warp) const {
     return barrier(T::TILE_BARRIERS + warp);
   }
-  /* The one with the same number in the other thread block is. */
+  /* The barrier that says that the other thread block's inbox of the same warp number is empty. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
 
-  /* The other part's results for a row group, and the barrier that counts their bytes. */
+  /* Buffer for the other part's results of a row group, and the barrier that counts their bytes. */
   __device__ __forceinline__ uint32_t part(int row_group) const {
     return base + T::PART_OFFSET + row_group * T::PART_GROUP_BYTES;
   }
@@ -143,7 +144,7 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* The results of the groups that split a row group's keys. */
+  /* The barrier that counts the threads that have stored their results, in the groups that split a row group's keys. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }
@@ -151,11 +152,12 @@ template <class T> struct Shared {
   __device__ __forceinline__ void init_barriers() const {
     for (int group = 0; group < T::Q_FULLS; group++)
       barrier_init(q_full(group), 1);
-    barrier_init(q_empty(), T::BM / T::STORE_ROWS); /* who stores arrives when the rows have left */
+    /* The leader of each store arrives when the copy engine has read its rows. */
+    barrier_init(q_empty(), T::BM / T::STORE_ROWS);
     for (int s = 0; s < T::STAGES; s++) {
       barrier_init(k_full(s), 1);
       barrier_init(v_full(s), 1);
-      barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* a warp arrives once it is done */
+      barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* each warp arrives when it is done */
       barrier_init(v_empty(s), 4 * T::ROW_GROUPS);
     }
     for (int warp = 0; T::SLICES > 1 && warp < 4 * T::CONSUMERS; warp++) {
@@ -168,11 +170,11 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      barrier_expect(part_full(group), T::PART_GROUP_BYTES); /* once: a part has one tile */
+      barrier_expect(part_full(group), T::PART_GROUP_BYTES); /* once, because a part has one tile */
   }
 };
 
-/* A place in the ring of stages, and the parity of its barriers' current phase. */
+/* A position in the ring of stages, and the parity of its barriers' current phase. */
 template <class T> struct Ring {
   int stage, parity;
 
@@ -185,7 +187,7 @@ template <class T> struct Ring {
   }
 };
 
-/* Where a row tile, or a block of keys, lies in its tensor. */
+/* Coordinates of a row tile, or of a block of keys, in its tensor. */
 struct alignas(16) Place {
   int channel, row, head, batch;
 };
@@ -199,13 +201,15 @@ template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &
   return {slice_of_block<T>() * T::DP, (tile - rest * p.row_tiles) * T::BM, rest - batch * p.heads, batch};
 }
 
-/* Has the compiler work out a place here and not where it is used. */
+/* Makes the compiler calculate a place here instead of where it is used. */
 __device__ __forceinline__ void pin(Place &at) {
   asm volatile("" : "+r"(at.channel), "+r"(at.row), "+r"(at.head), "+r"(at.batch)::"memory");
 }
 
-/* ---- producer: one thread. What it can do ahead it does before it waits for what came before in the stream, a wait
- * that is over at once but for the first time -------------------------------------------------------------- */
+/* ---- producer: one thread ----
+ *
+ * It does all it can before it waits for the kernels before it in the stream. That wait is over at once except the
+ * first time. */
 
 template <class T>
 __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {
@@ -216,7 +220,8 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
     tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
-/* Once there is room for a piece's Q: leaves where its tile is. q_full tells the consumers that both are there. */
+/* Waits until there is room for a piece's Q, and stores the place of its tile in shared memory. q_full tells the
+ * consumers that both Q and the place are there. */
 template <class T>
 __device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, const Place &at, int parity) {
   barrier_wait(shared.q_empty(), parity);
@@ -236,7 +241,7 @@ template <class T> __device__ __forceinline__ void load_queries(const params_sm9
                   at.row + 64 * g, at.batch);
 }
 
-/* piece: the first piece of work. memory: shared memory as a pointer. */
+/* Loads Q, K and V of all pieces, beginning with `piece`. memory: shared memory as a pointer. */
 template <class T>
 __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared,
                                         char *memory) {
@@ -244,14 +249,18 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   int q_parity = 1;
   Place at = place_of<T>(p, piece.tile);
   pin(at);
+  /* Announce the first Q. */
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
-    bool queries_first = !T::KEYS_FIRST || piece.first == piece.last; /* no keys: fewer blocks than parts */
+    /* Load Q. */
+    /* A piece has no keys where there are fewer blocks than parts. */
+    bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;
     if (queries_first) {
       if (!expected)
         expect_queries(shared, memory, at, q_parity);
       load_queries(p, shared, at);
     }
+    /* Load K and V, block after block, each as soon as its stage is empty. */
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;

@@ -1,4 +1,4 @@
-/* Online softmax over tiles of scores, and how the tensor cores spread a tile over threads.
+/* Online softmax over tiles of scores in registers.
  *
  * mma.m16n8k16 and wgmma.m64nNk16 give each thread the same part of an accumulator: of the 16 rows of its warp the rows
  * lane / 4 and lane / 4 + 8, and of each group of 8 columns the two at 2 * (lane % 4):
@@ -6,8 +6,8 @@
  *   tile[g][0], tile[g][1]: row lane / 4,     columns 8 g + 2 (lane % 4) and the next
  *   tile[g][2], tile[g][3]: row lane / 4 + 8, the same columns
  *
- * So the four threads of a quad share a row, and two groups of columns, packed to FP16, are a thread's part of the A
- * operand of the next product: probabilities never leave registers. */
+ * The four threads of a quad share a row. Two groups of columns, packed to FP16, are a thread's part of the A operand
+ * of the next product, so probabilities never leave registers. */
 #ifndef ATTENTION_SOFTMAX_CUH
 #define ATTENTION_SOFTMAX_CUH
 
@@ -18,7 +18,7 @@
 
 namespace attention {
 
-/* A row's maximum may grow by a factor of up to 2^8 before the accumulator is rescaled: the probabilities, relative to
+/* A row's maximum may grow by a factor of up to 2^8 before the accumulator is rescaled. The probabilities, relative to
  * the older maximum, then reach 256, which costs FP16 no precision, and nearly every rescaling after the first blocks
  * is saved. */
 constexpr float RESCALE_THRESHOLD = 8;
@@ -34,8 +34,8 @@ __device__ __forceinline__ uint32_t pack_half2(float low, float high) {
   return *reinterpret_cast<uint32_t *>(&h);
 }
 
-/* The same for results. They are weighted means of V, but the weights carry FP16's rounding: the mean of values next to
- * the largest could round to infinity. NaN stays what it is. */
+/* Packs two results to FP16, clamped to its finite range. Results are weighted means of V, but their weights are
+ * rounded to FP16, so a mean of values near 65504 could round to infinity. NaN stays NaN. */
 __device__ __forceinline__ uint32_t pack_result(float low, float high) {
   const __half2 LARGEST = __floats2half2_rn(65504, 65504);
   __half2 h = __hmin2_nan(__hmax2_nan(__floats2half2_rn(low, high), __hneg2(LARGEST)), LARGEST);
@@ -58,22 +58,24 @@ __device__ __forceinline__ float quad_sum(float x) {
   return x + __shfl_xor_sync(0xffffffff, x, 2);
 }
 
-/* References. The probabilities of a row are 2^(scale * (score - m)), where m is the largest score when it was chosen.
+/* The reference m of a row. Its probabilities are 2^(scale * (score - m)), where m is the largest score seen when m was
+ * last chosen.
  *
- * Worked out as fma(score, scale, -round(scale * m)) that is one instruction a score. The rounding is the same for the
- * whole row, a common factor that the division by the row's sum takes out again, unless it alone is large: a float next
- * to 2^28 is off by up to 2^3, one next to 2^35, which FP16's largest values reach, by 2^10. Rows beyond FAR subtract
- * first instead: m from the scores, which is exact where it matters, and then they scale. */
-constexpr float FAR = 1 << 20; /* the common factor stays below 2^(2^-4), far from what FP16 cannot hold */
+ * fma(score, scale, -round(scale * m)) takes one instruction a score. The rounding error is the same for the whole row:
+ * a common factor, which the division by the row's sum cancels. It must not be large, though: a float near 2^28 is off
+ * by up to 2^3, and a float near 2^35, which FP16's largest values reach, by up to 2^10. Rows whose scale * m is beyond
+ * FAR therefore subtract m from the scores first, which is exact for scores near m, and scale then. */
+constexpr float FAR = 1 << 20; /* up to here the common factor stays below 2^(2^-4), which FP16 holds easily */
 
 __device__ __forceinline__ bool is_far(float m, float scale) {
   return fabsf(m * scale) > FAR;
 }
 
-/* What probabilities relative to m are worth relative to a larger (or the same) m, as a power of 2, with the rounding
- * that each of the two was used with. Right for m = -inf, too, but not if both are. */
+/* Returns the factor, a power of 2, that converts probabilities relative to m to probabilities relative to `larger`,
+ * which is at least m. It uses the same rounding that each of the two references was used with. m may be -inf; `larger`
+ * must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
-  float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale); /* rounded: not to be fused */
+  float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale); /* rounded, never fused */
   float power = near_m - near_larger;
   bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);
   if (far_m || far_larger)
@@ -81,13 +83,13 @@ __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
   return exp2_approx(power);
 }
 
-/* The state of a thread's two rows. */
+/* The softmax state of a thread's two rows. */
 struct OnlineSoftmax {
-  float max[2];    /* m, a score; -inf before the first */
-  float limit[2];  /* the score beyond which m is replaced */
-  float offset[2]; /* what a scaled score is still to be added to: -scale * m, or 0 where m is subtracted first */
-  float sum[2];    /* of this thread's own columns, of the probabilities */
-  bool far;        /* whether a row of the warp has an m beyond FAR */
+  float max[2];    /* the reference m, a score; -inf before the first score */
+  float limit[2];  /* the score above which m is replaced */
+  float offset[2]; /* added to a scaled score: -scale * m, or 0 where m is subtracted first */
+  float sum[2];    /* sum of the probabilities in this thread's own columns */
+  bool far;        /* true: some row of the warp has an m beyond FAR */
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
@@ -98,13 +100,13 @@ struct OnlineSoftmax {
     far = false;
   }
 
-  /* Takes note of a row's first scores: top holds this thread's largest of each row. */
+  /* Chooses m from a row's first scores. top: this thread's largest score of each row. */
   __device__ __forceinline__ void begin(const float (&top)[2], float scale) {
     refer_to({quad_max(top[0]), quad_max(top[1])}, scale);
   }
 
-  /* Takes note of more scores. True if m changed in any row of the warp: what was accumulated before must then be
-   * multiplied by keep[row]. */
+  /* Checks m against more scores and replaces it if needed. Returns true if m changed in any row of the warp; the
+   * caller must then multiply what it has accumulated by keep[row]. */
   __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
     float seen[2] = {quad_max(top[0]), quad_max(top[1])};
     keep[0] = keep[1] = 1;
@@ -120,7 +122,7 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /* Scores that were expected become 2^(scale * (score - m) + zero). ADD: to the sums, too. */
+  /* Turns scores that begin() or expect() has seen into 2^(scale * (score - m) + zero). ADD: also adds them to sum. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     if (far)
@@ -145,13 +147,13 @@ private:
     float row[2];
   };
 
-  /* A row without a score (-inf) counts as far, so nothing is added to its scores, and nothing is taken from them. */
+  /* A row without a score (-inf) counts as far, so nothing is added to or subtracted from its scores. */
   __device__ __forceinline__ void refer_to(Rows m, float scale) {
     bool row_far[2] = {is_far(m.row[0], scale), is_far(m.row[1], scale)};
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       max[r] = m.row[r];
-      limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale)); /* up, it could be a factor of 2^16 away */
+      limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale)); /* down could be off by a factor of 2^16 */
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }
     far = __any_sync(0xffffffff, row_far[0] || row_far[1]);
@@ -170,7 +172,7 @@ private:
   }
 };
 
-/* A thread's largest score of each row. Two chains a row: one would be as long as the row. */
+/* Finds a thread's largest score of each row. Two chains of maxima halve the latency of one. */
 template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile)[GROUPS][4], float (&top)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; r++) {
@@ -184,7 +186,7 @@ template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile
   }
 }
 
-/* Columns [valid, 8 * GROUPS) of a tile take no part. column: this thread's first column, 2 * (lane % 4). */
+/* Masks columns [valid, 8 * GROUPS) of a tile. column: this thread's first column, 2 * (lane % 4). */
 template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)[GROUPS][4], int valid, int column) {
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
@@ -194,7 +196,7 @@ template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)
         tile[g][i] = -CUDART_INF_F;
 }
 
-/* The accumulator layout to that of an A operand: p[k] covers columns 16 k .. 16 k + 15. */
+/* Packs a tile from the accumulator layout to that of A operands: p[k] has columns 16 k .. 16 k + 15. */
 template <int GROUPS>
 __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const float (&tile)[GROUPS][4]) {
 #pragma unroll
@@ -206,7 +208,7 @@ __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const fl
   }
 }
 
-/* The first COUNT groups times factor[row]. */
+/* Multiplies the first COUNT groups of columns by factor[row]. */
 template <int COUNT, int GROUPS>
 __device__ __forceinline__ void scale_rows(float (&tile)[GROUPS][4], const float (&factor)[2]) {
 #pragma unroll

@@ -1,5 +1,5 @@
-/* Tile shapes of both kernels, and which one a problem gets. Shapes are types; the choices are pure functions with
- * their reasons beside them. */
+/* Tile shapes of both kernels, and the choice of one for a problem. Shapes are types. The choices are pure functions,
+ * with their reasons in the comments. */
 #ifndef ATTENTION_TILES_H
 #define ATTENTION_TILES_H
 
@@ -12,30 +12,31 @@
 
 namespace attention {
 
-/* The factor that makes powers of two of scores. Kept finite: a score of 0 times infinity is none. */
+/* Returns the factor that turns scores into exponents of 2. It is finite, because a score of 0 times infinity would be
+ * NaN. */
 __host__ __device__ inline float scale_of(const attn_args &a) {
   return fminf(a.scale * CUDART_L2E_F, FLT_MAX);
 }
 
-/* Tiles of so many rows in all heads and batch rows. */
+/* Number of row tiles in all heads and batch rows, when a tile has this many rows. */
 inline long tiles_of(const attn_args &a, int rows) {
   return (a.Tq + rows - 1L) / rows * a.H * a.B;
 }
 
-/* Head dims are padded to one of a few; the padding is zeros made on the way into shared memory. */
+/* Head dims are padded to one of a few sizes. The padding is zeros, which the copy into shared memory writes. */
 
 /* ---- generic kernel -------------------------------------------------------------------------------------- */
 
 template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> struct TileSm80 {
   static constexpr int DP = DP_;                 /* head dim, padded to 16 */
-  static constexpr int ROW_WARPS = ROW_WARPS_;   /* sets of 16 rows that share keys */
-  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* groups of warps that share rows and split the keys */
-  static constexpr int SLICES = SLICES_;         /* warps that share rows and keys and split the channels */
-  static constexpr int BN = BN_;                 /* keys in a block */
+  static constexpr int ROW_WARPS = ROW_WARPS_;   /* warps with 16 rows each that share the keys */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* groups of warps that share rows but split the keys */
+  static constexpr int SLICES = SLICES_;         /* warps that share rows and keys but split the channels */
+  static constexpr int BN = BN_;                 /* keys in a block of keys */
   static constexpr int BM = 16 * ROW_WARPS;
-  static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* of those that share keys */
+  static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* threads that share a block of keys */
   static constexpr int THREADS = GROUP_THREADS * KEY_GROUPS;
-  static constexpr int SLICE = DP / SLICES; /* channels of a warp */
+  static constexpr int SLICE = DP / SLICES; /* channels of one warp */
   static constexpr int PITCH = DP + 8; /* elements from row to row in shared memory: an odd number of 16-byte chunks */
   static constexpr int Q_BYTES = BM * PITCH * 2;
   static constexpr int TILE_BYTES = BN * PITCH * 2;
@@ -48,7 +49,7 @@ template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> st
   static_assert(KEY_GROUPS == 1 || KEY_GROUPS * 16 * (DP + 6) * 4 <= SHARED_BYTES, "room to merge in");
 };
 
-/* As many keys as 99 KB hold twice, and no more than 64: longer tiles of scores spill. */
+/* Largest number of keys, up to 64, for which 99 KB hold two stages. More than 64 would spill scores from registers. */
 constexpr int tile_keys_sm80(int dp) {
   return dp <= 96 ? 64 : 32;
 }
@@ -56,7 +57,7 @@ constexpr int tile_keys_sm80_wide(int dp) {
   return dp <= 80 ? 32 : 16;
 }
 
-/* Larger head dims are split between warps; there is no wide shape for them. */
+/* Head dims above this are split between warps, and have no wide shape. */
 constexpr int UNSPLIT_DIM_MAX = 160;
 
 /* The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would leave half the chip idle. */
@@ -75,20 +76,20 @@ enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1,
           int PARTS_ = 1>
 struct TileSm90 {
-  static constexpr int DP = DP_;                 /* head dim, padded to 8; with slices, the channels of one */
-  static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each */
-  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* warpgroups that share rows and split the keys */
-  static constexpr int BN = BN_;                 /* keys in a block */
-  static constexpr int STAGES = STAGES_;         /* blocks of keys and values in shared memory */
+  static constexpr int DP = DP_;                 /* head dim, padded to 8; with slices, the channels of one slice */
+  static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each, which share the keys */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* warpgroups that share rows but split the keys */
+  static constexpr int BN = BN_;                 /* keys in a block of keys */
+  static constexpr int STAGES = STAGES_;         /* blocks of keys and values that shared memory holds */
   static constexpr int BLOCKS = BLOCKS_;         /* thread blocks that share a multiprocessor */
-  static constexpr int SLICES = SLICES_;         /* thread blocks that share rows and keys and split the channels */
-  static constexpr int PARTS = PARTS_;           /* thread blocks that share rows and split the keys */
-  static constexpr int CLUSTER = SLICES * PARTS; /* thread blocks of a tile */
+  static constexpr int SLICES = SLICES_;         /* thread blocks that share rows and keys but split the channels */
+  static constexpr int PARTS = PARTS_;           /* thread blocks that share rows but split the keys */
+  static constexpr int CLUSTER = SLICES * PARTS; /* thread blocks that work on one tile */
   static constexpr int BM = 64 * ROW_GROUPS;
   static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
-  /* Whether tiles may be cut into pieces for a balanced launch; the other shapes do without the code. */
+  /* True if tiles may be cut into pieces for a balanced launch. Shapes without it are compiled without that code. */
   static constexpr bool CUTS = ROW_GROUPS > 1 && PARTS == 1;
-  /* One more warpgroup for the producer. A quarter of the multiprocessor has 512 registers a lane for one warp of each
+  /* The producer adds one warpgroup. Each quarter of a multiprocessor has 512 registers a lane for one warp of each
    * warpgroup; the producer gives most of its share to the consumers. */
   static constexpr int WARPGROUPS = CONSUMERS + 1;
   static constexpr int THREADS = 128 * WARPGROUPS;
@@ -96,43 +97,45 @@ struct TileSm90 {
   static constexpr int PRODUCER_REGISTERS = 24;
   static constexpr int SPARE_REGISTERS = (LAUNCH_REGISTERS * WARPGROUPS - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8;
   static constexpr int CONSUMER_REGISTERS = SPARE_REGISTERS < 240 ? SPARE_REGISTERS : 240;
-  static constexpr int CHUNKS = (DP + 63) / 64; /* of 64 channels: 128 bytes, a swizzled row */
+  static constexpr int CHUNKS = (DP + 63) / 64; /* chunks of 64 channels: 128 bytes, which is one swizzled row */
   static constexpr int CHUNK_BYTES = BN * 128;
-  static constexpr int TILE_BYTES = CHUNKS * CHUNK_BYTES; /* K or V of one block */
+  static constexpr int TILE_BYTES = CHUNKS * CHUNK_BYTES; /* K or V of one block of keys */
   static constexpr int Q_CHUNK_BYTES = 64 * 128;
   static constexpr int Q_GROUP_BYTES = CHUNKS * Q_CHUNK_BYTES;
   static constexpr int Q_BYTES = ROW_GROUPS * Q_GROUP_BYTES;
-  /* A partial result: DP / 8 float4 of O and one of maxima and sums, for each of 128 threads. */
+  /* Bytes of a partial result: for each of 128 threads DP / 8 float4 of O, and one float4 of maxima and sums. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
-  /* Row sums by the tensor cores: 8 more columns of O, whose values are ones, 16 keys of them. */
+  /* With SUMS the tensor cores add up the rows of P: V gets 8 more columns of ones, stored once for 16 keys, and O gets
+   * 8 more columns for the sums. */
   static constexpr bool SUMS = DP == 64;
   static constexpr int O_GROUPS = DP / 8 + SUMS;
   static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;
   static constexpr int MERGE_OFFSET = ONES_OFFSET + ONES_BYTES;
-  /* What another slice's scores arrive in, and how many bytes of it are a warp's. */
+  /* Buffer for the scores that the other slice sends, and its bytes for each warp. */
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
-  /* What the other part's results arrive in: of a row group, those of the rows that this part stores. */
+  /* Buffer for the results that the other part sends: the rows of each row group that this part stores. */
   static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
-  /* Rows that are stored at a time: a row group's, or a warp's where a part stores those of some warps. */
+  /* Rows that one store writes: those of a row group, or of a warp where each part stores half of a row group. */
   static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
-  static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES; /* 16 bytes: where the tile is */
+  static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES; /* the tile's place (16 bytes) */
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
   static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
-  /* Whether the first keys are asked for before Q, and each row group waits for its own part of Q alone: of many groups
-   * the first then begins early. */
+  /* With KEYS_FIRST the producer loads the first keys before Q, and each row group waits only for its own part of Q.
+   * With many row groups the first can then begin early. */
   static constexpr bool KEYS_FIRST = ROW_GROUPS > 2;
   static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
   static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
   static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS + MERGE_BARRIERS;
-  static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float, 0 */
-  static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024: to align the start */
-  /* What warpgroups take turns at. Two groups of small heads do best with the special function units to themselves in
-   * turn; three or four would wait too long for that, and large heads are bound by the products. */
+  static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float with the value 0 */
+  static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024 bytes more, to align the start */
+  /* The step that warpgroups take turns at. Two groups with small heads are fastest when each has the special function
+   * units to itself in turn; three or four would wait too long for that, and large heads are limited by the
+   * products. */
   static constexpr turns_sm90 TURNS = CONSUMERS == 1                                    ? TURNS_NONE
                                       : CONSUMERS == 2 && (DP <= 80 || KEY_GROUPS == 2) ? TURNS_EXPONENTIALS
                                       : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS
@@ -146,14 +149,14 @@ struct TileSm90 {
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
 };
 
-/* The shapes, by what they are for. Not every head dim has every one. */
+/* The Hopper kernel's shapes, with the problems each is meant for. Some head dims have only some of the shapes. */
 enum shape_sm90 {
-  SHAPE_LONG,   /* most rows a thread block can own: each block of keys is read once for all of them */
+  SHAPE_LONG,   /* the most rows that a thread block can hold: each block of keys is read once for all of them */
   SHAPE_PAIR,   /* two warpgroups of 64 rows */
-  SHAPE_HALVES, /* two thread blocks share the rows of the long shape, or the pair shape, and split the keys */
-  SHAPE_SPLIT,  /* 64 rows, two warpgroups split the keys */
-  SHAPE_FEW,    /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
-  SHAPE_SHORT,  /* the same with blocks of 64 keys */
+  SHAPE_HALVES, /* the rows of the long or the pair shape, shared by two thread blocks that split the keys */
+  SHAPE_SPLIT,  /* 64 rows; two warpgroups split the keys */
+  SHAPE_FEW,    /* a warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
+  SHAPE_SHORT,  /* like SHAPE_FEW, with blocks of 64 keys */
   SHAPES_SM90
 };
 
@@ -181,7 +184,7 @@ ATTENTION_TILE(160, SHAPE_PAIR, 2, 1, 80, 2);
 ATTENTION_TILE(160, SHAPE_HALVES, 2, 1, 80, 2, 1, 1, 2);
 ATTENTION_TILE(160, SHAPE_SPLIT, 1, 2, 64, 3);
 ATTENTION_TILE(160, SHAPE_FEW, 1, 1, 80, 2);
-/* Two thread blocks with 256 channels each. */
+/* Head dim 512 runs as two thread blocks with 256 channels each. */
 template <> struct tile_of<512, SHAPE_PAIR> { using type = TileSm90<256, 2, 1, 64, 2, 1, 2>; };
 #undef ATTENTION_TILE
 
@@ -189,43 +192,45 @@ constexpr int pad_sm90(int d) {
   return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : d <= 160 ? 160 : 512;
 }
 
-/* A shape as numbers; rows 0: this head dim does not have it. */
+/* The numbers of a shape. rows 0: this head dim does not have the shape. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
-  int slices, parts;    /* thread blocks of a tile, that split its channels or its keys */
-  int store_rows;       /* rows of a row group that are stored at a time */
-  bool cuts;            /* whether it can be balanced */
-  int blocks;           /* thread blocks a multiprocessor */
-  size_t partial_bytes; /* of a partial result of one row group */
+  int slices, parts;    /* thread blocks of a tile that split its channels; that split its keys */
+  int store_rows;       /* rows that one store writes */
+  bool cuts;            /* true: the shape can be balanced */
+  int blocks;           /* thread blocks that share a multiprocessor */
+  size_t partial_bytes; /* bytes of a partial result of one row group */
 };
 
 struct choice_sm90 {
   shape_sm90 shape;
-  bool balanced; /* cut the work into equal ranges of key blocks, one a multiprocessor, instead of whole row tiles */
+  /* True cuts the work into equal ranges of key blocks, one for each cluster, instead of whole row tiles. */
+  bool balanced;
 };
 
-/* For divisions by numbers that the host knows, which take a thread some hundred cycles otherwise: x / d is
+/* Replaces a division by a number that the host knows, which costs a thread some hundred cycles, by a product: x / d is
  * x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
- * Multiplication, 1994), where 2^(shift - 31) is the power of two from d on and magic is 2^shift / d, rounded up. */
+ * Multiplication, 1994). 2^(shift - 31) is the least power of two that is at least d, and magic is 2^shift / d, rounded
+ * up. */
 struct divisor {
   unsigned magic;
   int shift;
 };
 
-/* What the kernel gets. */
+/* The parameters of the kernel. */
 struct params_sm90 {
   CUtensorMap q, k, v, k2, v2, o;
-  int row_tiles;    /* of one head */
-  int heads, tiles; /* tiles: of all heads and batch rows */
+  int row_tiles;    /* row tiles of one head */
+  int heads, tiles; /* heads; tiles of all heads and batch rows */
   divisor by_row_tiles, by_heads;
   int share, larger;         /* whole tiles of a cluster; the first `larger` clusters have one more */
   int Tk, Tk2;               /* keys in the first segment; room in the second */
   const int *count2;         /* NULL: no second segment */
-  bool k_batched, v_batched; /* false: batch row 0 serves all */
+  bool k_batched, v_batched; /* false: all batch rows share batch row 0 */
   bool k2_batched, v2_batched;
   bool balanced;
-  float scale;        /* in units of log2 */
-  unsigned *arrivals; /* [thread blocks][row groups]: pieces done of the tile that starts in a cluster's range */
+  float scale;        /* scale of the scores, times log2(e) */
+  unsigned *arrivals; /* [thread blocks][row groups]: finished pieces of the tile that starts in a cluster's range */
   float4 *partials;   /* [thread blocks][2][row groups][DP / 8 + 1][128] */
 };
 
@@ -233,14 +238,14 @@ shape_info describe_sm90(int dp, shape_sm90 shape);
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a);
 size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice);
 
-/* Runs one choice; cudaErrorNotSupported if the head dim does not have the shape. */
+/* Runs one variant. Returns cudaErrorNotSupported if the head dim does not have the shape. */
 cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
                      cudaStream_t stream);
 
-/* Whether the kernels were compiled for the current device. */
+/* True if the build has the Hopper kernels for the current device. */
 bool present_sm90();
 
-/* The launch itself, one instance a head dim. */
+/* Launches the kernel. Each padded head dim has one instance. */
 template <int DP>
 cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool overlap, cudaStream_t stream);
 
