@@ -1,7 +1,8 @@
-/* An autoencoder's block of three 3x3 convolutions in one launch (ROWS.md), 32 channels.
+/* An autoencoder's block of three 3x3 convolutions in one launch (ROWS.md), with 32 channels: y = relu(x +
+ * conv(relu(conv(relu(conv(x)))))).
  *
- * A thread block makes a tile of pixels. What passes between the convolutions stays in shared memory, with the borders
- * that the next one reads: those are made by several thread blocks.
+ * A thread block calculates a tile of pixels. Results between the convolutions stay in shared memory, with the borders
+ * that the next convolution reads. Several thread blocks calculate the same borders.
  *
  *     input  H + 6          first  H + 4        second  H + 2        result  H
  *     +-----------+         +---------+
@@ -10,10 +11,11 @@
  *     |           |         |         |         +-------+            +-----+
  *     +-----------+         +---------+
  *
- * y^T = W x^T: output channels are the tensor cores' rows, pixels their columns. A warp makes 16 channels of every
- * fourth 8 pixels, with its part of a convolution's weights in 72 registers; those of the first two convolutions come
- * while the kernel ahead still runs. Each lane takes channels 8 (l % 4) to 8 (l % 4) + 7 of weights and pixels (see
- * rows.cuh), so one load of 16 bytes feeds two products, at a place of the window that is a constant offset. */
+ * y^T = W x^T: output channels are the tensor cores' rows, pixels their columns. A warp calculates 16 channels of every
+ * fourth group of 8 pixels, with its part of a convolution's weights in 72 registers. The weights of the first two
+ * convolutions are loaded while the kernel ahead still runs. Lane l has channels 8 (l % 4) to 8 (l % 4) + 7 of weights
+ * and pixels (see rows.cuh), so one load of 16 bytes serves two products, and the places of the window are constant
+ * offsets. */
 #include "cuda/kernels/block.h"
 
 #include "cuda/kernels/cluster_sm90.cuh"
@@ -24,16 +26,16 @@ enum { C = 32, WARPS = 8, THREADS = 32 * WARPS, GROUPS = 4, CHUNK = 4 };
 
 template <int WIDTH_, int HEIGHT_> struct tile {
   static constexpr int WIDTH = WIDTH_, HEIGHT = HEIGHT_;
-  /* Regions are written eight pixels at a time. */
+  /* Halves of the result with this border. Eight pixels are written at a time. */
   static constexpr int size(int border) {
     return ((HEIGHT + border) * (WIDTH + border) + 7) / 8 * 8 * C;
   }
   struct memory {
-    __half input[size(6)], first[size(4)], second[size(2)]; /* first: then the result */
+    __half input[size(6)], first[size(4)], second[size(2)]; /* first also holds the result */
   };
 };
 
-/* A lane's part of a convolution's weights: two rows at nine places. */
+/* A lane's part of a convolution's weights: two rows at nine places of the window. */
 struct weights {
   uint4 low[9], high[9];
   float bias[2];
@@ -50,8 +52,8 @@ struct weights {
   }
 };
 
-/* One convolution of a region of pixels: from [HEIGHT + 2][WIDTH + 2] to [HEIGHT][WIDTH], whose first pixel is at
- * (left, top) of the picture; pixels outside it become 0. LAST adds the input's middle. */
+/* Convolves a region of pixels, from [HEIGHT + 2][WIDTH + 2] to [HEIGHT][WIDTH]. left, top: place of the region's first
+ * pixel in the picture. Pixels outside the picture become 0. LAST: adds the middle of the block's input. */
 template <int WIDTH, int HEIGHT, bool LAST>
 __device__ __forceinline__ void convolve(__half *to, const __half *from, const __half *middle, const weights &w,
                                          const struct block_args &p, int left, int top) {
@@ -60,6 +62,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 2, channel = warp % 2 * 16;
 #pragma unroll 1
   for (int begin = 0; begin < EACH; begin += N) {
+    /* Addresses of the pixels; sums begin with the bias. */
     float sum[N][4];
     const __half *at[N];
 #pragma unroll
@@ -70,6 +73,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
       sum[i][0] = sum[i][1] = w.bias[0];
       sum[i][2] = sum[i][3] = w.bias[1];
     }
+    /* Products at the nine places of the window. */
 #pragma unroll
     for (int tap = 0; tap < 9; tap++) {
       const uint32_t one[4] = {w.low[tap].x, w.high[tap].x, w.low[tap].y, w.high[tap].y};
@@ -84,6 +88,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
     }
 #pragma unroll
     for (int i = 0; i < N; i++) {
+      /* Add the input, activate, and store to shared memory. */
       int first = ((begin + i) * GROUPS + group) * 8;
       if (LAST) {
 #pragma unroll
@@ -94,7 +99,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
               middle[((pixel / WIDTH + 3) * (WIDTH + 6) + pixel % WIDTH + 3) * C + channel + lane / 4 + k / 2 * 8]);
         }
       }
-      /* Lanes 0 to 15 say where: of 8 channels, then of the next 8, a pixel each. */
+      /* Lanes 0 to 7 give the addresses of a pixel's first 8 channels, lanes 8 to 15 those of the next 8. */
       int pixel = first + lane % 8, x = left + pixel % WIDTH, y = top + pixel / WIDTH;
       unsigned inside = __ballot_sync(0xffffffffu, pixel < PIXELS && x >= 0 && x < p.w && y >= 0 && y < p.h);
       bool left_in = inside >> (lane % 4 * 2) & 1, right_in = inside >> (lane % 4 * 2 + 1) & 1;
@@ -115,6 +120,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   int row = threadIdx.x / 32 % 2 * 16 + threadIdx.x % 32 / 4;
   const __half *x = p.x + (size_t)blockIdx.z * p.h * p.w * C;
   weights one, two;
+  /* Load weights, then the input with its border. */
   one.fetch(p.weight[0], p.bias[0], row);
   two.fetch(p.weight[1], p.bias[1], row);
   wait_for_previous();
@@ -127,6 +133,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   copies_commit();
   copies_wait<0>();
   __syncthreads();
+  /* The three convolutions. */
   convolve<WIDTH + 4, HEIGHT + 4, false>(m->first, m->input, nullptr, one, p, left - 2, top - 2);
   one.fetch(p.weight[2], p.bias[2], row);
   __syncthreads();
@@ -134,6 +141,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   __syncthreads();
   convolve<WIDTH, HEIGHT, true>(m->first, m->second, m->input, one, p, left, top);
   __syncthreads();
+  /* Store the result. */
   for (int i = threadIdx.x; i < WIDTH * HEIGHT * OCTETS; i += THREADS) {
     int pixel = i / OCTETS, at_x = left + pixel % WIDTH, at_y = top + pixel / WIDTH;
     if (at_x < p.w && at_y < p.h)
@@ -155,7 +163,7 @@ bool aligned(const void *pointer) {
 
 } // namespace
 
-/* Small pictures: of larger ones three convolutions are faster by themselves (halo_sm90.cu). */
+/* True for small pictures; with larger ones three separate convolutions are faster (halo_sm90.cu). */
 bool block_supported(const struct launch_queue *queue, const struct block_args *a) {
   using T = tile<8, 4>;
   long tiles = (long)a->n * blocks_for((size_t)a->w, T::WIDTH) * blocks_for((size_t)a->h, T::HEIGHT);

@@ -1,4 +1,4 @@
-/* Three 3x3 convolutions and what they began with, in one launch, for few channels: block.cu. */
+/* Three 3x3 convolutions and the sum with their input in one launch, for few channels: block.cu. */
 #ifndef CUDA_KERNELS_BLOCK_H
 #define CUDA_KERNELS_BLOCK_H
 

@@ -1,5 +1,5 @@
-/* Thread blocks of a cluster that write into each other's shared memory (compute capability 9.0 and up): their launch
- * and their instructions; and loads of weights. */
+/* Instructions and launch of clusters, whose thread blocks write to each other's shared memory (compute capability 9.0
+ * and up), and loads of weights. */
 #ifndef CUDA_KERNELS_CLUSTER_SM90_CUH
 #define CUDA_KERNELS_CLUSTER_SM90_CUH
 
@@ -12,7 +12,7 @@
 #define CLUSTERS 1
 #endif
 
-/* Enqueues kernel<<<grid, threads, shared>>>(args), of clusters of as many thread blocks side by side; with overlap. */
+/* Enqueues kernel<<<grid, threads, shared>>>(args) in clusters of this many thread blocks, with overlap. */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t launch_cluster(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid,
                                   int threads, size_t shared, int cluster, Arguments... arguments) {
@@ -40,15 +40,16 @@ static __device__ __forceinline__ void cluster_begin() {
 #endif
 }
 
-/* All have begun: behind it they may be written to. */
+/* Waits until all thread blocks of the cluster run. From then on others may write to their shared memory. */
 static __device__ __forceinline__ void cluster_begun() {
 #if CLUSTERS
   attention::cluster_wait();
 #endif
 }
 
-/* A barrier that says when so many bytes have come from the cluster; made by one thread before cluster_begin. A barrier
- * of the whole cluster would first wait for all that its threads have under way, which takes a thousand clocks. */
+/* Initialises a barrier that waits for this many bytes from the cluster. One thread calls it, before cluster_begin. A
+ * barrier of the whole cluster would take a thousand clocks: it first waits for everything that its threads have under
+ * way. */
 static __device__ __forceinline__ void arrivals_make(uint64_t *arrivals, int bytes) {
 #if CLUSTERS
   attention::barrier_init(shared_address(arrivals), 1);
@@ -63,7 +64,7 @@ static __device__ __forceinline__ void arrivals_wait(uint64_t *arrivals) {
 #endif
 }
 
-/* Writes what lies at `here` in the thread block of that rank, whose barrier counts the bytes. */
+/* Writes to the place of `here` in the thread block with this rank. A barrier there counts the bytes. */
 static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, float2 value) {
 #if CLUSTERS
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
@@ -82,7 +83,8 @@ static __device__ __forceinline__ void store_remote(void *here, int rank, uint64
 #endif
 }
 
-/* Here and now, ahead of wait_for_previous: the compiler would put a plain load where its value is used. */
+/* Load weights at this point of the code, ahead of wait_for_previous. With a plain load the compiler would move the
+ * load to the place where the value is used. */
 static __device__ __forceinline__ uint4 load_weights(const __half *from) {
   uint4 v;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
@@ -101,8 +103,8 @@ static __device__ __forceinline__ float2 load_pair(const float *from) {
   return v;
 }
 
-/* Four 8x8 matrices of halves, transposed: lane l gives the address of row l % 8 of matrix l / 8, and gets of each
- * elements l / 4 of rows 2 (l % 4) and the one after. */
+/* Loads four 8x8 matrices of halves, transposed. Lane l gives the address of row l % 8 of matrix l / 8, and gets
+ * elements l / 4 of rows 2 (l % 4) and the next one of each matrix. */
 static __device__ __forceinline__ void load_transposed(uint32_t out[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -110,7 +112,7 @@ static __device__ __forceinline__ void load_transposed(uint32_t out[4], const vo
                : "memory");
 }
 
-/* The way back, of two matrices: lanes 0 to 15 give the address of row l % 8 of matrix l / 8. */
+/* Stores two 8x8 matrices of halves, transposed. Lanes 0 to 15 give the address of row l % 8 of matrix l / 8. */
 static __device__ __forceinline__ void store_transposed(void *row, uint32_t first, uint32_t second) {
 #if CLUSTERS
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared_address(row)), "r"(first),

@@ -1,9 +1,11 @@
-/* Group norm: statistics, then the normalised, activated, concatenated result that a convolution or a linear layer
- * reads. NORM.md tells which way is taken when, and what was tried.
+/* Group norm: y = act((x - mean) * rstd * gamma + beta), where mean and rstd = 1 / sqrt(variance + eps) are those of a
+ * group of channels over all pixels of a picture. The result, of one input or two concatenated ones, is what a
+ * convolution or a linear layer reads. NORM.md says which kernel runs when, and what was tried.
  *
- * In one launch where a cluster of thread blocks can keep a slice of the channels in registers, else in two, those of
- * group_norm_runs.cu. Sums are taken in a fixed order: the same bits every time. They are of distances to each group's
- * pivot, its first value in the picture, so that a large mean costs no digits. */
+ * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise the two
+ * launches of group_norm_runs.cu do. Sums are taken in a fixed order, so results are the same to the bit every time.
+ * They are sums of distances to each group's pivot, its first value in the picture, so that a large mean costs no
+ * precision. */
 #include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/norm.cuh"
 
@@ -11,8 +13,8 @@ namespace {
 
 using namespace norms;
 
-/* SiLU of two by one reciprocal: special functions take longer than all else of a norm. The powers are bounded, so that
- * the product of two denominators is finite. */
+/* SiLU of two values with one reciprocal: special functions take longer than all the rest of a norm. The exponents are
+ * bounded, so that the product of the two denominators is finite. */
 __device__ __forceinline__ void silu_two(float &x, float &y) {
   float of_x, of_y, inverse;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_x) : "f"(fminf(-1.44269504f * x, 60.0f)));
@@ -24,20 +26,27 @@ __device__ __forceinline__ void silu_two(float &x, float &y) {
   y *= inverse * of_x;
 }
 
-/* --- in one launch ---
+/* --- the single launch ---
  *
  * A slice is a few whole groups, in whole vectors of eight channels. The thread blocks of a cluster share its pixels,
- * keep them in registers and exchange their sums through shared memory. Threads lie in rows over the slice's columns
- * (vectors), so that each stays with its eight channels. The code runs once and has to come from memory, too: divisions
- * are the host's, and each thread works out once where its vectors lie. */
+ * keep them in registers and exchange their sums through shared memory:
+ *
+ *            column 0    column 1      ...       threads lie in rows over the slice's columns, so that each
+ *     row 0  pixel 0     pixel 0                 thread always has the same eight channels;
+ *     row 1  pixel 1     pixel 1                 its vectors are `rows` pixels apart
+ *     ...
+ *
+ * The code runs once and comes from memory too, so it is short: the host does the divisions, and each thread calculates
+ * the addresses of its vectors once. */
 
 enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
-/* Threads of a block, and vectors of a thread; wide ones where others would have to hold more. */
+/* Threads of a thread block, and vectors of a thread. Wide thread blocks serve where a thread would have to hold more
+ * vectors. */
 enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
-/* Of a pixel, at least: a sector of memory. Two where there are no clusters, for which less was not measured. */
+/* Bytes of a slice in a pixel, at least: a sector of memory. Without clusters two sectors; fewer were not measured. */
 enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
 
-/* Division of what a thread block's threads and a slice's channels are numbered by, through a multiplication. */
+/* Divides numbers of threads or of channels by multiplying. */
 struct divisor {
   unsigned factor;
 };
@@ -52,19 +61,19 @@ __device__ __forceinline__ int quotient(int of, divisor by) {
 
 struct division {
   int slices, cluster;
-  int columns, rows; /* vectors of a slice; threads that share one */
-  int held;          /* vectors a thread has at most */
+  int columns, rows; /* vectors of a pixel in a slice; threads that share a column of vectors */
+  int held;          /* vectors of a thread, at most */
   int size, groups;  /* channels of a group; groups of a slice */
   int run;           /* pixels of a thread block */
   divisor by_columns, by_size;
-  float share; /* of a value in its group */
+  float inverse_count; /* 1 / number of values in a group */
 };
 
-/* A thread's vectors: `held` of them, `rows` pixels apart. */
+/* The vectors of a thread: `held` of them, `rows` pixels apart. */
 template <int HELD> struct vectors {
   uint4 held[HELD];
 
-  /* use(vector, its number) for those there are: `left` pixels from the first on. */
+  /* Calls use(vector, its number) for each vector that exists. left: pixels from the thread's first one to the last. */
   template <typename Use> __device__ __forceinline__ void each(int left, int rows, Use use) {
 #pragma unroll
     for (int j = 0; j < HELD; j++)
@@ -73,8 +82,9 @@ template <int HELD> struct vectors {
   }
 };
 
-/* A block's sums of one group from those of its threads, [columns][rows + 1]: first those of the group in which a
- * thread's vector begins, then those of the next. Done by one warp; in all its lanes. */
+/* Returns a thread block's sums of one group from those of its threads, [columns][rows + 1]. A float4 has the sums for
+ * the group in which the thread's vector begins, then those for the next group. One warp calls it; all its lanes get
+ * the result. */
 __device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
   float2 total = make_float2(0, 0);
   int lane = threadIdx.x % 32, begin = group * d.size / 8, end = ((group + 1) * d.size + 7) / 8;
@@ -90,7 +100,8 @@ __device__ __forceinline__ float2 add_group(const float4 *sums, const division &
   return add_lanes(total, 32);
 }
 
-/* Leaves a block's total with every block of the cluster, whose barrier counts it: the lanes of a warp call. */
+/* Sends a thread block's sums to every thread block of the cluster, where a barrier counts them. All lanes of a warp
+ * call it. */
 __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, float2 total, int cluster) {
   int lane = threadIdx.x % 32;
   if (cluster == 1 && lane == 0)
@@ -99,14 +110,14 @@ __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, f
     store_remote(slot, lane, arrivals, total);
 }
 
-/* Where a channel of a pixel lies. */
+/* Returns the address of a channel of a pixel. */
 __device__ __forceinline__ const __half *place_of(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   const __half *x = static_cast<const __half *>(second ? p.x2 : p.x);
   return x + pixel * (second ? p.c2 : p.c) + (second ? channel - p.c : channel);
 }
 
-/* Keeps an address to be worked out here, ahead of wait_for_previous. */
+/* Makes the compiler calculate an address at this point, ahead of wait_for_previous. */
 __device__ __forceinline__ const __half *here(const __half *address) {
   asm volatile("" : "+l"(address));
   return address;
@@ -124,32 +135,34 @@ __device__ __forceinline__ __half load_half(const __half *from) {
   return __ushort_as_half(v);
 }
 
-/* As one instruction, which the compiler otherwise takes apart. */
+/* Stores by one instruction; the compiler would split it. */
 __device__ __forceinline__ void store16(__half *to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
-/* Of those that hold most two fit a multiprocessor: 32 clusters of four with one on each do not fit the chip at a time.
- */
+/* Kernels whose threads hold the most vectors run two thread blocks on a multiprocessor, because 32 clusters of four
+ * would not fit the chip with one. */
 template <int HELD, bool ACTIVATED, int THREADS>
 __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
   extern __shared__ float4 sums[]; /* [columns][rows + 1] */
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
   __shared__ uint64_t totals_there;
-  __shared__ float2 factors[SLICE_CHANNELS]; /* of a channel: scale, shift */
+  __shared__ float2 factors[SLICE_CHANNELS]; /* scale and shift of a channel */
+  /* Divide: this thread's column, groups, pixels and addresses. */
   int thread = threadIdx.x, rank = blockIdx.x, channels = d.columns * 8, base = blockIdx.y * channels;
   int row = quotient(thread, d.by_columns), column = thread - row * d.columns;
   int group = quotient(column * 8, d.by_size), own_group = quotient(min(thread, channels - 1), d.by_size);
-  int bound = (group + 1) * d.size - column * 8; /* of the channels in the first group */
+  int bound = (group + 1) * d.size - column * 8; /* first channel of the vector that belongs to the second group */
   int left = row < d.rows ? min(d.run, p.pixels - rank * d.run) - row : 0;
   size_t start = (size_t)blockIdx.z * p.pixels, first = start + rank * d.run + row;
   int channel = base + column * 8, step = d.rows * (channel >= p.c ? p.c2 : p.c), to_step = d.rows * p.pitch;
   const __half *from = here(place_of(p, first, channel));
-  const __half *near_at = here(place_of(p, start, base + group * d.size));
-  const __half *far_at = here(place_of(p, start, base + (bound < 8 ? group + 1 : group) * d.size));
-  const __half *own_at = here(place_of(p, start, base + own_group * d.size));
+  const __half *first_pivot_at = here(place_of(p, start, base + group * d.size));
+  const __half *next_pivot_at = here(place_of(p, start, base + (bound < 8 ? group + 1 : group) * d.size));
+  const __half *channel_pivot_at = here(place_of(p, start, base + own_group * d.size));
   __half *to = p.y + first * p.pitch + channel;
+  /* Load gamma and beta, which do not depend on the kernel ahead. */
   float gamma = 1.0f, beta = 0.0f;
   if (d.cluster > 1) {
     if (thread == 0)
@@ -161,15 +174,18 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     read_vector<1>(p.beta, base + thread, 0.0f, &beta);
   }
   wait_for_previous();
-  __half near = load_half(near_at), far = load_half(far_at), own_pivot = load_half(own_at);
-  vectors<HELD> own;
-  own.each(left, d.rows, [&](uint4 &held, int j) { held = load16(from + j * step); });
+  /* Load the pivots and this thread's pixels. */
+  __half first_pivot = load_half(first_pivot_at), next_pivot = load_half(next_pivot_at),
+         channel_pivot = load_half(channel_pivot_at);
+  vectors<HELD> pixels;
+  pixels.each(left, d.rows, [&](uint4 &held, int j) { held = load16(from + j * step); });
+  /* Statistics: sums of the distances to the pivots and of their squares, by thread, by thread block, by cluster. */
   if (row < d.rows) {
     float sum[8] = {}, square[8] = {}, pivot[8];
 #pragma unroll
     for (int i = 0; i < 8; i++)
-      pivot[i] = __half2float(i < bound ? near : far);
-    own.each(left, d.rows, [&](const uint4 &held, int) {
+      pivot[i] = __half2float(i < bound ? first_pivot : next_pivot);
+    pixels.each(left, d.rows, [&](const uint4 &held, int) {
       float v[8];
       unpack8(held, v);
 #pragma unroll
@@ -179,15 +195,15 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
         square[i] += distance * distance;
       }
     });
-    float4 two = make_float4(0, 0, 0, 0);
+    float4 group_sums = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-      two.x += i < bound ? sum[i] : 0.0f;
-      two.y += i < bound ? square[i] : 0.0f;
-      two.z += i < bound ? 0.0f : sum[i];
-      two.w += i < bound ? 0.0f : square[i];
+      group_sums.x += i < bound ? sum[i] : 0.0f;
+      group_sums.y += i < bound ? square[i] : 0.0f;
+      group_sums.z += i < bound ? 0.0f : sum[i];
+      group_sums.w += i < bound ? 0.0f : square[i];
     }
-    sums[column * (d.rows + 1) + row] = two;
+    sums[column * (d.rows + 1) + row] = group_sums;
   }
   __syncthreads();
   if (d.cluster > 1)
@@ -199,21 +215,23 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     arrivals_wait(&totals_there);
   else
     __syncthreads();
+  /* Turn a channel's statistics, gamma and beta into one factor and one shift. */
   if (thread < channels) {
     float2 total = totals[0][own_group];
 #pragma unroll
     for (int i = 1; i < CLUSTER_MAX; i++)
       if (i < d.cluster)
         add(total, totals[i][own_group].x, totals[i][own_group].y);
-    float2 stat = finish_group(p, __half2float(own_pivot), total, d.share);
+    float2 stat = finish_group(p, __half2float(channel_pivot), total, d.inverse_count);
     factors[thread] = make_float2(gamma * stat.y, beta - stat.x * gamma * stat.y);
   }
   __syncthreads();
+  /* Normalise, activate and store. */
   float2 factor[8];
 #pragma unroll
   for (int i = 0; i < 8; i++)
     factor[i] = factors[column * 8 + i];
-  own.each(left, d.rows, [&](const uint4 &held, int j) {
+  pixels.each(left, d.rows, [&](const uint4 &held, int j) {
     float v[8];
     unpack8(held, v);
 #pragma unroll
@@ -226,7 +244,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   });
 }
 
-/* Whether every vector of a slice lies in two groups at most. */
+/* True if every vector of a slice lies in at most two groups. */
 bool vectors_fit(int columns, int size) {
   for (int column = 0; column < columns; column++)
     if ((column * 8 + 7) / size > column * 8 / size + 1)
@@ -234,7 +252,7 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* The smallest slices that are worth reading; 0: there are none. */
+/* Returns the number of slices with the smallest slice that is worth a read of its own; 0: no slice fits. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {
@@ -248,7 +266,7 @@ int count_slices(const struct norm_args *args, int least_bytes) {
   return least;
 }
 
-/* False where two launches are to do it. */
+/* Divides the work. Returns false where two launches must do it. */
 bool divide(const struct launch_queue *queue, const struct norm_args *args, int threads, int most_held, division *d) {
   int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
   if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
@@ -262,19 +280,19 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
     d->rows *= 2;
   auto run = [&] { return (int)blocks_for((size_t)args->pixels, (size_t)d->cluster); };
   auto held = [&] { return (int)blocks_for((size_t)run(), (size_t)d->rows); };
-  int most = queue->overlap ? CLUSTER_MAX : 1; /* clusters came with what allows overlap */
+  int most = queue->overlap ? CLUSTER_MAX : 1; /* clusters exist wherever overlap does */
   while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > most_held))
     d->cluster *= 2;
   d->held = held();
   d->run = run();
   d->by_columns = divide_by(d->columns);
   d->by_size = divide_by(d->size);
-  d->share = 1.0f / ((float)args->pixels * (float)d->size);
+  d->inverse_count = 1.0f / ((float)args->pixels * (float)d->size);
   return d->held <= most_held;
 }
 
-/* Whether thread blocks may come in while the kernel ahead still runs. Those with much to hold then lie two to each of
- * the multiprocessors that it leaves first, and take as long again. */
+/* True if thread blocks may become resident while the kernel ahead still runs. With many vectors that would be slower:
+ * two thread blocks would share each of the multiprocessors that become free first, and take twice as long. */
 bool comes_early(const struct launch_queue *queue, const division *d) {
   enum { HELD_EARLY = 4 };
   return queue->overlap && d->held <= HELD_EARLY;

@@ -1,4 +1,5 @@
-/* Group norm in two launches: sums of runs of pixels, which lie in memory between them, then the rest. */
+/* Group norm in two launches. The first writes the sums of runs of pixels to memory; the second adds them up,
+ * normalises, activates and stores. group_norm.cu has the formula. */
 #include "cuda/kernels/norm.cuh"
 
 namespace {
@@ -6,10 +7,10 @@ namespace {
 using namespace norms;
 
 constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
-constexpr int AHEAD = 4;                 /* pixels that a thread asks for at a time */
-constexpr int FEW = 2;                   /* pixels a thread has at least, where there are enough */
+constexpr int AT_ONCE = 4;               /* pixels that a thread loads at a time */
+constexpr int FEW = 2;                   /* pixels of a thread at least, where the picture has enough */
 
-/* A block's run of one picture's pixels. Threads lie in rows of `span` over the channels. */
+/* A thread block's run of one picture's pixels. Threads lie in rows of `span` over the channels. */
 struct share {
   int picture, first, last, chunk, chunks;
   int channels, columns, span, rows, row, column;
@@ -35,33 +36,34 @@ template <int WIDTH> __device__ __forceinline__ share make_share(const struct no
   return s;
 }
 
-/* Exact: channels are far fewer than a float's digits tell apart. */
+/* Returns the group of a channel. The quotient is exact, because a float has many more digits than channel numbers. */
 __device__ __forceinline__ int group_of(const share &s, int channel) {
   return (int)(((float)channel + 0.5f) * s.groups_a_channel);
 }
 
-/* use(values, pixel) for each of a thread's pixels, of one column. */
+/* Calls use(values, pixel) for each pixel of a thread, in one column of vectors. */
 template <int WIDTH, typename Use>
 __device__ __forceinline__ void each_pixel(const struct norm_args &p, const share &s, int column, Use use) {
   size_t start = (size_t)s.picture * p.pixels;
 #pragma unroll 1
-  for (int pixel = s.first + s.row; pixel < s.last; pixel += AHEAD * s.rows) {
-    carrier<WIDTH> ahead[AHEAD];
+  for (int pixel = s.first + s.row; pixel < s.last; pixel += AT_ONCE * s.rows) {
+    packed<WIDTH> loaded[AT_ONCE];
 #pragma unroll
-    for (int j = 0; j < AHEAD; j++)
+    for (int j = 0; j < AT_ONCE; j++)
       if (pixel + j * s.rows < s.last)
-        ahead[j] = fetch<WIDTH>(p, start + pixel + j * s.rows, column * WIDTH);
+        loaded[j] = fetch<WIDTH>(p, start + pixel + j * s.rows, column * WIDTH);
 #pragma unroll
-    for (int j = 0; j < AHEAD; j++)
+    for (int j = 0; j < AT_ONCE; j++)
       if (pixel + j * s.rows < s.last) {
         float v[WIDTH];
-        unpack(ahead[j], v);
+        unpack(loaded[j], v);
         use(v, start + pixel + j * s.rows);
       }
   }
 }
 
-/* The sums of the block's threads, [rows][channels] in shared memory, to one for each group: in totals. */
+/* Adds the sums of a thread block's threads, [rows][channels] in shared memory, to one sum for each group, stored in
+ * totals. */
 __device__ __forceinline__ void add_rows(const struct norm_args &p, const share &s, float2 *sums, float2 *totals) {
 #pragma unroll 1
   for (int channel = threadIdx.x; channel < s.channels; channel += THREADS) {
@@ -90,20 +92,22 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   __shared__ float pivots[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
   wait_for_previous();
+  /* The pivots: the first value of each group. */
   for (int group = threadIdx.x; group < p.groups; group += THREADS)
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivots[group]);
   __syncthreads();
+  /* Sums of the distances to the pivots and of their squares. */
 #pragma unroll 1
   for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
-    float near[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
+    float pivot[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
-      near[i] = pivots[group_of(s, column * WIDTH + i)];
+      pivot[i] = pivots[group_of(s, column * WIDTH + i)];
     each_pixel<WIDTH>(p, s, column, [&](const float v[WIDTH], size_t) {
 #pragma unroll
       for (int i = 0; i < WIDTH; i++) {
-        sum[i] += v[i] - near[i];
-        square[i] += (v[i] - near[i]) * (v[i] - near[i]);
+        sum[i] += v[i] - pivot[i];
+        square[i] += (v[i] - pivot[i]) * (v[i] - pivot[i]);
       }
     });
 #pragma unroll
@@ -114,7 +118,8 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   add_rows(p, s, channel_sums, reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups);
 }
 
-/* All runs' sums of the picture to mean and reciprocal deviation, in stats. sums: shared, LANES * groups. */
+/* Turns the sums of all runs of the picture into mean and reciprocal standard deviation, stored in stats. sums: shared
+ * memory for LANES * groups. */
 __device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
   const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
 #pragma unroll 1
@@ -148,6 +153,7 @@ __global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ 
   __shared__ float2 stats[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
   wait_for_previous();
+  /* Statistics, then factor and shift of each channel. */
   combine(p, s, group_sums, stats);
 #pragma unroll 1
   for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
@@ -160,6 +166,7 @@ __global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ 
       scale[i] *= stat.y;
       shift[i] -= stat.x * scale[i];
     }
+    /* Normalise, activate and store. */
     each_pixel<WIDTH>(p, s, column, [&](float v[WIDTH], size_t pixel) {
 #pragma unroll
       for (int i = 0; i < WIDTH; i++) {
@@ -170,6 +177,7 @@ __global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ 
       write<WIDTH>(p, pixel, column * WIDTH, v);
     });
   }
+  /* Channels of padding get zeros. */
   int padding = p.pitch - s.channels;
 #pragma unroll 1
   for (int i = threadIdx.x; i < (s.last - s.first) * padding; i += THREADS)

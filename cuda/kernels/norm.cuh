@@ -1,4 +1,4 @@
-/* What the norms' kernels share: reading one of two inputs, writing the result. */
+/* Helpers that the norms' kernels share: they read one of two inputs and write the result. */
 #ifndef CUDA_KERNELS_NORM_CUH
 #define CUDA_KERNELS_NORM_CUH
 
@@ -8,19 +8,19 @@ cudaError_t launch_group_norm(const struct launch_queue *queue, const struct nor
 cudaError_t launch_group_norm_runs(const struct launch_queue *queue, const struct norm_args *args);
 cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args);
 
-/* Whether channels can be taken eight at a time. */
+/* True if the kernels can read channels eight at a time. */
 static inline bool norm_has_vectors(const struct norm_args *args) {
   return args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->x_f32;
 }
 
 namespace norms {
 
-/* WIDTH channels of a pixel: 8 halves at once, as they are in memory, or one element of either type. */
-template <int WIDTH> struct carrier { float value; };
-template <> struct carrier<8> { uint4 raw; };
+/* WIDTH channels of a pixel as they lie in memory: 8 halves, or one element of either type, already converted. */
+template <int WIDTH> struct packed { float value; };
+template <> struct packed<8> { uint4 raw; };
 
 template <int WIDTH>
-__device__ __forceinline__ carrier<WIDTH> fetch(const struct norm_args &p, size_t pixel, int channel) {
+__device__ __forceinline__ packed<WIDTH> fetch(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   size_t at = second ? pixel * p.c2 + (channel - p.c) : pixel * p.c + channel;
   const __half *halves = static_cast<const __half *>(second ? p.x2 : p.x) + at;
@@ -30,11 +30,11 @@ __device__ __forceinline__ carrier<WIDTH> fetch(const struct norm_args &p, size_
     return {!second && p.x_f32 ? static_cast<const float *>(p.x)[at] : __half2float(*halves)};
 }
 
-__device__ __forceinline__ void unpack(const carrier<1> &from, float out[1]) {
+__device__ __forceinline__ void unpack(const packed<1> &from, float out[1]) {
   out[0] = from.value;
 }
 
-__device__ __forceinline__ void unpack(const carrier<8> &from, float out[8]) {
+__device__ __forceinline__ void unpack(const packed<8> &from, float out[8]) {
   unpack8(from.raw, out);
 }
 
@@ -43,8 +43,8 @@ __device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, in
   unpack(fetch<WIDTH>(p, pixel, channel), out);
 }
 
-/* Constants that are asked for here and now, ahead of wait_for_previous: they come from memory, which takes as long as
- * all the rest of a norm. The compiler would put the loads where the values are used. */
+/* Load constants at this point of the code, ahead of wait_for_previous: they come from memory, which takes as long as
+ * all the rest of a norm. With a plain load the compiler would move the load to the place where the value is used. */
 __device__ __forceinline__ float load_constant(const float *from) {
   float value;
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(from));
@@ -57,7 +57,7 @@ __device__ __forceinline__ float4 load_constants(const float *from) {
   return v;
 }
 
-/* WIDTH floats of gamma or beta, which may be left out. */
+/* Loads WIDTH floats of gamma or beta; fills in `otherwise` where the norm has none. */
 template <int WIDTH>
 __device__ __forceinline__ void read_vector(const float *from, int channel, float otherwise, float out[WIDTH]) {
   if (!from) {
@@ -82,9 +82,10 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
     *to = __float2half_rn(in[0]);
 }
 
-/* --- of group norms --- */
+/* --- group norms --- */
 
-/* Distances from a pivot, and their squares, to mean and reciprocal deviation. share: of a value in its group. */
+/* Returns (mean, reciprocal standard deviation) of a group. total: sums of the distances from the pivot and of their
+ * squares; share: 1 / number of values in the group. */
 __device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
   float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
   return make_float2(pivot + mean, rsqrtf(variance + p.eps));
@@ -95,7 +96,7 @@ __device__ __forceinline__ void add(float2 &to, float x, float y) {
   to.y += y;
 }
 
-/* The warp's sum, in all lanes. */
+/* Returns the sum over each `lanes` neighbouring lanes, in all of them. */
 __device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
 #pragma unroll
   for (int i = lanes / 2; i > 0; i /= 2) {

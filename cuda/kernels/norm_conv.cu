@@ -1,9 +1,11 @@
-/* A group norm and the 3x3 convolution behind it in one launch, for pictures of up to 8 x 8 (ROWS.md).
+/* A group norm and the 3x3 convolution after it in one launch, for pictures of up to 8 x 8 (ROWS.md): y = conv(act((x -
+ * mean) * rstd * gamma + beta)) + bias + time + residual.
  *
- * A cluster of four thread blocks makes some rows of a picture, of some columns: each has a quarter of the input's
- * channels, which are whole groups, so that it can find their statistics by itself, in one reading of the picture. It
- * keeps the rows that its own rows' windows see, normalised, multiplies them with its quarter of the weights, which
- * came while the kernel ahead still ran, and the four sums are added, a quarter of the results by each.
+ * A cluster of four thread blocks calculates some rows of a picture, for some output channels (columns). Each thread
+ * block has a quarter of the input's channels. These are whole groups, so it finds their statistics by itself, in one
+ * reading of the picture. It normalises the rows that its convolution windows need and multiplies them with its quarter
+ * of the weights, which were loaded while the kernel ahead still ran. The four sums are then added, a quarter of the
+ * results by each thread block.
  *
  *          picture                     tile of a thread block          sums
  *     +---------------+            +-------------------+
@@ -13,12 +15,12 @@
  *     |               |            | rows below        |          3:                  96 to 127 /
  *     +---------------+            +-------------------+
  *
- * y^T = W x^T: a warp makes 16 M columns of y (the tensor cores' rows) of 8 N pixels. A thread keeps what it reads of
- * the picture in registers until the statistics are known. All that only sizes tell is done, and all constants are
- * fetched, ahead of the wait for the kernel ahead: what takes time here is not arithmetic but one wait after another.
+ * y^T = W x^T: a warp calculates 16 M columns of y (the tensor cores' rows) for 8 N pixels. A thread keeps the pixels
+ * it has read in registers until the statistics are known. Latencies take the time here, not arithmetic. So everything
+ * that depends on sizes alone is calculated, and all constants are loaded, before the wait for the kernel ahead.
  *
- * Weights and tile lie in planes of 32 channels, a plane's last 16 maybe by themselves, with 16 bytes between rows, so
- * that eight rows' 16 bytes lie in different banks. */
+ * Weights and tile lie in planes of 32 channels (the last plane may have 16), with 16 bytes between rows, so that
+ * ldmatrix reads eight rows without a bank conflict. */
 #include "cuda/kernels/norm_conv.h"
 
 #include "cuda/kernels/cluster_sm90.cuh"
@@ -29,12 +31,13 @@ enum { SLICES = 4, WARPS = 8, THREADS = 32 * WARPS, CHANNELS_MAX = 96, HELD = 13
 
 struct division {
   int slice;        /* channels of a thread block */
-  int rows, blocks; /* of the picture for a cluster; clusters for a picture */
+  int rows, blocks; /* picture rows of a cluster; clusters of a picture */
 };
 
-constexpr int WIDE = 32 + 8, NARROW = 16 + 8; /* halves from a row of a plane to the next */
+constexpr int WIDE = 32 + 8, NARROW = 16 + 8; /* halves from one row of a plane to the next */
 
-/* Offsets in halves of what has one row for each of `count` pixels or weight rows. */
+/* Layout of weights or tile in shared memory: offsets in halves. count: the number of rows, which are pixels or rows of
+ * weights. */
 struct planes {
   int slice, count;
   __device__ __forceinline__ int place(int index, int octet) const {
@@ -48,7 +51,8 @@ __host__ __device__ constexpr int plane_halves(int slice, int count) {
   return slice / 32 * count * WIDE + (slice % 32 ? count * NARROW : 0);
 }
 
-/* A thread stays with eight channels, threads of as many as fit lie in lines. */
+/* The order of threads: each thread always has the same eight channels, and as many threads as have all the slice's
+ * channels form a line. Different lines have different pixels. */
 struct lines {
   int count, line, octet;
   bool active;
@@ -64,7 +68,7 @@ struct memory {
   alignas(16) uint64_t results_there;
 };
 
-/* Where the slice's channels of a pixel are. */
+/* Returns the address of a slice's first channel in a picture's first pixel. */
 __device__ __forceinline__ const __half *find_source(const struct norm_conv_args &p, int picture, int channel,
                                                      int *pitch) {
   size_t pixels = (size_t)picture * p.h * p.w;
@@ -73,7 +77,7 @@ __device__ __forceinline__ const __half *find_source(const struct norm_conv_args
   return second ? p.x2 + pixels * p.c2 + (channel - p.c) : p.x + pixels * p.c + channel;
 }
 
-/* A thread's pixels of the picture, own.count apart: what it has read, and where in the tile that belongs. */
+/* A thread's pixels of the picture, which are own.count apart: their values, and their places in the tile. */
 struct held {
   uint4 raw[HELD];
   int at[HELD]; /* -1: not in the tile */
@@ -102,7 +106,7 @@ struct held {
         raw[i] = *reinterpret_cast<const uint4 *>(from + (size_t)(own.line + i * own.count) * pitch);
   }
 
-  /* Sums of distances to each channel's first value and of their squares. */
+  /* Sums up the distances to each channel's first value, and their squares. */
   __device__ __forceinline__ void add_up(const struct norm_conv_args &p, const lines &own, const float pivot[8],
                                          float2 *to) const {
     float sum[8] = {}, square[8] = {};
@@ -148,11 +152,12 @@ struct held {
   }
 };
 
-/* From the lines' sums to what a channel's values are multiplied with and what is added. first and size: the channel's
- * group. */
+/* Turns the lines' sums into the factor and the shift of a channel. first, size: the first channel and the number of
+ * channels of its group. */
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
+  /* Add the lines' sums of each channel, in parts. */
   float pixels = (float)(p.h * p.w);
   float2 total = make_float2(0, 0);
   if (part < parts) {
@@ -165,6 +170,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->parts[threadIdx.x] = total;
   }
   __syncthreads();
+  /* Mean of each channel, and its squares relative to that mean. */
   if (threadIdx.x < d.slice) {
 #pragma unroll 4
     for (int i = 1; i < parts; i++) {
@@ -175,6 +181,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->channels[channel] = make_float2(pivot + distance, total.y - total.x * distance);
   }
   __syncthreads();
+  /* Mean and variance of the group; factor and shift of the channel. */
   if (threadIdx.x < d.slice) {
     float mean = 0, square = 0;
 #pragma unroll 4
@@ -192,7 +199,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
   __syncthreads();
 }
 
-/* Zeros where the tile has no pixels of the picture. */
+/* Writes zeros to the places of the tile that are outside the picture. */
 __device__ __forceinline__ void clear_borders(const struct norm_conv_args &p, const division &d, const lines &own,
                                               int top, const planes &place, __half *tile) {
   int wide = p.w + 2, x = own.line % wide, y = own.line / wide, right = own.count % wide, down = own.count / wide;
@@ -222,7 +229,7 @@ __device__ __forceinline__ void copy_weights(const struct norm_conv_args &p, int
   copies_commit();
 }
 
-/* One place of the window, 16 STEPS channels of one plane. */
+/* Multiplies at one place of the window, for 16 STEPS channels of one plane. */
 template <int M, int N, int STEPS>
 __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *weights, const __half *tile,
                                          const int (&at)[N], int offset) {
@@ -247,7 +254,7 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
-/* The whole window, all channels: planes of 32, and maybe the last 16. */
+/* Multiplies over the whole window and all channels: planes of 32, and the last 16 if there are any. */
 template <int M, int N>
 __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
                                                 const __half *tile, const int (&at)[N], int wide) {
@@ -269,7 +276,7 @@ __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice
   }
 }
 
-/* What a lane makes of the result: one of each four sums, of the upper or lower 8 columns, every second pixel. */
+/* The results that a lane finishes: one of each four sums, for the upper or lower 8 columns and every second pixel. */
 template <int M, int N> struct outcome {
   float value[M][N];
   size_t to[N];
@@ -286,7 +293,7 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Bias, time row and residual. */
+  /* Begins with bias, time row and residual. */
   __device__ __forceinline__ void begin(const struct norm_conv_args &p, const float (&bias)[M], int column) {
 #pragma unroll
     for (int u = 0; u < M; u++) {
@@ -300,7 +307,7 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Adds what all thread blocks of the cluster have sent. */
+  /* Adds the sums that all thread blocks of the cluster have sent, and stores the result. */
   __device__ __forceinline__ void finish(const struct norm_conv_args &p, const float *results) {
 #pragma unroll
     for (int u = 0; u < M; u++)
@@ -328,11 +335,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
   const planes place = {d.slice, (d.rows + 2) * wide};
   const lines own(d.slice);
+  /* Start to load the weights, and calculate everything that does not depend on the kernel ahead. */
   if (threadIdx.x == 0)
     arrivals_make(&m->results_there, SLICES * M * N * THREADS * (int)sizeof(float));
   cluster_begin();
   copy_weights<M>(p, first, d.slice, begin, weights);
-  /* Of the statistics: a channel, and its group. */
+  /* For the statistics: this thread's channel, and the channel's group. */
   int parts = THREADS / d.slice, part = threadIdx.x / d.slice, channel = threadIdx.x - part * d.slice;
   int size = (p.c + p.c2) / p.groups, group = channel / size * size;
   const __half *single = find_source(p, picture, begin + channel, &pixel_pitch);
@@ -343,7 +351,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   held.find_places(p, d, own, top, place);
   if (own.active)
     clear_borders(p, d, own, top, place, tile);
-  /* Of the products: a lane's rows of weights and tile. */
+  /* For the products: the lane's rows of weights and tile. */
   int at[N], pixels = d.rows * p.w;
 #pragma unroll
   for (int i = 0; i < N; i++) {
@@ -359,6 +367,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (int u = 0; u < M; u++)
     bias[u] = p.bias ? load_single(p.bias + column + 16 * u) : 0.0f;
   wait_for_previous();
+  /* Load the picture and the residual. */
   float pivot = __half2float(*single), pivots[8];
   if (own.active) {
     load8(from, pivots);
@@ -366,15 +375,19 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   result.begin(p, bias, column);
   if (own.active)
+    /* Statistics. */
     held.add_up(p, own, pivots, &m->partial[own.line * d.slice + own.octet * 8]);
   __syncthreads();
   find_factors(p, d, own, part, parts, channel, group, size, gamma, beta, pivot, m);
   if (own.active)
+    /* Normalise into the tile. */
     held.normalise(p, own, m->factors + own.octet * 8, tile);
   copies_wait<0>();
   __syncthreads();
+  /* Convolve this quarter of the channels. */
   float sum[M][N][4] = {};
   multiply_planes(sum, d.slice, place.count, weights, tile, at, wide);
+  /* Exchange the sums, add and store. */
   cluster_begun();
 #pragma unroll
   for (int u = 0; u < M * N; u++)
@@ -386,7 +399,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   result.finish(p, results);
 }
 
-/* --- which shape --- */
+/* --- the choice of a shape --- */
 
 size_t count_bytes(const struct norm_conv_args *a, const division *d, int m, int n) {
   size_t halves =
@@ -401,14 +414,14 @@ cudaError_t launch_shape(const struct launch_queue *queue, const struct norm_con
 }
 
 const struct kind {
-  int m, n; /* 16 columns and 8 pixels of a warp, so many times */
+  int m, n; /* warp tile: m times 16 columns, n times 8 pixels */
   cudaError_t (*launch)(const struct launch_queue *, const struct norm_conv_args *, const division *);
 } kinds[] = {
     {1, 1, launch_shape<1, 1>}, {1, 2, launch_shape<1, 2>}, {2, 1, launch_shape<2, 1>}, {2, 2, launch_shape<2, 2>}};
 
 enum { SHARED_MAX = 227 << 10, KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* False where this kind cannot do it. */
+/* Divides the work. Returns false where this kind cannot do it. */
 bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d) {
   d->slice = (a->c + a->c2) / SLICES;
   d->rows = 64 * kind->n / a->w < a->h ? 64 * kind->n / a->w : a->h;
@@ -418,7 +431,7 @@ bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d
   return count_bytes(a, d, kind->m, kind->n) <= SHARED_MAX;
 }
 
-/* Clocks by a simple model: what the products read of shared memory, and what all kinds have beside it. */
+/* Estimates clock cycles: the products' reads of shared memory, and a constant for the rest. */
 double model_time(const struct launch_queue *queue, const struct norm_conv_args *a, const struct kind *kind,
                   const division *d) {
   double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));
@@ -450,7 +463,7 @@ bool aligned(const void *pointer) {
 
 } // namespace
 
-/* Each thread block reads a quarter of the picture's channels: at 16 x 16 two launches are as fast. */
+/* Each thread block reads a quarter of the picture's channels; at 16 x 16 two separate launches are as fast. */
 bool norm_conv_supported(const struct launch_queue *queue, const struct norm_conv_args *a) {
   const int pixels_most = 64;
   int channels = a->c + a->c2;

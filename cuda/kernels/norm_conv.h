@@ -1,4 +1,4 @@
-/* A group norm and the 3x3 convolution behind it in one launch, for small pictures: norm_conv.cu. */
+/* A group norm and the 3x3 convolution after it in one launch, for small pictures: norm_conv.cu. */
 #ifndef CUDA_KERNELS_NORM_CONV_H
 #define CUDA_KERNELS_NORM_CONV_H
 
@@ -15,7 +15,7 @@ struct norm_conv_args {
   const float *gamma, *beta; /* [c + c2] or NULL */
   int groups;
   float eps;
-  enum activation act;    /* none or SiLU */
+  enum activation act;    /* ACT_NONE or ACT_SILU */
   const half_t *weight;   /* [columns, 9, c + c2] */
   const float *bias;      /* [columns] or NULL */
   const half_t *time;     /* [columns] or NULL */

@@ -1,21 +1,23 @@
-/* Out of an attention, through one to the text (rows.h): product, layer norm, product, attention, product. */
+/* The end of a self-attention and the cross-attention to the text (rows.h): h = residual + W1 x; y = h + W3
+ * attention(W2 layer norm(h)). Each thread block calculates 16 rows, and the keys and values of all tokens are in its
+ * shared memory. */
 #include "cuda/kernels/rows.cuh"
 
 using namespace rows;
 
 namespace {
 
-constexpr int TOKENS = 80, HEAD = 64, SCORES_PITCH = TOKENS + 8, POWERS_PITCH = TOKENS + 8;
+constexpr int TOKENS = 80, HEAD = 64, SCORES_PITCH = TOKENS + 8, PROBABILITIES_PITCH = TOKENS + 8;
 
 template <int C> struct attend_memory {
   __half k[TOKENS * PAIR_PITCH<C>], v[TOKENS * PITCH<C>];
   __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
-  __half powers[C / HEAD][TILE * POWERS_PITCH];
+  __half probabilities[C / HEAD][TILE * PROBABILITIES_PITCH];
   float scores[C / HEAD][TILE * SCORES_PITCH];
   float2 norm[C];
 };
 
-/* Keys and values on their way to shared memory, zeros behind the last. */
+/* Starts to copy keys and values to shared memory, with zeros after the last token. */
 template <int C>
 __device__ __forceinline__ void fetch_text(const struct row_attend &p, size_t picture, attend_memory<C> *m) {
   constexpr int OCTETS = C / 8, LINES = 2 * C / OCTETS;
@@ -32,7 +34,7 @@ __device__ __forceinline__ void fetch_text(const struct row_attend &p, size_t pi
   copies_commit();
 }
 
-/* The scores of a warp's head that are its own: it and three more take turns. */
+/* Calculates scores. The four warps of a head take every fourth block of 8 tokens. */
 template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int tokens, float scale) {
   int warp = threadIdx.x / 32, head = warp / 4;
 #pragma unroll
@@ -57,54 +59,57 @@ template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int 
   }
 }
 
-/* Scores to their softmax: a warp takes four rows, of which a lane has three columns. */
-template <int C> __device__ __forceinline__ void soften(attend_memory<C> *m) {
+/* Softmax of the scores. A warp has four rows, and a lane three columns of each. */
+template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
   constexpr int ROWS = 4, EACH = 3;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = warp / 4, row = warp % 4 * ROWS;
-  float p[ROWS][EACH], most[ROWS], total[ROWS];
+  /* Load, and find the largest score of each row. */
+  float p[ROWS][EACH], row_max[ROWS], row_sum[ROWS];
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
 #pragma unroll
     for (int k = 0; k < EACH; k++)
       p[i][k] = lane + 32 * k < TOKENS ? m->scores[head][(row + i) * SCORES_PITCH + lane + 32 * k] : -INFINITY;
-    most[i] = fmaxf(p[i][0], fmaxf(p[i][1], p[i][2]));
+    row_max[i] = fmaxf(p[i][0], fmaxf(p[i][1], p[i][2]));
   }
 #pragma unroll
   for (int by = 16; by > 0; by /= 2)
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-      most[i] = fmaxf(most[i], __shfl_xor_sync(0xffffffffu, most[i], by));
+      row_max[i] = fmaxf(row_max[i], __shfl_xor_sync(0xffffffffu, row_max[i], by));
+      /* Exponentials and their sum. */
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
 #pragma unroll
     for (int k = 0; k < EACH; k++)
-      p[i][k] = __expf(p[i][k] - most[i]);
-    total[i] = p[i][0] + p[i][1] + p[i][2];
+      p[i][k] = __expf(p[i][k] - row_max[i]);
+    row_sum[i] = p[i][0] + p[i][1] + p[i][2];
   }
 #pragma unroll
   for (int by = 16; by > 0; by /= 2)
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-      total[i] += __shfl_xor_sync(0xffffffffu, total[i], by);
+      row_sum[i] += __shfl_xor_sync(0xffffffffu, row_sum[i], by);
+      /* Normalise and store. */
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
-    float scale = __fdividef(1.0f, total[i]);
+    float scale = __fdividef(1.0f, row_sum[i]);
 #pragma unroll
     for (int k = 0; k < EACH; k++)
       if (lane + 32 * k < TOKENS)
-        m->powers[head][(row + i) * POWERS_PITCH + lane + 32 * k] = __float2half_rn(p[i][k] * scale);
+        m->probabilities[head][(row + i) * PROBABILITIES_PITCH + lane + 32 * k] = __float2half_rn(p[i][k] * scale);
   }
 }
 
-/* A warp's 16 columns of the values' mean. */
-template <int C> __device__ __forceinline__ void mix(float (&sum)[1][2][4], const attend_memory<C> *m) {
+/* Multiplies probabilities with values, for a warp's 16 columns. */
+template <int C> __device__ __forceinline__ void weigh_values(float (&sum)[1][2][4], const attend_memory<C> *m) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const __half *powers = m->powers[warp / 4] + lane % 16 * POWERS_PITCH + lane / 16 * 8;
+  const __half *probabilities = m->probabilities[warp / 4] + lane % 16 * PROBABILITIES_PITCH + lane / 16 * 8;
   const __half *from = m->v + lane % 16 * PITCH<C> + 16 * warp + lane / 16 * 8;
 #pragma unroll
   for (int i = 0; i < TOKENS / 16; i++) {
     uint32_t a[4], values[4];
-    load_matrices(a, powers + 16 * i);
+    load_matrices(a, probabilities + 16 * i);
     load_transposed(values, from + 16 * i * PITCH<C>);
     const uint32_t left[2] = {values[0], values[1]}, right[2] = {values[2], values[3]};
     multiply_add(sum[0][0], a, left);
@@ -119,53 +124,59 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   constexpr int P = PITCH<C>;
   int column = threadIdx.x / 32 * 16;
   size_t first = (size_t)blockIdx.x * TILE, picture = first / p.rows;
-  portion<C> mine;
-  uint4 weights[2][C / 32], next[2][C / 32];
-  float2 bias[2], bias2[2], bias3[2];
+  portion<C> part_of_row;
+  uint4 weights[2][C / 32], query_weights[2][C / 32];
+  float2 bias[2], query_bias[2], last_bias[2];
   vectors<C> layer;
+  /* Load weights and constants, which do not depend on the kernel ahead. */
   fetch(weights, p.first.weight + (size_t)column * C, C);
-  fetch(next, p.query.weight + (size_t)column * C, C);
+  fetch(query_weights, p.query.weight + (size_t)column * C, C);
   fetch_bias(bias, p.first.bias, column);
-  fetch_bias(bias2, p.query.bias, column);
-  fetch_bias(bias3, p.last.bias, column);
+  fetch_bias(query_bias, p.query.bias, column);
+  fetch_bias(last_bias, p.last.bias, column);
   layer.fetch(p.norm.gamma, p.norm.beta);
   layer.put(m->norm);
   wait_for_previous();
-  uint4 own = mine.read(p.x + first * C, C);
-  halves<1, 2> kept;
-  kept.read(p.residual + first * C + column, C);
+  /* Load the rows, and start to load keys and values. */
+  uint4 row_values = part_of_row.read(p.x + first * C, C);
+  halves<1, 2> h;
+  h.read(p.residual + first * C + column, C);
   fetch_text<C>(p, picture, m);
-  mine.share_out(m->tile, own);
+  part_of_row.share_out(m->tile, row_values);
+  /* First product: h = residual + W1 x. */
   float sum[1][2][4];
   begin(sum, bias);
   __syncthreads();
   multiply(sum, m->tile, P, weights);
-  kept.add_to(sum);
-  kept = share_rounded(m->other, column, P, sum);
+  h.add_to(sum);
+  h = share_rounded(m->other, column, P, sum);
   fetch(weights, p.last.weight + (size_t)column * C, C);
   __syncthreads();
+  /* Layer norm, and second product: the queries. */
   normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
   __syncthreads();
-  begin(sum, bias2);
-  multiply(sum, m->tile, P, next);
+  begin(sum, query_bias);
+  multiply(sum, m->tile, P, query_weights);
   share_rounded(m->other, column, P, sum);
   copies_wait<0>();
   __syncthreads();
+  /* Attention: scores, softmax, weighted sum of the values. */
   score<C>(m, p.tokens, p.scale);
   __syncthreads();
-  soften<C>(m);
+  softmax<C>(m);
   __syncthreads();
   const float2 none[2] = {};
   begin(sum, none);
-  mix<C>(sum, m);
+  weigh_values<C>(sum, m);
   share_rounded(m->tile, column, P, sum);
   __syncthreads();
-  begin(sum, bias3);
+  /* Last product: y = h + W3 attention. */
+  begin(sum, last_bias);
   multiply(sum, m->tile, P, weights);
-  kept.add_to(sum);
+  h.add_to(sum);
   share_rounded(m->other, column, P, sum);
   __syncthreads();
-  mine.write(p.y + first * C, C, mine.take(m->other));
+  part_of_row.write(p.y + first * C, C, part_of_row.take(m->other));
 }
 
 template <int C> cudaError_t launch_attend(const struct launch_queue *queue, const struct row_attend *a) {

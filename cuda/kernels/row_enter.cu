@@ -1,5 +1,6 @@
-/* A transformer's way in (rows.h): group norm, product, layer norm, product. Where a picture is large for one thread
- * block to read, those of a cluster share the sums of its group norm. */
+/* The start of a transformer (rows.h): y = W1 group_norm(x), z = W2 layer_norm(y). Each thread block calculates 16
+ * rows. Where a picture is large for one thread block to read, the thread blocks of a cluster share the sums of its
+ * group norm. */
 #include "cuda/kernels/rows.cuh"
 
 using namespace rows;
@@ -8,22 +9,22 @@ namespace {
 
 template <int C, int CLUSTER> struct enter_memory {
   float2 partial[TILE][C];
-  float2 parts[CLUSTER][C]; /* the picture's sums, from each thread block of the cluster */
+  float2 parts[CLUSTER][C]; /* the picture's sums, one from each thread block of the cluster */
   float2 channels[C], factors[C], norm[C];
   __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
   uint64_t parts_there;
 };
 
-/* Sums of distances to each channel's first value, and of their squares, over rows of the picture. */
+/* Sums up the distances to each channel's first value, and their squares, over rows of the picture. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
-  portion<C> mine;
+  portion<C> part_of_row;
   float sum[8] = {}, square[8] = {}, pivot[8];
-  load8(picture + mine.column, pivot);
+  load8(picture + part_of_row.column, pivot);
 #pragma unroll 8
   for (int i = begin; i < end; i += TILE) {
     float v[8];
-    unpack8(mine.read(picture + (size_t)i * C, C), v);
+    unpack8(part_of_row.read(picture + (size_t)i * C, C), v);
 #pragma unroll
     for (int k = 0; k < 8; k++) {
       float distance = v[k] - pivot[k];
@@ -33,7 +34,7 @@ __device__ __forceinline__ void add_up(const __half *picture, int begin, int end
   }
 #pragma unroll
   for (int k = 0; k < 8; k += 2)
-    *reinterpret_cast<float4 *>(&m->partial[mine.row][mine.column + k]) =
+    *reinterpret_cast<float4 *>(&m->partial[part_of_row.row][part_of_row.column + k]) =
         make_float4(sum[k], square[k], sum[k + 1], square[k + 1]);
 }
 
@@ -47,10 +48,12 @@ template <int LINES, int C> __device__ __forceinline__ float2 add_lines(const fl
   return total;
 }
 
-/* What a channel's values are multiplied with, and what is added: into m->factors. first and size: its group's. */
+/* Calculates the factor and the shift of each channel into m->factors. first, size: the first channel and the number of
+ * channels of its group. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,
                                              const vectors<C> &affine, enter_memory<C, CLUSTER> *m) {
+  /* Exchange the sums within the cluster. */
   if (CLUSTER > 1) {
     cluster_begun();
     if (threadIdx.x < C) {
@@ -61,12 +64,14 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
     }
     arrivals_wait(&m->parts_there);
   }
+  /* Mean of each channel, and its squares relative to that mean. */
   if (threadIdx.x < C) {
     float2 total = CLUSTER > 1 ? add_lines<CLUSTER, C>(m->parts) : add_lines<TILE, C>(m->partial);
     float distance = __fdividef(total.x, (float)p.rows);
     m->channels[threadIdx.x] = make_float2(pivot + distance, total.y - total.x * distance);
   }
   __syncthreads();
+  /* Mean and variance of the group; factor and shift of the channel. */
   if (threadIdx.x < C) {
     float mean = 0, square = 0;
 #pragma unroll 4
@@ -85,7 +90,7 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
   __syncthreads();
 }
 
-/* The thread blocks of a cluster, all of one picture, share the sums of its group norm. */
+/* All thread blocks of a cluster have rows of one picture, and share the sums of its group norm. */
 template <int C, int CLUSTER>
 __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
   extern __shared__ uint4 dynamic_memory[];
@@ -95,54 +100,58 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   int size = p.groups ? C / p.groups : 1, group = channel / size * size;
   size_t first = (size_t)blockIdx.x * TILE;
   const __half *picture = p.x + first / p.rows * p.rows * C;
-  portion<C> mine;
-  uint4 weights[2][C / 32], next[2][C / 32];
-  float2 bias[2], bias2[2];
+  portion<C> part_of_row;
+  uint4 weights[2][C / 32], second_weights[2][C / 32];
+  float2 bias[2], second_bias[2];
   vectors<C> affine, layer;
+  /* Load weights and constants, which do not depend on the kernel ahead. */
   if (CLUSTER > 1) {
     if (threadIdx.x == 0)
       arrivals_make(&m->parts_there, (int)sizeof m->parts);
     cluster_begin();
   }
   fetch(weights, p.first.weight + (size_t)column * C, C);
-  fetch(next, p.second.weight + (size_t)(second + column) * C, C);
+  fetch(second_weights, p.second.weight + (size_t)(second + column) * C, C);
   fetch_bias(bias, p.first.bias, column);
-  fetch_bias(bias2, p.second.bias, second + column);
+  fetch_bias(second_bias, p.second.bias, second + column);
   affine.fetch(p.gamma, p.beta);
   layer.fetch(p.norm.gamma, p.norm.beta);
   layer.put(m->norm);
   wait_for_previous();
-  uint4 own = mine.read(p.x + first * C, C);
+  /* Load the rows, and apply the group norm. */
+  uint4 row_values = part_of_row.read(p.x + first * C, C);
   if (p.groups) {
     float v[8], pivot = __half2float(picture[channel]);
     int each = p.rows / CLUSTER, top = blockIdx.x % CLUSTER * each;
     add_up(picture, top, top + each, m);
     __syncthreads();
     find_factors(p, pivot, group, size, affine, m);
-    unpack8(own, v);
+    unpack8(row_values, v);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-      float2 f = m->factors[mine.column + i];
+      float2 f = m->factors[part_of_row.column + i];
       v[i] = v[i] * f.x + f.y;
     }
-    own = make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+    row_values = make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
   }
-  mine.share_out(m->tile, own);
+  part_of_row.share_out(m->tile, row_values);
   __syncthreads();
+  /* First product: y. */
   float sum[1][2][4];
   begin(sum, bias);
   multiply(sum, m->tile, P, weights);
   share_rounded(m->other, column, P, sum);
   __syncthreads();
   if (blockIdx.y == 0)
-    mine.write(p.y + first * C, C, mine.take(m->other));
+    part_of_row.write(p.y + first * C, C, part_of_row.take(m->other));
+  /* Layer norm, and second product: z. */
   normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
   __syncthreads();
-  begin(sum, bias2);
-  multiply(sum, m->tile, P, next);
+  begin(sum, second_bias);
+  multiply(sum, m->tile, P, second_weights);
   share_rounded(m->other, column, P, sum);
   __syncthreads();
-  mine.write(p.z + first * p.columns + second, p.columns, mine.take(m->other));
+  part_of_row.write(p.z + first * p.columns + second, p.columns, part_of_row.take(m->other));
 }
 
 template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue *queue, const struct row_enter *a) {
@@ -151,14 +160,16 @@ template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue
 }
 
 template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
-  enum { SHARED = 8 }; /* below as many tiles, one reads a whole picture as fast as it is told */
+  /* For a picture of fewer tiles, one thread block reads all of it as fast as a cluster exchanges sums. */
+  enum { SHARED = 8 };
   return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }
 
 } // namespace
 
 bool row_enter_has_norm(int rows, int c) {
-  const int most = 256 * 192; /* of a picture, which each thread block reads: beyond, a launch of its own is faster */
+  /* Every thread block reads the whole picture. With larger pictures a separate launch of the norm is faster. */
+  const int most = 256 * 192;
   return rows * c <= most;
 }
 

@@ -1,13 +1,14 @@
-/* The feed-forward and the way out (rows.h): layer norm, GEGLU, product, product. */
+/* The feed-forward layers and the end of a transformer (rows.h): h = x + W2 GEGLU(W1 layer norm(x)); y = residual + W3
+ * h. */
 #include "cuda/kernels/rows.cuh"
 
 using namespace rows;
 
 namespace {
 
-/* A cluster takes 16 M rows. Each of its thread blocks makes a part of the wide layer's channels, so has a part of the
- * narrow one's sum for all columns, and adds up its own columns of all parts; then, all having all columns, its own of
- * the last product. */
+/* A cluster has 16 M rows. Each of its thread blocks calculates some channels of the wide layer, and so a part of the
+ * narrow layer's sum for all columns. It then adds all parts for its own columns and sends the result to the whole
+ * cluster. At last it calculates its own columns of the last product. */
 template <int C, int M, int CLUSTER> struct leave_shape {
   static constexpr int CHANNELS = C, TILES = M, PARTS = CLUSTER;
   static constexpr int ROWS = 16 * M, OWN = C / CLUSTER, WIDE = 4 * C / CLUSTER, EACH = WIDE / (C / 16);
@@ -21,7 +22,7 @@ template <int C, int M, int CLUSTER> struct leave_shape {
   };
 };
 
-/* The wide layer: a warp's own columns of it, values by their gates. */
+/* The wide layer: a warp's own columns, values times GELU of their gates. */
 template <class S, int N, int BLOCKS>
 __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uint4 (&values)[N][BLOCKS],
                                       const uint4 (&gates)[N][BLOCKS], const float2 (&value_bias)[N],
@@ -41,8 +42,8 @@ __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uin
   share_rounded(m->wide, warp * S::EACH, PITCH<S::WIDE>, value);
 }
 
-/* The narrow layer, of this thread block's channels of the wide one: each column's sums go to the thread block whose
- * own it is. */
+/* The narrow layer over this thread block's channels of the wide one. The sums of each column go to the thread block
+ * that owns the column. */
 template <class S, int BLOCKS>
 __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int column,
                                            const uint4 (&weights)[2][BLOCKS]) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int 
       }
 }
 
-/* Adds up all parts of the own columns, and the rows before the layers; all thread blocks get the results. */
+/* Adds all parts of the own columns and the input x, and sends the result to all thread blocks. */
 template <class S> __device__ __forceinline__ void send_rows(typename S::memory *m, int own) {
   for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * S::CHANNELS) {
     int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
@@ -88,12 +89,13 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   int warp = threadIdx.x / 32, column = warp * 16, rank = blockIdx.x % CLUSTER, own = rank * S::OWN;
   int wide = rank * S::WIDE + warp * S::EACH;
   size_t first = (size_t)(blockIdx.x / CLUSTER) * S::ROWS;
-  bool works = warp / M < S::OWN / 8; /* on the last product: 8 columns of 16 rows */
+  bool works = warp / M < S::OWN / 8; /* true: this warp calculates 8 columns of 16 rows of the last product */
   int last_column = works ? own + warp / M * 8 : own, last_row = warp % M * 16;
-  portion<C> mine;
+  portion<C> part_of_row;
   uint4 values[N][C / 32], gates[N][C / 32], narrow[2][S::WIDE / 32], last[1][C / 32];
   float2 value_bias[N], gate_bias[N], last_bias[1];
   vectors<C> layer;
+  /* Load weights and constants, which do not depend on the kernel ahead. */
   if (threadIdx.x == 0) {
     arrivals_make(&m->parts_there, (int)sizeof m->parts);
     arrivals_make(&m->rows_there, S::ROWS * C * (int)sizeof(__half));
@@ -110,21 +112,25 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   if (threadIdx.x < S::OWN / 2)
     m->bias[threadIdx.x] = p.narrow.bias ? load_pair(p.narrow.bias + own + 2 * threadIdx.x) : make_float2(0, 0);
   wait_for_previous();
+  /* Load the rows. */
   halves<1, 1> residual;
   residual.read(p.residual + (first + last_row) * C + last_column, C);
 #pragma unroll
   for (int i = 0; i < M; i++)
-    mine.share_out(m->x + 16 * i * P, mine.read(p.x + (first + 16 * i) * C, C));
+    part_of_row.share_out(m->x + 16 * i * P, part_of_row.read(p.x + (first + 16 * i) * C, C));
   __syncthreads();
+  /* Layer norm, and the wide layer. */
   normalise<C, S::ROWS>(m->tile, m->x, m->norm, p.norm.eps);
   __syncthreads();
   widen<S>(m, warp, values, gates, value_bias, gate_bias);
+  /* The narrow layer: exchange parts and sums within the cluster. */
   fetch(last, p.last.weight + (size_t)last_column * C, C);
   cluster_begun();
   __syncthreads();
   send_parts<S>(m, rank, column, narrow);
   arrivals_wait(&m->parts_there);
   send_rows<S>(m, own);
+  /* Last product: y = residual + W3 h. */
   float sum[1][1][4];
   begin(sum, last_bias);
   if (!works)
@@ -146,7 +152,8 @@ cudaError_t launch_leave(const struct launch_queue *queue, const struct row_leav
 } // namespace
 
 bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *a) {
-  const int most = a->c == 128 ? 1024 : 256; /* each cluster reads all weights, so more are faster op by op */
+  /* Every cluster reads all weights, so with more rows separate launches are faster. */
+  const int most = a->c == 128 ? 1024 : 256;
   return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) && aligned(a->y) &&
          aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
 }
@@ -154,7 +161,7 @@ bool row_leave_supported(const struct launch_queue *queue, const struct row_leav
 cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *a) {
   if (!row_leave_supported(queue, a))
     return cudaErrorNotSupported;
-  if (a->c == 128) /* of many rows, clusters of two fill the chip */
+  if (a->c == 128) /* with many rows, clusters of two fill the chip */
     return a->rows > 384 ? launch_leave<128, 1, 2>(queue, a) : launch_leave<128, 1, 8>(queue, a);
   return a->rows % 32 == 0 && a->rows >= 256 ? launch_leave<192, 2, 8>(queue, a) : launch_leave<192, 1, 8>(queue, a);
 }

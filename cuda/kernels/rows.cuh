@@ -1,24 +1,24 @@
-/* What the kernels of rows.h share, parts of a transformer's block in one launch each (ROWS.md): products, norms, and
- * how rows lie in shared memory.
+/* Helpers of the kernels of rows.h, which do parts of a transformer block in one launch each (ROWS.md): products,
+ * norms, and the layout of rows in shared memory.
  *
- * A thread block takes 16 rows, or a few times 16, of all C channels, in 2 C threads: C / 16 warps, of which each makes
- * 16 columns of every product. With as few rows a product is as long as its weights take to come, so those of the
- * first products are asked for before the wait for the kernel ahead, straight into the registers that the tensor cores
- * read them from: a weight is used by one warp alone.
+ * A thread block has 16 rows, or a few times 16, of all C channels, and 2 C threads: C / 16 warps, each of which
+ * calculates 16 columns of every product. With so few rows a product takes as long as the loads of its weights. So the
+ * weights of the first products are loaded before the wait for the kernel ahead, directly into the registers from which
+ * the tensor cores read them: only one warp uses a weight.
  *
- * A lane's part of 16-byte loads fits tensor cores as it is: the order of a product's sum is free, so lane l takes
- * channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of the weights from memory and of the rows from shared memory.
+ * 16-byte loads fit the tensor cores without rearranging, because the order of a product's sum is free: lane l has
+ * channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of both weights and rows.
  *
  *     lane l % 4 holds        0          1          2            3
  *     channels              0 .. 7    8 .. 15    16 .. 23    24 .. 31
  *     first product's sum   0 1 2 3   8 9 10 11  16 17 18 19  ...
  *     second's              4 5 6 7   ...
  *
- * Between products rows pass through shared memory, of each 32 channels those first that a lane's first pair is of:
+ * Between products rows go through shared memory. Of each 32 channels, the first pairs of the four lanes come first:
  *
  *     0 1  8 9  16 17  24 25  |  2 3  10 11  18 19  26 27  |  4 5 ...
  *
- * so that one instruction brings what a warp reads of 16 rows and 16 channels. Sums are taken in a fixed order. */
+ * so that one ldmatrix loads a warp's operand of 16 rows and 16 channels. Sums are taken in a fixed order. */
 #ifndef CUDA_KERNELS_ROWS_CUH
 #define CUDA_KERNELS_ROWS_CUH
 
@@ -29,12 +29,12 @@ namespace rows {
 
 enum { TILE = 16 };
 
-/* Halves from a row to the next, such that eight rows' 16 bytes lie in different banks. */
+/* Halves from one row to the next, such that ldmatrix reads eight rows without a bank conflict. */
 template <int K> constexpr int PITCH = K + 8;
-/* The same for eight lanes' 16 bytes of two rows. */
+/* Halves from one row to the next, such that eight lanes read 16 bytes each of two rows without a bank conflict. */
 template <int K> constexpr int PAIR_PITCH = K / 2 % 32 == 16 ? K : K + 32;
 
-/* Where a row in shared memory has a channel. */
+/* Returns the index of a channel within a row in shared memory. */
 __device__ __forceinline__ int place(int channel) {
   return (channel & ~31) + (channel >> 1 & 3) * 8 + (channel >> 3 & 3) * 2 + (channel & 1);
 }
@@ -48,7 +48,7 @@ __device__ __forceinline__ int lane_column() {
 
 /* --- products --- */
 
-/* A lane's part of 8 N rows of weights, 32 BLOCKS channels of each. */
+/* Loads a lane's part of 8 N rows of weights, 32 BLOCKS channels of each. */
 template <int N, int BLOCKS>
 __device__ __forceinline__ void fetch(uint4 (&to)[N][BLOCKS], const __half *first, int pitch) {
   const __half *from = first + lane_row() * pitch + 8 * lane_column();
@@ -59,7 +59,7 @@ __device__ __forceinline__ void fetch(uint4 (&to)[N][BLOCKS], const __half *firs
       to[j][s] = load_weights(from + 8 * j * pitch + 32 * s);
 }
 
-/* sum[m][j] += rows 16 m of a times weights j. */
+/* sum[m][j] += (rows 16 m to 16 m + 15 of a) * weights j. */
 template <int M, int N, int BLOCKS>
 __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *a, int pitch,
                                          const uint4 (&weights)[N][BLOCKS]) {
@@ -80,7 +80,7 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *a,
     }
 }
 
-/* Bias of a lane's two columns of each 8. */
+/* Loads the bias of a lane's two columns of each 8. */
 template <int N> __device__ __forceinline__ void fetch_bias(float2 (&to)[N], const float *bias, int column) {
 #pragma unroll
   for (int j = 0; j < N; j++)
@@ -97,7 +97,7 @@ template <int M, int N> __device__ __forceinline__ void begin(float (&sum)[M][N]
     }
 }
 
-/* A lane's part of results in memory: two columns of each 8, of rows of the upper and the lower half of 16. */
+/* A lane's part of 16 M rows and 8 N columns as halves: two columns of each 8, in one row of each 8. */
 template <int M, int N> struct halves {
   uint32_t pair[M][N][2];
 
@@ -143,7 +143,7 @@ template <int M, int N> struct halves {
           sum[m][j][2 * half + 1] += add.y;
         }
   }
-  /* To shared memory, from column `column` on. */
+  /* Writes to shared memory, from this column on. */
   __device__ __forceinline__ void share(__half *to, int column, int pitch) const {
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -175,7 +175,7 @@ template <int C> struct portion {
   __device__ __forceinline__ void write(__half *to, int pitch, uint4 value) const {
     *reinterpret_cast<uint4 *>(to + (size_t)row * pitch + column) = value;
   }
-  /* The same in shared memory. */
+  /* Read and write the same part of rows in shared memory. */
   __device__ __forceinline__ uint4 take(const __half *from) const {
     const uint32_t *pair = reinterpret_cast<const uint32_t *>(from + row * PITCH<C> + place(column));
     return make_uint4(pair[0], pair[4], pair[8], pair[12]);
@@ -191,7 +191,7 @@ template <int C> struct portion {
 
 /* --- layer norm --- */
 
-/* A thread's channel of gamma and beta, on their way to shared memory. */
+/* Holds one channel of gamma and beta for each thread, on the way from memory to shared memory. */
 template <int C> struct vectors {
   float gamma = 1, beta = 0;
   __device__ __forceinline__ void fetch(const float *g, const float *b) {
@@ -215,7 +215,8 @@ __device__ __forceinline__ float add_16_lanes(float v) {
   return v;
 }
 
-/* ROWS rows from shared memory to shared memory, by 16 lanes each. */
+/* Layer norm of ROWS rows, from shared memory to shared memory, with 16 lanes a row. factors: gamma and beta of each
+ * channel. */
 template <int C, int ROWS>
 __device__ __forceinline__ void normalise(__half *to, const __half *from, const float2 *factors, float eps) {
   constexpr int PAIRS = C / 32, AT_ONCE = 2 * C / 16;
@@ -225,6 +226,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
     int row = base + threadIdx.x / 16;
     bool there = row < ROWS;
     int start = (there ? row : 0) * PITCH<C> + 2 * lane;
+    /* Load and calculate the mean. */
     float2 v[PAIRS];
     float sum = 0, square = 0;
 #pragma unroll
@@ -233,24 +235,26 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
       sum += v[i].x + v[i].y;
     }
     float mean = add_16_lanes(sum) * (1.0f / C);
+    /* Variance, from distances to the mean. */
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
       v[i].x -= mean;
       v[i].y -= mean;
       square += v[i].x * v[i].x + v[i].y * v[i].y;
     }
-    float scale = rsqrtf(add_16_lanes(square) * (1.0f / C) + eps);
+    /* Normalise and store. */
+    float rstd = rsqrtf(add_16_lanes(square) * (1.0f / C) + eps);
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
       float4 f = *reinterpret_cast<const float4 *>(factors + 2 * lane + 32 * i);
       if (there)
         *reinterpret_cast<uint32_t *>(to + start + 32 * i) =
-            pack2(v[i].x * scale * f.x + f.y, v[i].y * scale * f.z + f.w);
+            pack2(v[i].x * rstd * f.x + f.y, v[i].y * rstd * f.z + f.w);
     }
   }
 }
 
-/* --- what can be launched --- */
+/* --- checks --- */
 
 inline bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;

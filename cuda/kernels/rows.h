@@ -1,6 +1,6 @@
-/* Parts of a transformer's block in one launch each, for few channels: row_enter.cu, row_attend.cu, row_leave.cu. Up to
- * 256 channels a thread block keeps whole rows, so that norms need nobody else, and weights come from the cache while
- * the kernel ahead still runs. */
+/* Parts of a transformer block with few channels in one launch each: row_enter.cu, row_attend.cu, row_leave.cu. With up
+ * to 256 channels a thread block has whole rows, so that norms need no other thread block, and the weights are loaded
+ * while the kernel ahead still runs. */
 #ifndef CUDA_KERNELS_ROWS_H
 #define CUDA_KERNELS_ROWS_H
 
@@ -16,17 +16,17 @@ struct row_norm {
   float eps;
 };
 
-/* [columns, c]; bias may be NULL. */
+/* A linear layer: weight [columns, c]; bias may be NULL. */
 struct row_product {
   const half_t *weight;
   const float *bias;
 };
 
-/* y = W1 norm(x), z = W2 layer norm(y): a transformer's way in, to queries, keys and values. */
+/* y = W1 norm(x), z = W2 layer norm(y): the start of a transformer, up to the queries, keys and values. */
 struct row_enter {
   const half_t *x;           /* [n, rows, c] */
-  int groups;                /* of the group norm over each n; 0: none */
-  const float *gamma, *beta; /* of the group norm: [c] or NULL */
+  int groups;                /* groups of the group norm over each picture; 0: no norm */
+  const float *gamma, *beta; /* parameters of the group norm: [c] or NULL */
   float eps;
   struct row_product first, second;
   struct row_norm norm;
@@ -34,18 +34,18 @@ struct row_enter {
   half_t *z; /* [n, rows, columns] */
   int n, rows, c, columns;
 };
-/* Whether a picture is so small that the group norm need not run before. */
+/* True if a picture is so small that launch_row_enter can include its group norm. */
 bool row_enter_has_norm(int rows, int c);
 bool row_enter_supported(const struct launch_queue *queue, const struct row_enter *args);
 cudaError_t launch_row_enter(const struct launch_queue *queue, const struct row_enter *args);
 
-/* h = x1 + W1 x; y = h + W3 attention(W2 layer norm(h)) to a few rows of keys and values. */
+/* h = residual + W1 x; y = h + W3 attention(W2 layer norm(h)), with keys and values of a few tokens. */
 struct row_attend {
   const half_t *x, *residual; /* [n, rows, c] */
   struct row_product first, query, last;
   struct row_norm norm;
   const half_t *k, *v;
-  long k_row, k_batch, v_row, v_batch; /* elements; batches may be 0 */
+  long k_row, k_batch, v_row, v_batch; /* strides in elements; those of batches may be 0 */
   int tokens;
   float scale;
   half_t *y; /* [n, rows, c] */
@@ -54,7 +54,8 @@ struct row_attend {
 bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *args);
 cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row_attend *args);
 
-/* h = x + W2 GEGLU(W1 layer norm(x)); y = residual + W3 h: the feed-forward of 4 c channels and the way out. */
+/* h = x + W2 GEGLU(W1 layer norm(x)); y = residual + W3 h: the feed-forward layers with 4 c channels, and the
+ * transformer's last product. */
 struct row_leave {
   const half_t *x, *residual; /* [rows, c] */
   struct row_norm norm;
