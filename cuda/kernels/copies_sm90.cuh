@@ -1,4 +1,5 @@
-/* Tensor copies that products need: boxes of a matrix, windows of a picture, to one thread block or to a pair. */
+/* Tensor copies (TMA) of the product kernels: boxes of a matrix and windows of a picture, to one thread block or to
+ * both of a pair. */
 #ifndef CUDA_KERNELS_COPIES_SM90_CUH
 #define CUDA_KERNELS_COPIES_SM90_CUH
 
@@ -7,8 +8,8 @@
 
 namespace product_sm90 {
 
-/* True for one thread of a warp whose threads are all here. To the compiler, what that thread does is uniform: copies
- * need no loop over threads that might have other arguments. */
+/* Returns true for one thread of a warp; all its threads must be here. The compiler knows that this branch runs in one
+ * thread, so it makes no loop over threads whose arguments might differ. */
 __device__ __forceinline__ bool elect() {
   uint32_t elected;
   asm volatile("{\n"
@@ -28,7 +29,7 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       : "memory");
 }
 
-/* The same to both thread blocks of a pair, and both barriers. */
+/* Copies the same box to both thread blocks of a pair, and counts its bytes at the barriers of both. */
 __device__ __forceinline__ void load_box_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
                "[%1, {%3, %4}], [%2], %5;" ::"r"(to),
@@ -40,8 +41,8 @@ struct pixel {
   int w, h, n;
 };
 
-/* Pixels in a row of the convolution's rows, from the one whose window begins at `at` on; dx, dy: which of the window.
- */
+/* Copies `pixels` neighbouring pixels of the convolution's rows. at: the first window's origin; dx, dy: the place
+ * within the windows. */
 __device__ __forceinline__ void load_pixels(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
                                             const pixel &at, uint16_t dx, uint16_t dy) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
@@ -64,7 +65,7 @@ __device__ __forceinline__ void store_box(uint32_t from, const CUtensorMap *map,
                : "memory");
 }
 
-/* Pixels (w, h) of each 2x2, those at (dx, dy) of them. */
+/* Stores pixels that are each at (dx, dy) of a 2x2 square. w, h: the first square. */
 __device__ __forceinline__ void store_quarter(uint32_t from, const CUtensorMap *map, int c, int w, int h, int dx,
                                               int dy) {
   asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
@@ -78,10 +79,10 @@ __device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int by
                : "memory");
 }
 
-/* --- four or two 8x8 matrices of halves ---
+/* --- loads and stores of four or two 8x8 matrices of halves ---
  *
- * As rows: lane l gives the address of row l % 8 of matrix l / 8, and has elements 2 (l % 4) and one more of row l / 4
- * of each. */
+ * Lane l gives the address of row l % 8 of matrix l / 8, and has elements 2 (l % 4) and the next one of row l / 4 of
+ * each matrix. */
 
 __device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -1,5 +1,5 @@
-/* What follows the sums of a tile: those of a pair and of other splits are added, then residual and activation; results
- * leave by the copy engine. */
+/* The end of a tile: adds the sums of a pair and of other splits, then residual and activation, and stores the result
+ * by the copy engine. */
 #ifndef CUDA_KERNELS_EPILOGUE_SM90_CUH
 #define CUDA_KERNELS_EPILOGUE_SM90_CUH
 
@@ -30,10 +30,10 @@ template <class T> struct epilogue : consumer<T> {
       send(to + g * 2048, sum[0][FIRST + g], full);
   }
 
-  /* Two thread blocks have the sums of one tile. Each sends the other its half of the columns and adds what it gets to
-   * its own, which then are the first of sum[]. */
+  /* Adds the sums of the two thread blocks that have the same tile. Each sends the other's half of the columns and adds
+   * what it receives to its own half, which then is at the beginning of sum[]. */
   __device__ __forceinline__ void add_pair() {
-    cluster_wait(); /* until the other has made its barriers */
+    cluster_wait(); /* waits until the other has initialised its barriers */
     if (rank == 0) {
       send_half<T::HALF / 8>();
     } else {
@@ -66,7 +66,7 @@ template <class T> struct epilogue : consumer<T> {
     to[3] = x.w;
   }
 
-  /* Both are on their way at a time. The first two take the place of what sum[] has. */
+  /* Adds two splits, which are loaded at the same time. FIRST: they replace the content of sum[]. */
   template <int COLUMNS, bool FIRST>
   __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
     float4 a[COLUMNS / 8], b[COLUMNS / 8];
@@ -85,18 +85,19 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Leaves this split's first COLUMNS sums in the workspace. The last to come adds up all, in the order of the splits,
-   * and returns true. */
+  /* Stores this split's first COLUMNS sums in the workspace. The last split to arrive adds all of them, in order, and
+   * returns true. */
   template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
     int halves = T::N / COLUMNS, tiles = gridDim.x * gridDim.y;
     int tile = (blockIdx.y * gridDim.x + blockIdx.x) * halves + (halves == 2 ? rank : 0);
     int index = tile * T::CONSUMERS + group, split = blockIdx.z / halves;
     float4 *all = reinterpret_cast<float4 *>(p.partial) + (size_t)index * (64 * COLUMNS / 4) + thread;
     size_t pitch = (size_t)tiles * halves * T::CONSUMERS * (64 * COLUMNS / 4);
-    float4 *mine = all + split * pitch;
+    /* Store this split's sums, and count it. */
+    float4 *own_sums = all + split * pitch;
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++)
-      __stcg(mine + g * 128, make_float4(sum[0][g][0], sum[0][g][1], sum[0][g][2], sum[0][g][3]));
+      __stcg(own_sums + g * 128, make_float4(sum[0][g][0], sum[0][g][1], sum[0][g][2], sum[0][g][3]));
     group_sync();
     if (thread == 0)
       told[group] = add_acquire_release(p.arrived + index, 1);
@@ -105,8 +106,9 @@ template <class T> struct epilogue : consumer<T> {
       return false;
     if (thread == 0)
       p.arrived[index] = 0;
+    /* The last split adds all of them. */
     int s = 1;
-    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) { /* else there are no registers for it */
+    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) { /* otherwise there are too few registers */
       add_two<COLUMNS, true>(all, all + pitch);
 #pragma unroll 1
       for (s = 2; s + 1 < p.splits; s += 2)
@@ -124,14 +126,14 @@ template <class T> struct epilogue : consumer<T> {
     return true;
   }
 
-  /* Where two columns of a chunk lie in its stage. */
+  /* Returns the offset of two columns of a chunk in its stage. */
   template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
     int within = lane % 4 * 4;
     return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  /* Of the thread's two rows; those behind the last are nobody's. */
+  /* Returns the gains of the thread's two rows. Rows behind the last one are never stored. */
   __device__ __forceinline__ float2 gains() const {
     if (T::END != END_GAIN)
       return make_float2(1, 1);
@@ -141,7 +143,7 @@ template <class T> struct epilogue : consumer<T> {
                        gain_of(p.gain, quotient(min(row + 8, p.rows - 1), p.pixels)));
   }
 
-  /* Rounded, with the least that a result may be: that of a sum rounds to it, too. */
+  /* Rounds to FP16 and applies ReLU or SiLU. ReLU after rounding gives the same result as before it. */
   __device__ __forceinline__ uint32_t rounded(float low, float high) const {
     if (T::END == END_SILU)
       return pack2(silu(low), silu(high));
@@ -149,13 +151,13 @@ template <class T> struct epilogue : consumer<T> {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Of the tile, of the warp's 16 in the consumer's 64 of that number. */
+  /* Returns the warp's first row in the tile. high: the number of the consumer's 64-row block. */
   __device__ __forceinline__ int first_row(int high) const {
     return (group * T::HIGH + high) * 64 + thread / 32 * 16;
   }
 
-  /* 16 rows of a warp, two groups of 8 columns at a time: a lane has the address of one row of 8. The residual is on
-   * its way for all of them at a time. */
+  /* Finishes 16 rows of a warp, two groups of 8 columns at a time. A lane has the address of one row of 8 columns. The
+   * residuals of all groups are loaded at the same time. */
   template <int COLUMNS, bool RESIDUAL>
   __device__ __forceinline__ void finish_chunk(uint32_t stage, int chunk, float2 gain, int high) {
     constexpr int GROUPS = COLUMNS / 8, PAIRS = (GROUPS + 1) / 2;
@@ -184,7 +186,7 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* GEGLU: values in the left half of the sums, their gates in the right half. */
+  /* GEGLU: values are in the left half of the sums, their gates in the right half. */
   __device__ __forceinline__ void finish_gated_chunk(char *stage, int chunk) {
     int row = group * 64 + thread / 32 * 16 + lane / 4;
 #pragma unroll
@@ -197,13 +199,13 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Until what they leave from may be written again. */
+  /* Waits until the memory that stores read may be written again. */
   __device__ __forceinline__ void wait_for_stores() const {
     if (elect())
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 
-  /* 16 rows as twice 8 pixels: a picture is a multiple of 8 wide. */
+  /* Stores 16 rows as two runs of 8 pixels, because a picture's width is a multiple of 8. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
       int y = quotient(row, p.out_w);
@@ -225,7 +227,7 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* The copy engine takes no rows of less than 16 bytes. */
+  /* Stores without the copy engine, which needs rows of at least 16 bytes. */
   __device__ __forceinline__ void store_few(int column) const {
     int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
     column += lane % 4 * 2;
@@ -235,19 +237,21 @@ template <class T> struct epilogue : consumer<T> {
         p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][0][i], p.least));
   }
 
-  /* COLUMNS of the sums, in chunks. Also where nothing is to be done the stages are waited for: copies end before what
-   * they are copied to. */
-  template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool mine, int column) {
+  /* Finishes the sums of CHUNKS chunks. Waits for the stages even if this thread block stores nothing, because copies
+   * must end before their shared memory goes. */
+  template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool stores, int column) {
+    /* Rows too short for the copy engine. */
     if (p.few) {
-      if (mine)
+      if (stores)
         store_few(column);
       return;
     }
+    /* Chunk after chunk: residual and activation, store, and release of the stage. */
     const float2 gain = gains();
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
       barrier_wait(w.full(at.stage), at.parity);
-      if (mine) {
+      if (stores) {
         char *stage = memory + at.stage * T::STAGE_BYTES;
 #pragma unroll
         for (int high = 0; high < T::HIGH; high++) {
@@ -271,14 +275,14 @@ template <class T> struct epilogue : consumer<T> {
   __device__ __forceinline__ void finish() {
     if (T::SUMS && p.pair == PAIR_SUM) {
       add_pair();
-      bool mine = p.splits == 1 || add_splits<T::HALF>();
-      finish_tile<T::HALF, 1, false>(mine, w.column + rank * T::HALF);
+      bool stores = p.splits == 1 || add_splits<T::HALF>();
+      finish_tile<T::HALF, 1, false>(stores, w.column + rank * T::HALF);
     } else {
-      bool mine = T::HIGH > 1 || p.splits == 1 || add_splits<T::N>();
+      bool stores = T::HIGH > 1 || p.splits == 1 || add_splits<T::N>();
       if (T::GATED && p.gate)
-        finish_tile<T::CHUNK, T::CHUNKS / 2, T::GATED>(mine, w.column);
+        finish_tile<T::CHUNK, T::CHUNKS / 2, T::GATED>(stores, w.column);
       else
-        finish_tile<T::CHUNK, T::CHUNKS, false>(mine, w.column);
+        finish_tile<T::CHUNK, T::CHUNKS, false>(stores, w.column);
     }
     wait_for_stores();
   }

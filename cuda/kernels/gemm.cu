@@ -1,16 +1,16 @@
 /* Matrix products and convolutions on tensor cores: y = epilogue(A W^T), where A is the input itself or, for a
- * convolution, the matrix im2col would make, gathered while it is loaded.
+ * convolution, the matrix that im2col would make, gathered while it is loaded.
  *
- * A block makes a tile of M rows (pixels) and N columns (output channels). It walks along K (taps x channels) in blocks
- * of 64: copies to shared memory run STAGES - 1 blocks ahead of the products.
+ * A thread block calculates a tile of M rows (pixels) and N columns (output channels). It walks along K (taps x
+ * channels) in blocks of 64: copies to shared memory run STAGES - 1 blocks ahead of the products.
  *
  *          K                   N
  *     +---------+         +---------+
  *   M | A block | x  (W^T)| block K |  ->  FP32 sums in registers, warps tiled over M x N, and over K by WARPS_K
  *     +---------+         +---------+
  *
- * Shared memory rows are 128 bytes: eight 16-byte chunks, chunk i of row r stored at i ^ (r % 8), so that eight rows'
- * chunks i, which one ldmatrix reads, lie in different banks. */
+ * Rows in shared memory have 128 bytes: eight 16-byte chunks, of which chunk i of row r is stored at i ^ (r % 8). One
+ * ldmatrix reads chunk i of eight rows, and these lie in different banks. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -22,7 +22,7 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static constexpr int WARPS_M = M / WARP_M, WARPS_N = N / WARP_N;
   static constexpr int THREADS = 32 * WARPS_M * WARPS_N * WARPS_K;
   static constexpr int STAGE_CHUNKS = (M + N) * CHUNKS;
-  static constexpr int SUM_PITCH = N + 8; /* floats; 8 modulo 32, or 24: no bank conflicts between fragment rows */
+  static constexpr int SUM_PITCH = N + 8; /* floats; 8 or 24 modulo 32: rows without bank conflicts */
   static constexpr int LOAD_BYTES = STAGES * STAGE_CHUNKS * 16, SUM_BYTES = M * SUM_PITCH * 4;
   static constexpr int SHARED_BYTES = LOAD_BYTES > SUM_BYTES ? LOAD_BYTES : SUM_BYTES;
   static constexpr int A_LOADS = M * CHUNKS / THREADS, B_LOADS = (N * CHUNKS + THREADS - 1) / THREADS;
@@ -31,14 +31,14 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
 };
 
-/* Where the chunk belongs in shared memory, in chunks. */
+/* Returns the index of a chunk in shared memory. */
 __device__ __forceinline__ int place(int row, int chunk) {
   return row * CHUNKS + (chunk ^ (row & 7));
 }
 
-/* Which rows of W are the tile's columns. With GEGLU a tile is half values, half gates. */
+/* The rows of W that are the tile's columns. With GEGLU half of a tile are values, and half are their gates. */
 struct column_map {
-  int first, count, half, gate; /* half: columns of a tile before the gates begin, or all of them */
+  int first, count, half, gate; /* half: columns of a tile before the gates begin, or all of its columns */
 };
 
 template <class T> __device__ __forceinline__ column_map map_columns(const struct gemm_args &p) {
@@ -47,14 +47,14 @@ template <class T> __device__ __forceinline__ column_map map_columns(const struc
   return {(int)blockIdx.y * width, geglu ? p.columns / 2 : p.columns, width, geglu ? p.columns / 2 : 0};
 }
 
-/* What a thread copies: the same chunk column of A_LOADS rows of A and B_LOADS rows of W, block after block along K. */
+/* The copies of one thread: the same chunk column of A_LOADS rows of A and B_LOADS rows of W, in each block along K. */
 template <class T> struct loader {
   const struct gemm_args &p;
-  int chunk, row;                                   /* of the thread's first copy */
+  int chunk, row;                                   /* chunk and row of the thread's first copy */
   int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS]; /* input row and column of tap 0; pixels before the picture */
-  int weight[T::B_LOADS];                           /* elements before the first chunk; -1: none */
+  int weight[T::B_LOADS];                           /* offset of the first chunk in elements; -1: no row */
   int depth, channels;
-  int k, channel, dy, dx; /* where the next block's chunk is */
+  int k, channel, dy, dx; /* position of the next block's chunk */
 
   __device__ __forceinline__ loader(const struct gemm_args &args, const column_map &map, int begin) : p(args) {
     chunk = threadIdx.x % CHUNKS;
@@ -83,7 +83,7 @@ template <class T> struct loader {
     }
   }
 
-  /* Starts the copies of K block `block` of W. */
+  /* Starts to copy block `block` of W. */
   __device__ __forceinline__ void load_weights(uint4 *stage, int block) const {
 #pragma unroll
     for (int i = 0; i < T::B_LOADS; i++) {
@@ -94,7 +94,7 @@ template <class T> struct loader {
     }
   }
 
-  /* Starts the copies of the next K block of A. */
+  /* Starts to copy the next block of A. */
   __device__ __forceinline__ void load_input(uint4 *stage) {
     bool second = channel >= p.c;
     const __half *source = second ? p.x2 + (channel - p.c) : p.x + channel;
@@ -115,11 +115,11 @@ template <class T> struct loader {
   }
 };
 
-/* A warp's part of the tile. */
+/* A warp's part of the tile's sums. */
 template <class T> struct accumulator {
   static constexpr int TILES_M = T::WARP_M / 16, TILES_N = T::WARP_N / 8;
   float sum[TILES_M][TILES_N][4];
-  int m, n, k; /* first row and column; which of the K steps of 16 */
+  int m, n, k; /* first row and column; the warp's number along K */
 
   __device__ __forceinline__ accumulator() {
     int warp = threadIdx.x / 32, place_mn = warp % (T::WARPS_M * T::WARPS_N);
@@ -157,7 +157,7 @@ template <class T> struct accumulator {
     }
   }
 
-  /* Leaves the whole tile in shared memory; the warps along K add one after the other. */
+  /* Stores the whole tile in shared memory; warps that split K add their sums one after the other. */
   __device__ __forceinline__ void gather(float *tile) const {
     int lane = threadIdx.x % 32;
     for (int turn = T::WARPS_K - 1; turn >= 0; turn--) {
@@ -181,15 +181,17 @@ template <class T> struct accumulator {
   }
 };
 
-/* Adds the tiles of all splits in order, in the block that arrives last. Returns whether this is it; then tile holds
- * the sums. */
+/* Adds the tiles of all splits, in order, in the last thread block to arrive. Returns true in that thread block, whose
+ * `tile` then holds the sums. */
 template <class T> __device__ bool add_splits(const struct gemm_args &p, float *tile) {
   __shared__ bool last;
   int index = blockIdx.y * gridDim.x + blockIdx.x;
-  float4 *mine = reinterpret_cast<float4 *>(p.partial) + ((size_t)index * p.splits + blockIdx.z) * (T::M * T::N / 4);
+  /* Store this split's tile, and count it. */
+  float4 *own_partial =
+      reinterpret_cast<float4 *>(p.partial) + ((size_t)index * p.splits + blockIdx.z) * (T::M * T::N / 4);
 #pragma unroll 2
   for (int i = threadIdx.x; i < T::M * T::N / 4; i += T::THREADS)
-    mine[i] = *reinterpret_cast<const float4 *>(tile + i * 4 / T::N * T::SUM_PITCH + i * 4 % T::N);
+    own_partial[i] = *reinterpret_cast<const float4 *>(tile + i * 4 / T::N * T::SUM_PITCH + i * 4 % T::N);
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -201,13 +203,15 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   if (!last)
     return false;
   __threadfence();
-  const float4 *all = reinterpret_cast<const float4 *>(p.partial) + (size_t)index * p.splits * (T::M * T::N / 4);
+  /* The last thread block adds all splits. */
+  const float4 *all_partials =
+      reinterpret_cast<const float4 *>(p.partial) + (size_t)index * p.splits * (T::M * T::N / 4);
 #pragma unroll 1
   for (int i = threadIdx.x; i < T::M * T::N / 4; i += T::THREADS) {
     float4 total = make_float4(0, 0, 0, 0);
 #pragma unroll 4
     for (int s = 0; s < p.splits; s++) {
-      float4 part = __ldcg(all + (size_t)s * (T::M * T::N / 4) + i);
+      float4 part = __ldcg(all_partials + (size_t)s * (T::M * T::N / 4) + i);
       total.x += part.x, total.y += part.y, total.z += part.z, total.w += part.w;
     }
     *reinterpret_cast<float4 *>(tile + i * 4 / T::N * T::SUM_PITCH + i * 4 % T::N) = total;
@@ -216,7 +220,7 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   return true;
 }
 
-/* GEGLU: the left half of the tile are values, the right half their gates; the products replace the values. */
+/* GEGLU: the left half of the tile holds values, the right half their gates. The results replace the values. */
 template <class T>
 __device__ __forceinline__ void apply_gates(const struct gemm_args &p, const column_map &map, float *tile) {
 #pragma unroll 1
@@ -232,20 +236,21 @@ __device__ __forceinline__ void apply_gates(const struct gemm_args &p, const col
   __syncthreads();
 }
 
-/* OP_INJECT: product and bias times the gain of the row's picture. */
+/* OP_INJECT: multiplies product and bias with the gain of the row's picture. */
 __device__ __forceinline__ void apply_gain(const struct gemm_args &p, float *v, int count, int row, int column) {
   float gain = gain_of(p.gain, row / (p.out_h * p.out_w));
   for (int i = 0; i < count; i++)
     v[i] = gain * (p.bias ? v[i] + __ldg(p.bias + column + i) : v[i]);
 }
 
-/* The tile's sums to y. */
+/* Applies the epilogue to the tile and stores y. */
 template <class T>
 __device__ __forceinline__ void write_tile(const struct gemm_args &p, const column_map &map, const float *tile) {
   int rows = p.n * p.out_h * p.out_w, first = (int)blockIdx.x * T::M;
   bool geglu = p.act == ACT_GEGLU;
   struct tail tail = {geglu || p.gain.there ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act,
                       p.residual_last};
+  /* Eight columns at a time, where the activation allows it. */
   if (map.count % 8 == 0 && is_simple(tail.act)) {
     int across = map.half / 8;
 #pragma unroll 2
@@ -265,6 +270,7 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
     }
     return;
   }
+  /* Any other case: one element at a time. */
 #pragma unroll 1
   for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
     int r = i / map.half, column = map.first + i % map.half;
@@ -284,18 +290,20 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   column_map map = map_columns<T>(p);
   int blocks = (p.kernel * p.kernel * (p.c + p.c2) + BLOCK_K - 1) / BLOCK_K;
   int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
+  /* Fill the first stages. */
   loader<T> from(p, map, begin);
   accumulator<T> sums;
 #pragma unroll 1
   for (int s = 0; s < T::STAGES - 1 && begin + s < end; s++)
     from.load_weights(shared + s * T::STAGE_CHUNKS, begin + s);
-  wait_for_previous(); /* weights are constant, the input is not */
+  wait_for_previous(); /* weights are constant, so only the input waits */
 #pragma unroll 1
   for (int s = 0; s < T::STAGES - 1; s++) {
     if (begin + s < end)
       from.load_input(shared + s * T::STAGE_CHUNKS);
     copies_commit();
   }
+  /* Walk along K: load a later block, multiply this one. */
   int stage = 0, next = T::STAGES - 1;
 #pragma unroll 1
   for (int block = begin; block < end; block++) {
@@ -311,6 +319,7 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
     next = next + 1 == T::STAGES ? 0 : next + 1;
   }
   copies_wait<0>();
+  /* Add up the warps and the splits; epilogue; store. */
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
   if (p.splits > 1 && !add_splits<T>(p, tile))

@@ -1,4 +1,4 @@
-/* What halo_sm90.cu's warpgroups do with a tile: products, and the way out. */
+/* The work of halo_sm90.cu's warpgroups on a tile: products, epilogue and store. */
 #ifndef CUDA_KERNELS_HALO_KERNEL_SM90_CUH
 #define CUDA_KERNELS_HALO_KERNEL_SM90_CUH
 
@@ -6,10 +6,11 @@
 
 namespace halo_sm90 {
 
-enum { BARRIER_GROUP = 1 }; /* named barriers: one a warpgroup */
+enum { BARRIER_GROUP = 1 }; /* named barriers: add the warpgroup's number */
 
-/* K-major operands: rows of a pixel's bytes in groups of 8, `distance` from group to group. Pixels of 16 bytes are not
- * swizzled; `further` is from those of one place to those of the next. */
+/* Returns the descriptor of a K-major operand: rows of one pixel's bytes in groups of 8, with `distance` bytes from
+ * group to group. Pixels of 16 bytes are not swizzled, and `further` is the distance from one place's pixels to those
+ * of the next. */
 template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
   constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128  ? 1u << 30
                                : S::PIXEL_BYTES == 64 ? 2u << 30
@@ -23,7 +24,7 @@ template <class S> __device__ __forceinline__ uint64_t describe_weights(const me
   return describe<S>(m.weights(tap), 8 * S::PIXEL_BYTES, S::WEIGHT_BYTES);
 }
 
-/* Where in a tile a place of the window has its first pixel. */
+/* Returns the offset in a tile of the first pixel of a place of the window. */
 template <class S> __device__ __forceinline__ int tap_offset(const params &p, const place &at, int tap) {
   int dy = tap / 3, dx = tap % 3;
   if (S::STRIDE == 2)
@@ -32,13 +33,13 @@ template <class S> __device__ __forceinline__ int tap_offset(const params &p, co
   return (row * S::BORDERED + column) * S::PIXEL_BYTES;
 }
 
-/* From a place to the next, whose weights may be the zeros that make pairs complete. */
+/* Returns the distance from a place to the next one. The last next place has zero weights, which complete a pair. */
 template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }
 
-/* Four 8x8 matrices of halves, transposed: lane l gives the address of row l % 8 of matrix l / 8, and of each has
- * elements l / 4 of rows 2 (l % 4) and the one after. */
+/* Stores four 8x8 matrices of halves, transposed. Lane l gives the address of row l % 8 of matrix l / 8, and has
+ * elements l / 4 of rows 2 (l % 4) and the next one of each matrix. */
 __device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&m)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(m[0]),
                "r"(m[1]), "r"(m[2]), "r"(m[3])
@@ -52,7 +53,7 @@ __device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) 
                : "memory");
 }
 
-/* A warpgroup's turns: which tile, where it lies. */
+/* The tile that a warpgroup works on, and its stage. */
 template <class S> struct turn {
   int stage, parity = 0, index;
   __device__ __forceinline__ explicit turn(int group) : stage(group), index(blockIdx.x + group * gridDim.x) {}
@@ -66,7 +67,7 @@ template <class S> struct turn {
   }
 };
 
-/* What is added to a channel's sums. */
+/* Returns the value that is added to a channel's sums. */
 __device__ __forceinline__ float channel_bias(const params &p, int channel) {
   return (p.bias ? __ldg(p.bias + channel) : 0.0f) + (p.time ? __half2float(p.time[channel]) : 0.0f);
 }
@@ -77,7 +78,7 @@ template <class S> struct consumer {
   const params &p;
   const memory_map<S> &m;
   int group, thread, lane, warp;
-  float bias[2]; /* of rows lane / 4 and 8 more of the warp's 16 */
+  float bias[2]; /* bias of rows lane / 4 and lane / 4 + 8 of the warp's 16 */
   float sum[S::N / 8][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -116,7 +117,7 @@ template <class S> struct consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Sums of 16 pixels of 16 channels at a time become four matrices of the output in shared memory: two of 8 pixels,
+  /* Turns the sums of 16 pixels and 16 channels into four matrices of the output in shared memory: two of 8 pixels, and
    * two of the next group. */
   template <bool RESIDUAL> __device__ __forceinline__ void write_output(uint32_t output) {
     constexpr int CHUNKS = S::C / 8, PIXEL = 2 * S::C;
@@ -150,7 +151,7 @@ template <class S> struct consumer {
     }
   }
 
-  /* Before a tile: what the tile before left from is free. */
+  /* Prepares for a tile: waits until the stores of the tile before have read their memory. */
   __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
     if (thread == 0)
       wait_for_stores();
@@ -160,7 +161,7 @@ template <class S> struct consumer {
       barrier_arrive(m.tile_empty(before));
   }
 
-  /* The sums are there: all warps have read the tile. */
+  /* Finishes a tile when its sums are complete: all warps have read it. */
   __device__ __forceinline__ void end(int stage, int phase, uint32_t output, const place &at) {
     if (!S::IN_PLACE && lane == 0)
       barrier_arrive(m.tile_empty(stage));
@@ -206,7 +207,7 @@ template <class S> struct few_consumer {
   const params &p;
   const memory_map<S> &m;
   int group, lane, warp;
-  float bias[2]; /* of columns 2 (lane % 4) and one more */
+  float bias[2]; /* bias of columns 2 (lane % 4) and the next one */
   float sum[PARTS][1][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -238,7 +239,7 @@ template <class S> struct few_consumer {
       pin(sum[part]);
   }
 
-  /* A lane has two channels of pixel lane / 4 of two rows of the tile. */
+  /* Stores two channels of pixel lane / 4 in two rows of the tile. */
   __device__ __forceinline__ void write_part(const place &at, int part) const {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -275,9 +276,9 @@ template <class S> struct few_consumer {
 
 /* --- the kernel --- */
 
-enum { WEIGHT_WARP = 4 }; /* of the group whose first tile is the second one */
+enum { WEIGHT_WARP = 4 }; /* the group that has it begins with the second tile */
 
-/* By one thread of each warp, a few each. */
+/* Initialises some barriers. One thread of each warp calls it. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)
@@ -297,17 +298,19 @@ template <class S> __device__ __forceinline__ void make_barriers(const params &p
 template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u}; /* the period of the swizzle */
+  memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u}; /* 1024 bytes: the period of the swizzle */
   asm volatile("" : "+r"(m.base));
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  /* Initialise the barriers. */
   if (elect())
     make_barriers(p, m, warp);
   __syncwarp();
   __syncthreads();
+  /* Split into the consumers, of which one loads the weights first, and the producer. */
   int thread = threadIdx.x % 128;
   if (warp < GROUPS * 4) {
     if (warp == WEIGHT_WARP && elect())
-      load_weights<S>(p, m); /* constant, so they need not wait for the kernel before */
+      load_weights<S>(p, m); /* constant, so they need not wait for the kernel ahead */
     __syncwarp();
     if constexpr (S::FEW)
       few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();

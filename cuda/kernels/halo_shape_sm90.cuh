@@ -1,4 +1,4 @@
-/* Where halo_sm90.cu's kernels have what in shared memory, and their tensor copies. */
+/* The layout of shared memory in halo_sm90.cu's kernels, and their tensor copies. */
 #ifndef CUDA_KERNELS_HALO_SHAPE_SM90_CUH
 #define CUDA_KERNELS_HALO_SHAPE_SM90_CUH
 
@@ -19,40 +19,40 @@ constexpr int round_up(int bytes) {
   return (bytes + 1023) / 1024 * 1024;
 }
 
-/* CI channels to C. A warpgroup makes N columns of groups of 8 pixels; STACKED pixels of a column lie one above the
- * other. TILES tiles are in shared memory at a time, and BLOCKS thread blocks fit a multiprocessor. IN_PLACE: results
- * leave from where the tile was, which makes room for another thread block, the next kernel's.
+/* A convolution from CI channels to C. A warpgroup calculates N columns in groups of 8 pixels; a column is STACKED
+ * pixels, one above the other. TILES tiles are in shared memory at a time, and BLOCKS thread blocks fit a
+ * multiprocessor. IN_PLACE: results are stored from the memory of their tile, which leaves room for a thread block of
+ * the next kernel.
  *
- * FEW channels, 8 at most, come out of products the other way around: pixels are wgmma's rows, and the weights' rows
- * its columns.
+ * FEW output channels, at most 8, use the transposed product: pixels are wgmma's rows, and output channels its columns.
  *
- * With STRIDE 2 a tile is four planes, of the pixels with even and odd places each way. */
+ * With STRIDE 2 a tile is four planes, one for each parity of a pixel's column and row. */
 template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ = false, int STRIDE_ = 1,
           bool SILU_ = false>
 struct shape {
   static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
   static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
-  static constexpr bool SILU = SILU_;                           /* at the end, in place of none or ReLU */
-  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C; /* rows of weights; as many of them for each pixel */
+  static constexpr bool SILU = SILU_;                           /* true: ends in SiLU instead of ReLU or nothing */
+  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C; /* rows of weights; pixels in a column */
   static constexpr int PIXEL_BYTES = 2 * CI;
-  static constexpr int TALL = N / STRIP * STACKED; /* of a tile of the output */
+  static constexpr int TALL = N / STRIP * STACKED; /* rows of an output tile */
   static constexpr int BORDERED = STRIDE == 1 ? STRIP + 2 : STRIP + 1;
   static constexpr int BORDERED_TALL = STRIDE == 1 ? TALL + 2 : TALL + 1;
   static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
-  /* Rows of the window, from the first of the upper pixel to the last of the lower. wgmma's sums are 16 deep, so pixels
-   * of 8 channels are taken in pairs. */
+  /* Places of the window, from the first of the upper pixel to the last of the lower one. wgmma sums over 16 values, so
+   * places with 8 channels are taken in pairs. */
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
-  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* of a place */
+  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* bytes of one place */
   static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
-  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* with memory of their own */
+  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* output buffers with their own memory */
   static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
   static constexpr int OUTPUTS_OFFSET = TILES_OFFSET + TILES * TILE_BYTES;
   static constexpr int BARRIER_OFFSET = OUTPUTS_OFFSET + OUTPUTS * OUTPUT_BYTES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024; /* and to align it */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024; /* 1024: to align */
   static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
-  /* A tile's memory belongs to one group. If they took turns at it, one could wait there for the tile after that which
-   * the other still waits for, and barriers tell two phases apart, not three. */
+  /* The memory of a tile always belongs to the same group. If the groups took turns at it, one could wait for the tile
+   * after the one that the other still waits for, and barriers tell only two phases apart. */
   static_assert(TILES % GROUPS == 0, "whole turns");
 };
 
@@ -60,21 +60,21 @@ struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
   const __half *time; /* added like bias */
-  __half *few;        /* y of FEW channels */
+  __half *few;        /* y if it has FEW channels */
   bool has_residual;
-  float least;                /* of a result, for ReLU */
-  int columns, width, height; /* of y; of a picture of FEW channels */
-  int doubled;                /* the input is doubled in size */
-  int sides;                  /* then of a pixel's four, log2 of those that different tiles make */
-  int tall;                   /* of a tile, in rows of the input, or of y with STRIDE 2 */
-  int distance;               /* from a group of 8 pixels of a tile to the next */
-  int input_bytes;            /* of a plane */
+  float least;                /* lower limit of a result, for ReLU */
+  int columns, width, height; /* columns of y; size of a picture with FEW channels */
+  int doubled;                /* 1: the input is upsampled by 2 */
+  int sides;                  /* if doubled: log2 of how many of a pixel's four output pixels are in different tiles */
+  int tall;                   /* rows of a tile, of the input, or of y with STRIDE 2 */
+  int distance;               /* bytes from one group of 8 pixels of a tile to the next */
+  int input_bytes;            /* bytes of a plane */
   int pad;
-  divisor across, down; /* strips of a picture, tiles of a strip */
-  int count;            /* of tiles */
+  divisor across, down; /* strips of a picture; tiles of a strip */
+  int count;            /* number of tiles */
 };
 
-/* A tile's first pixel, and which of the doubled pixels it makes. */
+/* A tile's first pixel, and which of the four upsampled pixels the tile calculates. */
 struct place {
   int x, y, n, right, below;
 };
@@ -94,7 +94,7 @@ template <class S> struct memory_map {
   __device__ __forceinline__ uint32_t tile(int i) const {
     return base + S::TILES_OFFSET + i * S::TILE_BYTES;
   }
-  /* Where a group's results leave from, and where the residual comes. */
+  /* Returns the buffer that holds a group's residual, and then its results. */
   __device__ __forceinline__ uint32_t output(int group, int stage) const {
     return S::IN_PLACE ? tile(stage) : base + S::OUTPUTS_OFFSET + group * S::OUTPUT_BYTES;
   }
@@ -114,7 +114,7 @@ template <class S> struct memory_map {
 
 /* --- copies --- */
 
-/* A tile of the output's size. */
+/* Loads a tile of the output's size. */
 template <class S>
 __device__ __forceinline__ void load_output(uint32_t to, const CUtensorMap *map, uint32_t barrier, const place &at) {
   asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
@@ -131,15 +131,15 @@ __device__ __forceinline__ void store_output(uint32_t from, const CUtensorMap *m
                : "memory");
 }
 
-/* Until shared memory that this thread's stores read may be written again. */
+/* Waits until the shared memory that this thread's stores read may be written again. */
 __device__ __forceinline__ void wait_for_stores() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/* --- producers: one thread for tiles, and one for weights, which then is a consumer --- */
+/* --- producers: one thread for the tiles, and one for the weights, which then becomes a consumer --- */
 
-/* Of each pixel of a column its weights; those of places beyond its window read as zeros, as rows beyond the last do.
- */
+/* Loads the weights of each place, for each pixel of a column. Places outside a pixel's window are read behind the last
+ * row, and so are zeros. */
 template <class S> __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m) {
 #pragma unroll 1
   for (int tap = 0; tap < S::TAPS; tap++) {
@@ -167,7 +167,7 @@ template <class S> __device__ __forceinline__ void produce(const params &p, cons
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     place at = find_place(p, index);
     int x = at.x * S::STRIDE - p.pad, y = at.y * S::STRIDE - p.pad;
-    asm volatile("" : "+r"(x), "+r"(y)); /* here, ahead of the wait for the kernel before */
+    asm volatile("" : "+r"(x), "+r"(y)); /* calculated here, before the wait for the kernel ahead */
     barrier_wait(m.tile_empty(stage), parity);
     barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
     if (index == (int)blockIdx.x)

@@ -1,7 +1,8 @@
-/* 3x3 convolutions of few channels over many pixels: an autoencoder's, 64 or 32 channels to as many, its ends.
+/* 3x3 convolutions with few channels over many pixels, as in autoencoders: 64 or 32 channels to the same number, and
+ * their first and last layers.
  *
- * As a product with one row a pixel, such a convolution reads its input nine times, and its few columns leave most of a
- * tile's traffic to that. Here a tile of pixels comes once, with its border, and all nine places of the window are read
+ * A product with one row for each pixel would read the input nine times, and with few columns those reads would take
+ * most of the time. Here a tile of pixels is loaded once, with its border, and all nine places of the window are read
  * from it. wgmma computes y^T = W x^T: the weights' rows, one an output channel, are its 64 rows, and pixels are its
  * columns.
  *
@@ -15,21 +16,21 @@
  *     | |        ||  -> transposed into shared memory (stmatrix), residual and all, and out by TMA
  *     +-----------+
  *
- * A thread block is one producer thread and two warpgroups. They take tiles in turn, so that one's end lies under the
- * other's products. Borders beyond the picture read as zeros and pixels beyond it are not written: the copy engine's
- * work.
+ * A thread block is one producer thread and two warpgroups. The warpgroups take tiles in turn, so that one's epilogue
+ * runs during the other's products. The copy engine reads pixels outside the picture as zeros, and does not write them.
  *
- * 32 channels fill half of wgmma's rows. Its upper half then makes the pixels one row below: a column is a pair of
- * pixels, one above the other, the window has 4 x 3 places, and of each half's weights one row is zeros.
+ * 32 channels fill half of wgmma's rows. The other half then calculates the pixels one row below: a column is a pair of
+ * pixels, one above the other, the window has 4 x 3 places, and each half has one row of zero weights.
  *
- * Input doubled in size: a tile makes the pixels of one parity each way. Of those, neighbours' windows begin at
- * neighbouring pixels of the input, and again the window is a set of offsets. Where a column is a pair of pixels, it is
- * the two that lie one above the other in one pixel of the input.
+ * Upsampled input: a tile has the output pixels of one parity in x and in y. Their windows begin at neighbouring pixels
+ * of the input, so the window is again a set of offsets. Where a column is a pair of pixels, these are the two that lie
+ * one above the other in one pixel of the input.
  *
- * Stride 2: the copy engine takes every second pixel, four times, and a place is an offset into one of the planes.
+ * Stride 2: the copy engine loads every second pixel into four planes, and a place is an offset in one of the planes.
  *
- * From 8 channels, pixels of 16 bytes: two places at once make wgmma's sums 16 deep; without a swizzle their distance
- * is a free number, too. To 8 channels or fewer: pixels are wgmma's rows, the weights' rows its columns.
+ * Input of 8 channels, 16 bytes a pixel: wgmma sums over 16 values, so two places are taken at a time. Without a
+ * swizzle the distance between them is free, too. Output of 8 channels or fewer: pixels are wgmma's rows, and output
+ * channels its columns.
  *
  * Roofline, 64 channels at 512 x 512: 19.3 GFLOP, 24 us at 800 TFLOP/s; 33.5 MB each way, 16 us at 4.2 TB/s. */
 #include "cuda/kernels/halo_sm90.h"
@@ -44,11 +45,11 @@ using namespace halo_sm90;
 
 struct box_map {
   int dimensions;
-  cuuint64_t sizes[5], pitch[4]; /* elements; bytes, from the second dimension on */
+  cuuint64_t sizes[5], pitch[4]; /* elements; bytes from the second dimension on */
   cuuint32_t box[5], steps[5];
 };
 
-/* pixel_bytes: of a row of the box in shared memory. */
+/* Makes a tensor map. pixel_bytes: bytes of a row of the box in shared memory. */
 bool encode(const struct product_device *device, CUtensorMap *map, const void *data, const box_map &b,
             int pixel_bytes) {
   CUtensorMapSwizzle swizzle = pixel_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
@@ -61,7 +62,8 @@ bool encode(const struct product_device *device, CUtensorMap *map, const void *d
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* A box goes from its first pixel to its last, of which with stride 2 every second one is taken. */
+/* Makes the input's tensor map. With stride 2 a box takes every second pixel, so it reaches from its first to its last
+ * one. */
 template <class S>
 bool encode_input(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a, int tall) {
   cuuint64_t pixel = S::PIXEL_BYTES, row = pixel * a->w, w = a->w, h = a->h, n = a->n;
@@ -76,8 +78,8 @@ bool encode_weights(const struct product_device *device, CUtensorMap *map, const
   return encode(device, map, a->weight, b, S::PIXEL_BYTES);
 }
 
-/* Rows and columns of pixels as pairs where the input was doubled: one channel further than a pixel's last is the pixel
- * beside it. */
+/* Makes the output's tensor map. For an upsampled input its dimensions are pairs of rows and columns: the channels
+ * behind a pixel's last are those of the pixel to its right. */
 template <class S>
 bool encode_output(const struct product_device *device, CUtensorMap *map, const void *data, const struct gemm_args *a) {
   cuuint64_t times = a->upsample ? 2 : 1, pixel = 2 * S::C * times, n = a->n;
@@ -99,7 +101,7 @@ template <class S> bool encode_maps(const struct product_device *device, params 
          (!a->residual || encode_output<S>(device, &p->residual, a->residual, a));
 }
 
-/* All but the tensor maps. */
+/* Returns all parameters but the tensor maps. */
 template <class S> params describe_all(const struct gemm_args *a) {
   params p = {};
   int w = a->upsample ? a->w : a->out_w, h = a->upsample ? a->h : a->out_h, stacked = a->upsample ? 1 : S::STACKED;
@@ -137,15 +139,15 @@ cudaError_t launch_shape(const struct product_device *device, const struct launc
                 S::SHARED_BYTES, p);
 }
 
-/* --- which shape --- */
+/* --- the choice of a shape --- */
 
 typedef cudaError_t (*launcher)(const struct product_device *, const struct launch_queue *, const struct gemm_args *);
 
-/* Of each kind one for each tile; NULL: there is none. */
+/* A kind of convolution, with one launcher for each tile; NULL: the kind does not have the tile. */
 struct kind {
   int c, columns, columns_max, stride;
-  bool doubles, ends; /* takes doubled input; has a residual or an activation at its end, as all but FEW */
-  bool silu;          /* ends in SiLU, else in ReLU or none */
+  bool doubles, ends; /* takes upsampled input; can end with residual and activation */
+  bool silu;          /* true: ends in SiLU; false: in ReLU or nothing */
   launcher launch[HALO_TILES];
 };
 

@@ -1,5 +1,5 @@
-/* 3x3 convolutions of few channels over many pixels for compute capability 9.0: what narrow.cu does, by tensor copies
- * (TMA) and wgmma. */
+/* 3x3 convolutions with few channels over many pixels for compute capability 9.0: the same as narrow.cu, with tensor
+ * copies (TMA) and wgmma. */
 #ifndef CUDA_KERNELS_HALO_SM90_H
 #define CUDA_KERNELS_HALO_SM90_H
 
@@ -9,12 +9,13 @@
 extern "C" {
 #endif
 
-/* Columns of its products, groups of 8 pixels, that a warpgroup makes at a time. */
+/* The number of columns of wgmma's products, in groups of 8 pixels, that a warpgroup calculates at a time. */
 enum halo_tile { HALO_256, HALO_128, HALO_64, HALO_TILES };
 extern const int halo_tile_pixels[HALO_TILES];
 
 struct halo_args {
-  struct gemm_args gemm; /* as narrow_supported's; its tile, splits, partial and arrived mean nothing here */
+  struct gemm_args gemm; /* the arguments that narrow_supported describes; tile, splits, partial and arrived are not
+                          * used */
   enum halo_tile tile;
 };
 

@@ -1,4 +1,4 @@
-/* The kernel: a thread block's barriers, its producer and its consumers. */
+/* The kernel: initialises barriers, and splits a thread block into producers and consumers. */
 #ifndef CUDA_KERNELS_KERNEL_SM90_CUH
 #define CUDA_KERNELS_KERNEL_SM90_CUH
 
@@ -6,8 +6,9 @@
 
 namespace product_sm90 {
 
-/* By one thread of each warp, of each kind every WARPS-th, with no branch: lanes with a barrier of their own would take
- * turns, and one thread that makes all takes 300 clocks. Full ones wait for both producers. */
+/* Initialises the barriers. One thread of each warp takes every WARPS-th of each kind, without a branch: lanes that
+ * each initialise a barrier run one after the other, and one thread for all takes 300 clocks. Full barriers wait for
+ * both producers. */
 template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int warp, int readers) {
 #pragma unroll
   for (int s = 0; s < T::STAGE_BARRIERS; s += T::WARPS)
@@ -18,10 +19,10 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
+    barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES); /* once; without a pair nothing waits for it */
 }
 
-/* By one warp. */
+/* Fetches the tensor maps of the results. One warp calls it. */
 __device__ __forceinline__ void prefetch_results(const params &p) {
   if (elect()) {
     if (!p.few)
@@ -36,9 +37,10 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  __shared__ unsigned told[T::CONSUMERS]; /* it also tells product_open that there is code here */
+  __shared__ unsigned told[T::CONSUMERS]; /* the size also tells product_open that this code was compiled */
+  /* Align shared memory, initialise barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
+  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
   char *memory = unaligned + (aligned - address);
   asm volatile("" : "+r"(aligned));
   work<T> w(p, aligned);
@@ -56,6 +58,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
     cluster_wait();
   else
     __syncthreads();
+  /* Split into consumers and producers. */
   if (warp < T::INPUT_WARP) {
     if constexpr (T::HIGH > 1)
       registers_take<T::TAKEN>();

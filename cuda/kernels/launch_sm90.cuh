@@ -1,4 +1,4 @@
-/* The launch of one tile shape: tensor maps, parameters, attributes. */
+/* The launch of one tile shape: tensor maps, parameters and launch attributes. */
 #ifndef CUDA_KERNELS_LAUNCH_SM90_CUH
 #define CUDA_KERNELS_LAUNCH_SM90_CUH
 
@@ -8,7 +8,7 @@
 
 namespace product_sm90 {
 
-/* Behind a doubling: pixels before it. */
+/* Returns the product's rows. With upsampling these are the pixels before it. */
 inline size_t rows_of(const struct gemm_args *args) {
   size_t pixels = (size_t)args->n * args->out_h * args->out_w;
   return args->upsample ? pixels / 4 : pixels;
@@ -36,7 +36,8 @@ inline bool encode_matrix(const struct product_device *device, CUtensorMap *map,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* The pictures as rows of windows: a copy takes, of `pixels` neighbouring windows, the pixel at one place. */
+/* Describes the pictures as rows of convolution windows: one copy takes the same place of `pixels` neighbouring
+ * windows. */
 inline bool encode_windows(const struct product_device *device, CUtensorMap *map, const void *data, int c,
                            const struct gemm_args *a, int pixels) {
   cuuint64_t sizes[4] = {(cuuint64_t)c, (cuuint64_t)a->w, (cuuint64_t)a->h, (cuuint64_t)a->n};
@@ -57,7 +58,7 @@ inline bool encode_input(const struct product_device *device, CUtensorMap *map, 
                         : encode_windows(device, map, data, c, a, rows);
 }
 
-/* y as pixels of 2x2: columns, x within, x, y within, y of all pictures. */
+/* Describes y as squares of 2x2 pixels, with the dimensions columns, x within, x, y within, y of all pictures. */
 inline bool encode_quarters(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a,
                             int box_columns) {
   cuuint64_t c = (cuuint64_t)a->columns, w = (cuuint64_t)a->w, h = (cuuint64_t)a->h * a->n;
@@ -75,7 +76,7 @@ inline bool encode_result(const struct product_device *device, CUtensorMap *map,
                      : encode_matrix(device, map, a->y, rows, columns, 16, chunk, chunk == 64);
 }
 
-/* All but the tensor maps. */
+/* Returns all parameters but the tensor maps. */
 inline params describe(const struct product_args *args) {
   const struct gemm_args *a = &args->gemm;
   bool gated = a->act == ACT_GEGLU;
@@ -123,9 +124,10 @@ template <class T> bool encode_maps(const struct product_device *device, params 
           encode_matrix(device, &p->residual, a->residual, rows, columns, T::RESIDUAL_ROWS, chunk, chunk == 64));
 }
 
-/* Of thread blocks that make several tiles of the same rows each: one need not begin anew for each tile, and the next
- * one's first blocks come while this one ends. 0 where not all would get as many, nearly: thread blocks that are handed
- * out as multiprocessors fall free do better then. */
+/* Returns the number of thread blocks that share the tiles of some rows, so that each has several tiles. A thread block
+ * then starts only once, and loads its next tile's first blocks while it finishes this one. Returns 0 where the thread
+ * blocks would get very different numbers of tiles: separate thread blocks, which start as multiprocessors become free,
+ * are faster then. */
 template <class T> unsigned column_groups(const struct launch_queue *queue, const struct product_args *args) {
   dim3 grid = grid_of(args);
   unsigned places = (unsigned)(queue->sms * T::BLOCKS), groups = places / grid.x;
@@ -176,8 +178,8 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
     p.column_tiles = (int)grid.y;
     grid.y = column_groups<T>(queue, args);
   }
-  /* Thread blocks that are no more than the multiprocessors are to lie on one each: where the kernel before leaves some
-   * multiprocessors early, two would share one and take twice as long. */
+  /* If there are no more thread blocks than multiprocessors, each should have one of its own. Where the kernel ahead
+   * frees some multiprocessors early, two thread blocks would otherwise share one and take twice as long. */
   bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
   dim3 cluster(args->pair == PAIR_WEIGHTS ? 2 : 1, args->pair == PAIR_INPUT ? 2 : 1, args->pair == PAIR_SUM ? 2 : 1);

@@ -1,4 +1,4 @@
-/* The sums of a tile: the producer fills the ring of stages, the consumers multiply what is in it. */
+/* The sums of a tile: the producers fill the ring of stages, and the consumers multiply its blocks. */
 #ifndef CUDA_KERNELS_MAINLOOP_SM90_CUH
 #define CUDA_KERNELS_MAINLOOP_SM90_CUH
 
@@ -12,7 +12,7 @@ namespace product_sm90 {
 template <class T> struct producer {
   const params &p;
   work<T> w;
-  int rank; /* in the pair */
+  int rank; /* rank in the pair */
   pixel at;
 
   __device__ __forceinline__ producer(const params &args, const work<T> &mine) : p(args), w(mine), at() {
@@ -24,12 +24,12 @@ template <class T> struct producer {
     }
   }
 
-  /* Rows of A that the other of a pair loads. */
+  /* Returns the rows of A that the other thread block of the pair loads. */
   __device__ __forceinline__ int skipped() const {
     return p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0;
   }
 
-  /* Column of W at which a block begins: block `inner` of a tap. */
+  /* Returns the column of W at which block `inner` of a tap begins. */
   __device__ __forceinline__ int weight_column(int tap, int inner) const {
     return (w.quarter * 4 + tap) * p.channels +
            (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
@@ -46,12 +46,12 @@ template <class T> struct producer {
     load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
   }
 
-  /* What is to be copied, worked out before the wait for the kernel ahead and not behind it. */
+  /* The arguments of a copy. They are calculated before the wait for the kernel ahead, not after it. */
   struct input_block {
     const CUtensorMap *map;
     uint32_t to;
     int c;
-    uint32_t place; /* of a window */
+    uint32_t place; /* dy, dx: the place in the window */
   };
 
   __device__ __forceinline__ input_block find_input(int s, int tap, int inner) const {
@@ -81,7 +81,8 @@ template <class T> struct producer {
     }
   }
 
-  /* Bias and time row. Both halves' parts that are there; bytes of both are multiples of 16. */
+  /* Bias and time row. half_columns returns the columns that exist in a half of the tile; both copies' bytes are
+   * multiples of 16. */
   __device__ __forceinline__ int half_columns(int half) const {
     int left = p.gate ? p.columns - w.column : p.columns - w.column - half * T::HALF;
     return min(max(left, 0), (int)T::HALF);
@@ -103,8 +104,8 @@ template <class T> struct producer {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
   }
 
-  /* load() is told of each block of the tile's sum, once its stage is free: its number, the stage, its tap, and which
-   * it is of that tap's. */
+  /* Calls load(block, stage, tap, inner) for each block of the tile's sum, when its stage is free. inner: the block's
+   * number within its tap. */
   template <class Load> __device__ __forceinline__ void each_block(ring<T> &at_stage, Load load) const {
     int tap = quotient(w.begin, p.tap_blocks), inner = w.begin - tap * (int)p.tap_blocks.by;
 #pragma unroll 1
@@ -118,8 +119,8 @@ template <class T> struct producer {
     }
   }
 
-  /* Asks for constants alone, so it need not wait for what came before in the stream. The bias comes from the other
-   * producer, which waits anyway. */
+  /* Loads the weights. They are constant, so this need not wait for earlier kernels in the stream. The other producer,
+   * which waits anyway, loads the bias. */
   __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
     do {
@@ -137,19 +138,21 @@ template <class T> struct producer {
       wait_for_releases(at_stage);
   }
 
-  /* Until all stages are free. This thread block must not end while the other one's arrivals are on their way here, and
-   * a barrier of the cluster orders those only with a release, which takes a thousand clocks. What results of the last
-   * tile leave from is not released, but has been waited for. */
+  /* Waits until all stages are free. This thread block must not end while arrivals from the other one are under way to
+   * it, and a cluster barrier orders those only with a release, which takes a thousand clocks. The stages that held the
+   * last tile's results are not released; their stores have been waited for. */
   __device__ __forceinline__ void wait_for_releases(ring<T> &at_stage) const {
 #pragma unroll 1
     for (int i = T::SEVERAL && p.column_tiles ? 0 : w.chunks(p); i < T::STAGES; i++, at_stage.advance())
       barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
   }
 
-  /* Between the wait for the kernel ahead and the first block's copy lies nothing that could lie before the wait. */
+  /* Loads the input. Everything possible is done before the wait for the kernel ahead, so that the first block's copy
+   * follows it directly. */
   __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
     do {
+      /* Announce and load the bias, wait for the kernel ahead, then load A block after block. */
       bool vectors = w.has_vectors(p);
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         input_block block = find_input(s, tap, inner);
@@ -173,7 +176,7 @@ template <class T> struct producer {
     } while (w.next(p));
   }
 
-  /* What comes after the last block in the ring. */
+  /* Loads the residual, which follows the last block in the ring. */
   __device__ __forceinline__ void load_residual(ring<T> &at_stage) const {
     bool sum = T::SUMS && p.pair == PAIR_SUM;
     int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
@@ -197,7 +200,7 @@ template <class T> struct consumer {
   const params &p;
   work<T> w;
   char *memory;
-  unsigned *told; /* one a consumer, shared: who came before */
+  unsigned *told; /* shared memory, one for each consumer: how many splits arrived earlier */
   int group, thread, lane, rank;
   float sum[T::HIGH][T::N / 8][4];
   ring<T> at;
@@ -206,7 +209,7 @@ template <class T> struct consumer {
     named_sync(BARRIER_GROUP + group, 128);
   }
 
-  /* A stage is free when all that read it have arrived, in both thread blocks of a pair. */
+  /* Releases a stage. It is free when all warps that read it have arrived, in both thread blocks of a pair. */
   __device__ __forceinline__ void release(int stage) const {
     if (lane == 0) {
       barrier_arrive(w.empty(stage));
@@ -215,7 +218,8 @@ template <class T> struct consumer {
     }
   }
 
-  /* Sums begin as bias and time row, in the first split: that costs nothing while the first blocks are on their way. */
+  /* The sums of the first split begin with bias and time row. This costs no time, because the first blocks are still
+   * being loaded. */
   __device__ __forceinline__ void begin() {
     int column = lane % 4 * 2;
     clear();
@@ -261,7 +265,7 @@ template <class T> struct consumer {
       pin(sum[h]);
   }
 
-  /* Issues the products of the stage that the ring points at; returns which it is. */
+  /* Issues the products of the stage that the ring points at. Returns the stage. */
   __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
     int stage = at.stage;
     uint32_t offset = stage * (T::STAGE_BYTES / 16);

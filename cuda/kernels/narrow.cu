@@ -1,35 +1,37 @@
-/* 3x3 convolutions of few channels over many pixels, as at the autoencoder's full resolution. There the im2col way
- * reads every pixel nine times; here a block reads a tile of 16 x 16 pixels with its border once, keeps all weights in
- * shared memory, and goes from tile to tile while the next tile is on its way.
+/* 3x3 convolutions with few channels over many pixels, as at the autoencoder's full resolution. An implicit matrix
+ * product would read every pixel nine times. Here a thread block reads a tile of 16 x 16 pixels with its border once,
+ * keeps all weights in shared memory, and walks over tiles, loading the next tile while it works on the present one.
  *
- * Eight warps make two rows of 16 pixels each, all output channels: a row of pixels, shifted by the tap, is the A
- * fragment's 16 rows. */
+ * Each of eight warps calculates two rows of 16 pixels, with all output channels: a row of pixels, shifted by the tap,
+ * is the 16 rows of the A fragment. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int SIDE = 16, BORDERED = SIDE + 2, WARPS = 8, THREADS = 32 * WARPS, ROWS = SIDE / WARPS;
 
-/* What a thread block of so many input and output channels keeps: weights, two tiles of the input, and the output. */
+/* Returns the bytes of shared memory of a thread block with c input and n output channels: weights, two tiles of the
+ * input, and the output. */
 constexpr int count_bytes(int c, int n) {
   int taps = c == 8 ? 10 : 9;
   return (taps * n + 2 * BORDERED * BORDERED) * c * 2 + WARPS * SIDE * (n + 8) * 4;
 }
 
-/* C input channels, N output channels. A step of the sum is 16 deep: half a tap or less, or two taps of 8 channels
- * each, of which the tenth has no weights. */
+/* C input channels, N output channels. A step of the product's sum has 16 values: half a tap or less, or two taps of 8
+ * channels each, of which the tenth tap has zero weights. */
 template <int C_, int N_> struct shape {
   static constexpr int C = C_, N = N_, CHUNKS = C / 8; /* chunks of 16 bytes in a pixel */
   static constexpr int TAPS = CHUNKS == 1 ? 10 : 9, STEPS = TAPS * CHUNKS / 2;
   static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
-  static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps at once */
-  static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* a multiprocessor */
-  static constexpr int OUT_PITCH = N + 8;                                 /* floats: fragment rows in different banks */
+  static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps unrolled */
+  static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* thread blocks on a multiprocessor */
+  static constexpr int OUT_PITCH = N + 8;                                 /* floats; rows without bank conflicts */
   static constexpr int SHARED_BYTES = count_bytes(C, N);
   static_assert(SHARED_BYTES == (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4, "as laid out");
 };
 
-/* Eight rows' chunks of one number lie in different banks. */
+/* Returns the index of a chunk in shared memory, swizzled so that the same chunk of eight rows lies in different
+ * banks. */
 template <class S> __device__ __forceinline__ int place(int row, int chunk) {
   return row * S::CHUNKS + (S::CHUNKS == 8   ? chunk ^ (row & 7)
                             : S::CHUNKS == 4 ? chunk ^ (row >> 1 & 3)
@@ -69,7 +71,7 @@ __device__ __forceinline__ void load_tile(const struct gemm_args &p, const tilin
 
 template <class S>
 __device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile, float sum[ROWS][S::N / 8][4]) {
-  /* A lane fetches pixels of chunk 2 step + lane / 16 of the sum, and weights of chunk 2 step + lane / 8 % 2. */
+  /* Lane l loads pixels of chunk 2 step + l / 16 of the sum, and weights of chunk 2 step + l / 8 % 2. */
   constexpr int INNER = S::CHUNKS == 1 ? 1 : S::CHUNKS / 2;
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll S::UNROLL
@@ -96,14 +98,15 @@ __device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile
   }
 }
 
-/* One row of 16 pixels, by way of shared memory so that a lane has eight channels of a pixel: bias, residual,
- * activation, and one store. */
+/* Writes one row of 16 pixels. It goes through shared memory, so that a lane has eight channels of a pixel for bias,
+ * residual, activation and one store. */
 template <class S>
 __device__ __forceinline__ void write_row(const struct gemm_args &p, const float sum[S::N / 8][4], float *out,
                                           size_t pixel, int pixels) {
   constexpr int CHUNKS = S::N / 8, TURNS = SIDE * CHUNKS / 32;
   int lane = threadIdx.x % 32;
   struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
+  /* Rearrange through shared memory. */
   __syncwarp();
 #pragma unroll
   for (int j = 0; j < CHUNKS; j++)
@@ -112,6 +115,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
       *reinterpret_cast<float2 *>(out + (lane / 4 + half * 8) * S::OUT_PITCH + j * 8 + lane % 4 * 2) =
           make_float2(sum[j][2 * half], sum[j][2 * half + 1]);
   __syncwarp();
+  /* Eight channels at a time, where bias, residual and activation allow it. */
   bool soft = p.act == ACT_SILU && !p.residual_last;
   if (p.columns == S::N && (is_simple(p.act) || soft)) {
     uint4 residual[TURNS];
@@ -136,6 +140,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
     }
     return;
   }
+  /* Any other case: one element at a time. */
 #pragma unroll 1
   for (int i = lane; i < pixels * p.columns; i += 32) {
     int x = i / p.columns, column = i % p.columns;
@@ -151,20 +156,23 @@ __global__ void __launch_bounds__(THREADS, S::BLOCKS) narrow_kernel(const __grid
   int lane_row = threadIdx.x / 32 * ROWS;
   float *out = reinterpret_cast<float *>(tile + 2 * S::TILE_CHUNKS) + threadIdx.x / 32 * SIDE * S::OUT_PITCH;
   tiling tiles = make_tiling(p);
-  load_weights<S>(p, weights); /* constant, so they need not wait for the kernel before */
+  load_weights<S>(p, weights); /* constant, so they need not wait for the kernel ahead */
   wait_for_previous();
   load_tile<S>(p, tiles, tile, blockIdx.x);
   copies_commit();
   int buffer = 0;
   for (int index = blockIdx.x; index < tiles.count; index += gridDim.x, buffer ^= 1) {
+    /* Start to load the next tile, wait for this one. */
     if (index + (int)gridDim.x < tiles.count)
       load_tile<S>(p, tiles, tile + (buffer ^ 1) * S::TILE_CHUNKS, index + gridDim.x);
     copies_commit();
     copies_wait<1>();
     __syncthreads();
+    /* Convolve. */
     float sum[ROWS][S::N / 8][4] = {};
     multiply<S>(weights, tile + buffer * S::TILE_CHUNKS, sum);
     __syncthreads();
+    /* Store. */
     int x = index % tiles.across * SIDE, y = index / tiles.across % tiles.down * SIDE + lane_row;
     int picture = index / (tiles.across * tiles.down), pixels = min(SIDE, p.out_w - x);
 #pragma unroll

@@ -1,8 +1,8 @@
 /* y = epilogue(A W^T) by TMA and wgmma. PRODUCT.md is the page to read first.
  *
- * A thread block makes a tile of M rows and N columns from its share of the sum. Two threads, the producers, keep a
- * ring of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After the
- * last block the ring brings the tile's residual, and in its place the results leave. */
+ * A thread block calculates a tile of M rows and N columns, or its part of the tile's sum. Two threads, the producers,
+ * keep a ring of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After
+ * the last block the ring brings the tile's residual, and the results are stored from the same memory. */
 #include "cuda/kernels/launch_sm90.cuh"
 #include "cuda/kernels/turns_sm90.cuh"
 
@@ -40,7 +40,7 @@ bool gates(enum product_tile tile) {
   return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160 || tile == PRODUCT_128x160_TURNS;
 }
 
-/* Whether there is an instance that ends in SiLU. */
+/* True if this tile has an instance that ends in SiLU. */
 bool silus(enum product_tile tile) {
   return tile == PRODUCT_128x128 || tile == PRODUCT_128x64 || tile == PRODUCT_64x64;
 }
@@ -54,7 +54,7 @@ bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
 }
 
-/* As many thread blocks as have a multiprocessor, or fewer where there are fewer tiles. */
+/* Launches one thread block for each multiprocessor, or fewer if there are fewer tiles. */
 cudaError_t launch_turns(const struct product_device *device, const struct launch_queue *queue,
                          const struct product_args *args) {
   params p = describe(args);
@@ -123,9 +123,9 @@ bool product_supported(const struct product_device *device, const struct product
   bool turns = args->tile != PRODUCT_128x160_TURNS ||
                (!a->upsample && a->columns % 8 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
-  bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
+  bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* the bias still has 16 bytes */
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0); /* sums are whole */
+  bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0); /* the sums are not split */
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&

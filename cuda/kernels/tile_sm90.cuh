@@ -1,4 +1,4 @@
-/* A tile of a product: its shape, the kernel's parameters, and which part of the work is a thread block's. */
+/* A tile of a product: its shape, the kernel's parameters, and the division of the work between thread blocks. */
 #ifndef CUDA_KERNELS_TILE_SM90_CUH
 #define CUDA_KERNELS_TILE_SM90_CUH
 
@@ -12,42 +12,46 @@ namespace product_sm90 {
 using namespace attention;
 
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
-enum { BARRIER_GROUP = 1 };         /* named barriers: one a consumer */
-constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shared memory: keeps a second away */
+enum { BARRIER_GROUP = 1 }; /* named barriers: add the consumer's number */
+/* More than half of a multiprocessor's shared memory, so that no second thread block fits. */
+constexpr int ALONE_BYTES = 118000;
 
-/* What most products do not need has instances of its own: code that they would carry along costs them time. GAIN: the
- * sums are multiplied by what the run says before the residual is added. */
+/* The end of a tile. Ends that few products need have instances of their own, because unused code would slow the others
+ * down. END_GAIN multiplies the sums by the run's gain before the residual is added. */
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
-/* HIGH: of 64 rows each that a consumer has. One with two has as many registers as it takes only if the producers are a
- * whole warpgroup, which gives its own away. */
+/* HIGH: the number of 64-row blocks that a consumer has. With two, a consumer needs so many registers that the
+ * producers must be a whole warpgroup, which gives its own registers away. */
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
           int HIGH_ = 1>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
-  static constexpr int GIVEN = 40, TAKEN = 232; /* registers of producers, and of two consumers, where HIGH is 2 */
-  static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
-  static constexpr int HALF = N / 2;                                             /* rows of W that one copy brings */
+  /* Registers of the producers and of the two consumers, where HIGH is 2. */
+  static constexpr int GIVEN = 40, TAKEN = 232;
+  static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* warps of the two producers */
+  static constexpr int HALF = N / 2;                                             /* rows of W in one copy */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
-  /* Results leave in chunks of columns: 64 as swizzled rows of 128 bytes, or 80 as plain rows of 160. */
+  /* Results are stored in chunks of columns: 64 columns in swizzled rows of 128 bytes, or 80 columns in plain rows of
+   * 160 bytes. */
   static constexpr int CHUNK = N % 80 == 0 ? 80 : 64, CHUNKS = N / CHUNK;
-  static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M; /* that one copy brings */
-  /* Can do GEGLU: the left half values, the right half their gates. */
+  static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M; /* RESIDUAL_ROWS: rows in one copy */
+  /* True if the shape can do GEGLU: the left half of a tile are values, the right half their gates. */
   static constexpr bool GATED = HALF % CHUNK == 0 && HIGH == 1;
-  /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
+  /* True if a pair of thread blocks may split the sum. INBOX then holds the other thread block's sums for this one's
+   * half of the columns. */
   static constexpr bool SUMS = SUMS_;
-  static constexpr bool SEVERAL = SEVERAL_; /* tiles a thread block */
+  static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may have several tiles */
   static constexpr product_end END = END_;
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
-  /* Bias and time row, twice: this tile's and the next one's. */
+  /* Bias and time row, twice: for this tile and for the next. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
-  /* Each warp makes as many barriers of each kind, some of which nobody needs. */
+  /* Each warp initialises the same number of barriers of each kind; some of them stay unused. */
   static constexpr int STAGE_BARRIERS = (STAGES + WARPS - 1) / WARPS * WARPS, BARRIERS = 2 * STAGE_BARRIERS + WARPS;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* and to align it */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* 1024 more, to align the start */
   static_assert(HALF % 8 == 0 && STAGE_BYTES % 1024 == 0 && BARRIER_OFFSET % 8 == 0, "whole rows of swizzled memory");
   static_assert(CHUNK_BYTES <= STAGE_BYTES && CHUNKS <= STAGES && N % CHUNK == 0, "a chunk fits a stage");
 };
@@ -57,36 +61,39 @@ struct params {
   const float *bias;
   const __half *time;
   bool has_residual;
-  float least; /* of a result, for ReLU */
-  __half *few; /* y where its rows are no multiple of 16 bytes, else NULL */
+  float least; /* lower limit of a result, for ReLU */
+  __half *few; /* y if its rows are not a multiple of 16 bytes, else NULL */
   float *partial;
   unsigned *arrived;
-  int splits, parts, depth; /* of the sum: in the workspace; in all, with those of pairs; its blocks */
-  int part, longer;         /* blocks of a part, but for the first `longer` ones, which have one more */
+  /* Parts of the sum that are added through the workspace; all parts, including those of pairs; blocks of the sum. */
+  int splits, parts, depth;
+  int part, longer; /* blocks of a part; the first `longer` parts have one more */
   int x_blocks;
   divisor tap_blocks;
-  int c, channels;       /* of x; of x and x2 */
-  int rows;              /* of the product */
-  int columns, gate;     /* of y; rows of W from values to gates, or 0 */
-  divisor out_w, pixels; /* of a picture of the product's rows; taps 1: not read */
+  int c, channels;       /* channels of x; of x and x2 together */
+  int rows;              /* rows of the product */
+  int columns, gate;     /* columns of y; distance in W from values to gates, or 0 */
+  divisor out_w, pixels; /* width and pixels of a picture of the product's rows; not used if taps is 1 */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
-  int column_tiles;      /* where a thread block makes several, every gridDim.y-th; else 0 */
-  int row_tiles;         /* of tiles in turns */
-  int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
+  /* If a thread block has several tiles (every gridDim.y-th): the number of tiles in a row; else 0. */
+  int column_tiles;
+  int row_tiles; /* tiles in a column, for turns_kernel */
+  /* Tiles of columns for each of the 2x2 pixels that a row becomes. 0: a row is one pixel of y. */
+  int quarter_tiles;
   enum product_pair pair;
-  struct product_gain gain; /* END_GAIN */
+  struct product_gain gain; /* used with END_GAIN */
 };
 
-/* --- a thread block's part --- */
+/* --- the work of a thread block --- */
 
-/* A tile at a time; each thread that has to do with all of them has one of these. */
+/* The present tile. Each thread that needs it has its own copy. */
 template <class T> struct work {
-  uint32_t base;      /* of shared memory */
-  int row, column;    /* the tile's first: row of the product; column of y */
-  int quarter;        /* which of the 2x2 pixels that a row becomes */
-  int begin, end;     /* blocks of the sum */
-  int tile;           /* of columns */
-  int vectors_parity; /* bias and time row of this tile: which of two places, and their barrier's phase */
+  uint32_t base;      /* address of shared memory */
+  int row, column;    /* first row of the product and first column of y in the tile */
+  int quarter;        /* number of the pixel, of the 2x2 pixels that a row becomes */
+  int begin, end;     /* first and last block of the sum */
+  int tile;           /* number of the tile in its row */
+  int vectors_parity; /* which of the two places has this tile's bias and time row; also the phase of their barrier */
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
     row = (int)blockIdx.x * T::M;
@@ -102,7 +109,7 @@ template <class T> struct work {
     begin = z * p.part + min(z, p.longer);
     end = begin + p.part + (z < p.longer);
   }
-  /* Goes on to the thread block's next tile, if there is one. */
+  /* Moves to the thread block's next tile. Returns false if there is none. */
   __device__ __forceinline__ bool next(const params &p) {
     if (!T::SEVERAL)
       return false;
@@ -120,7 +127,7 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Barriers: full ones, empty ones; that of bias and time row, and those of the inboxes. */
+  /* Barriers: full ones and empty ones of the stages, one of bias and time row, and those of the inboxes. */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
@@ -136,21 +143,21 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t inbox_full(int group) const {
     return barrier(2 * T::STAGE_BARRIERS + 1 + group);
   }
-  /* The first row of W of a half of the tile. */
+  /* Returns the first row of W in this half of the tile. */
   __device__ __forceinline__ int weight_row(const params &p, int half) const {
     return column + half * (p.gate ? p.gate : T::HALF);
   }
-  /* Whether the sums begin as bias and time row: those of the sum's first part. */
+  /* True if the sums begin with bias and time row, which the first part of a sum does. */
   __device__ __forceinline__ bool has_vectors(const params &p) const {
     return (p.bias || p.time) && column < p.columns && begin == 0;
   }
-  /* Chunks in which results leave. */
+  /* Returns the number of chunks of columns that hold the results. */
   __host__ __device__ __forceinline__ static int chunks(const params &p) {
     return T::SUMS && p.pair == PAIR_SUM ? 1 : T::GATED && p.gate ? T::CHUNKS / 2 : T::CHUNKS;
   }
 };
 
-/* A place in the ring of stages, and the parity of its full barrier's current phase. */
+/* A position in the ring of stages, and the parity of its full barrier's current phase. */
 template <class T> struct ring {
   int stage = 0, parity = 0;
   __device__ __forceinline__ void advance() {

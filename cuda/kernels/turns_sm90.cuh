@@ -1,5 +1,8 @@
-/* Products of more tiles than multiprocessors: two consumers make a tile each, in turns, so that one's end, its gates
- * or its residual, lies under the other's products. */
+/* Products with more tiles than multiprocessors: y = epilogue(A W^T). Two consumers have a tile each and take turns at
+ * the tensor cores, so that one's epilogue (gates or residual) runs during the other's products:
+ *
+ *     consumer 0   | products of tile 0 | epilogue 0        | products of tile 2 | epilogue 2 ...
+ *     consumer 1   | wait for the turn  | products of tile 1 | epilogue 1        | products of tile 3 ... */
 #ifndef CUDA_KERNELS_TURNS_SM90_CUH
 #define CUDA_KERNELS_TURNS_SM90_CUH
 
@@ -7,24 +10,25 @@
 
 namespace product_sm90 {
 
-/* The ring holds blocks of sums alone. Results leave, and residuals come, in boxes of a warp's 16 rows and a chunk's
- * columns; each warp has memory for two. */
+/* The ring has blocks of A and W alone. Results are stored, and residuals loaded, in boxes of a warp's 16 rows and a
+ * chunk's columns; each warp has memory for two boxes. */
 struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
-  static constexpr int THREADS = (CONSUMERS + 1) * 128; /* a warpgroup of producers: it gives registers away */
+  static constexpr int THREADS = (CONSUMERS + 1) * 128; /* the producers are a whole warpgroup */
   static constexpr int BOX_BYTES = 16 * CHUNK * 2, BOXES = CONSUMERS * 4 * 2;
   static constexpr int RESIDUAL_ROWS = 16;
-  /* Each consumer has two places for bias and time row, this tile's and its next one's. */
+  /* Each consumer has two places for bias and time row: for this tile and for its next one. */
   static constexpr int PLACES = 2 * CONSUMERS;
   static constexpr int BOX_OFFSET = STAGES * STAGE_BYTES, VECTORS_OFFSET = BOX_OFFSET + BOXES * BOX_BYTES;
   static constexpr int BARRIER_OFFSET = VECTORS_OFFSET + PLACES * VECTORS_BYTES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024; /* and to align it */
-  /* So that a consumer has begun its next tile, and read this one's bias, when that of its next but one is loaded. */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024; /* 1024: to align */
+  /* Smallest number of blocks in a sum. With fewer, the bias of a consumer's tile after next could be loaded before the
+   * consumer has read this tile's bias. */
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
-enum { BARRIER_TURN = 1 }; /* named barriers: one a consumer */
+enum { BARRIER_TURN = 1 }; /* named barriers: add the consumer's number */
 
-/* A thread block's tiles and its shared memory. */
+/* The tiles of a thread block, and its shared memory. */
 struct turns {
   using T = turns_shape;
   const params &p;
@@ -56,7 +60,7 @@ struct turns {
     return base + T::BOX_OFFSET + i * T::BOX_BYTES;
   }
 
-  /* As other kernels' thread blocks have one. */
+  /* Returns the tile in the form that the other kernels use. */
   __device__ __forceinline__ work<T> as_work() const {
     work<T> w(p, base);
     w.row = row();
@@ -66,9 +70,9 @@ struct turns {
     return w;
   }
 
-  /* load() is told of each block of each tile, once its stage is free: the tile's producer, the block's number in the
-   * tile, the stage, its tap, which it is of that tap's, and which of the places for vectors is the tile's: they are
-   * taken in turns. */
+  /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, when its stage is free. block:
+   * number within the tile; inner: number within the tap; place: the tile's place for bias and time row, which
+   * rotate. */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
     for (int place = 0; there(); tile += (int)gridDim.x, place = (place + 1) % T::PLACES) {
@@ -85,11 +89,12 @@ struct turns {
       }
     }
 #pragma unroll 1
-    for (int i = 0; i < T::STAGES; i++, at.advance()) /* as producer::wait_for_releases */
+    for (int i = 0; i < T::STAGES; i++, at.advance()) /* see producer::wait_for_releases */
       barrier_wait(empty(at.stage), at.parity ^ 1);
   }
 
-  /* Bias and time row, by the thread that waits for what came before in the stream only if there is a time row. */
+  /* Loads bias and time row. The weights' producer calls it if there is a bias alone, which is constant; the input's
+   * producer if there is a time row, which it has to wait for. */
   __device__ __forceinline__ void load_vectors(const producer<T> &loads, int place) const {
     uint32_t to = base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES, there = vectors_full(place);
     barrier_expect(there, loads.vector_bytes());
@@ -100,7 +105,7 @@ struct turns {
       load_bytes(to + T::N * 4, p.time + loads.w.column, loads.time_columns() * 2, there);
   }
 
-  /* Asks for constants alone, so it need not wait for what came before in the stream. */
+  /* Loads the weights. They are constant, so this need not wait for earlier kernels in the stream. */
   __device__ __forceinline__ void run_weights() {
     each_block([&](const producer<T> &loads, int i, int s, int tap, int inner, int place) {
       barrier_expect(full(s), T::B_BYTES);
@@ -127,15 +132,15 @@ struct turns {
   }
 };
 
-/* GATED: GEGLU, of which a tile's results are one chunk of columns, else two. */
+/* A consumer. GATED: with GEGLU a tile's results are one chunk of columns, else two. */
 template <bool GATED> struct turns_consumer {
   using T = turns_shape;
-  static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8; /* of 8 columns, of a chunk */
+  static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8; /* GROUPS: groups of 8 columns in a chunk */
   const params &p;
   turns t;
   char *memory;
   int group, thread, lane;
-  float sum[2][T::N / 8][4]; /* of the upper and the lower 64 rows */
+  float sum[2][T::N / 8][4]; /* sums of the upper and of the lower 64 rows */
   ring<T> at;
 
   __device__ __forceinline__ void release(int stage) const {
@@ -146,14 +151,14 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* Over the other's blocks. */
+  /* Skips the blocks of the other consumer's tile. */
   __device__ __forceinline__ void skip() {
     int stage = at.stage + p.depth;
     at.parity ^= stage / T::STAGES & 1;
     at.stage = stage % T::STAGES;
   }
 
-  /* FIRST: of the tile. */
+  /* Issues the products of one stage. FIRST: the first block of a tile. */
   template <bool FIRST> __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
     int stage = at.stage;
     uint32_t offset = stage * (T::STAGE_BYTES / 16);
@@ -170,10 +175,11 @@ template <bool GATED> struct turns_consumer {
     return stage;
   }
 
-  /* The other's blocks come after this one's in the ring, so its turn comes when all of these have been there: the
-   * parity of a full barrier tells no more than the last two phases apart. */
+  /* The other consumer's blocks follow this one's in the ring, so its turn begins when all of these have arrived: the
+   * parity of a full barrier can tell only the last two phases apart. */
   __device__ __forceinline__ void multiply(bool last_tile) {
     uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
+    /* Wait for the turn, multiply all blocks, pass the turn on. */
     named_sync(BARRIER_TURN + group, 256);
     int last = issue<true>(a, b);
 #pragma unroll 1
@@ -191,8 +197,8 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* Sums of GEGLU begin as the bias, so that it takes no registers beside the gates. Each pair is loaded by itself:
-   * copies of one would be made behind the wait for a turn. */
+  /* With GEGLU the sums begin with the bias, so that no registers are needed for it next to the gates. Each pair is
+   * loaded separately: the compiler would copy a shared one after the wait for the turn. */
   __device__ __forceinline__ void begin(int place, int parity) {
     uint32_t from = t.base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     if (p.bias)
@@ -214,7 +220,7 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* Bias and time row of the thread's columns. */
+  /* Reads bias and time row of the thread's columns. */
   __device__ __forceinline__ void read_vectors(float2 (&both)[T::N / 8], int place, int parity) const {
     const char *from = memory + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     const char *time = from + T::N * 4 - lane % 4 * 4;
@@ -231,7 +237,7 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* --- boxes: a warp's, of upper and lower rows, of each chunk of columns --- */
+  /* --- boxes: one warp's, of upper or lower rows, in each chunk of columns --- */
 
   __device__ __forceinline__ int warp() const {
     return group * 4 + thread / 32;
@@ -243,7 +249,7 @@ template <bool GATED> struct turns_consumer {
     return t.column() + k % CHUNKS * T::CHUNK;
   }
 
-  /* Asks for a residual, by one thread, once what has left from the box's memory has been read. */
+  /* Loads residuals into a box's memory, when the store from there has read it. One thread calls it. */
   __device__ __forceinline__ void load_residual(int k) const {
     int box = warp() * 2 + k % 2;
     barrier_expect(t.box_full(box), T::BOX_BYTES);
@@ -258,7 +264,7 @@ template <bool GATED> struct turns_consumer {
     __syncwarp();
   }
 
-  /* Two columns of a row. */
+  /* Return two columns of a row, finished. */
   __device__ __forceinline__ static uint32_t gated(const float *v, const float *gate) {
     return pack2(v[0] * gelu(gate[0]), v[1] * gelu(gate[1]));
   }
@@ -268,7 +274,7 @@ template <bool GATED> struct turns_consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* 16 rows, two groups of 8 columns at a time: a lane has the address of one row of 8. */
+  /* Finishes 16 rows, two groups of 8 columns at a time. A lane has the address of one row of 8 columns. */
   template <bool RESIDUAL>
   __device__ __forceinline__ void finish_box(int k, const float2 (&bias)[T::N / 8], uint32_t box) const {
     uint32_t to = box + lane % 16 * (T::CHUNK * 2) + lane / 16 * 16;
@@ -311,8 +317,8 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* Vectors are added here where there are registers: shared memory is what the other's products use most of, so each
-   * of their values is read once. */
+  /* Without GEGLU there are registers for bias and time row. Each value is read once, because shared memory is what the
+   * other consumer's products use most. */
   __device__ __forceinline__ void finish(int place, int parity) const {
     float2 bias[T::N / 8];
     if constexpr (!GATED)
@@ -324,6 +330,7 @@ template <bool GATED> struct turns_consumer {
   }
 
   __device__ __forceinline__ void run() {
+    /* Consumer 1 begins with the second tile. */
     int next = (int)gridDim.x, place = group, parity = 0;
     if (group == 1) {
       named_arrive(BARRIER_TURN, 256);
@@ -353,8 +360,9 @@ __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using T = turns_shape;
   extern __shared__ char unaligned[];
+  /* Align shared memory, initialise barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
+  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
   char *memory = unaligned + (aligned - address);
   asm volatile("" : "+r"(aligned));
   bool pair = p.pair != PAIR_NONE;
@@ -390,6 +398,7 @@ __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __
   } else {
     __syncthreads();
   }
+  /* Split into the two producers and the two consumers. */
   if (warp >= T::INPUT_WARP) {
     registers_give<T::GIVEN>();
     if (warp == T::INPUT_WARP && elect())
