@@ -1,6 +1,8 @@
-/* Each block computes a tile of one weight, 4 rows and 8 columns a thread. Products are sums in FP32, as the definition
- * has them: tensor cores would round the factors. Weights to which only products are added, as nearly all are, have a
- * kernel of their own, which adds them up where the result is. */
+/* target = base + sum of the pieces, where most pieces are products: weight * scale * left right.
+ *
+ * Each thread block calculates a tile of one weight, and each thread 4 rows and 8 columns of it. Products are summed in
+ * FP32, as the definition says; tensor cores would round the factors. Weights with products alone, which nearly all
+ * are, have a kernel of their own, which adds the products directly to the result. */
 #include "cuda/kernels/blend.h"
 #include "cuda/kernels/common.cuh"
 
@@ -17,11 +19,11 @@ enum {
 };
 
 struct tile {
-  int row, column;       /* of the tile's first value */
-  int my_row, my_column; /* of the thread's */
+  int row, column;       /* place of the tile's first value in the weight */
+  int my_row, my_column; /* place of the thread's first value in the weight */
 };
 
-/* A thread's values. */
+/* The values of a thread. */
 struct block {
   float at[DOWN][GROUPS][GROUP];
 };
@@ -114,7 +116,7 @@ __device__ __forceinline__ void load(const struct blend_task &task, const struct
     }
 }
 
-/* Returns whether all values are finite in the target's type. */
+/* Returns true if all values are finite in the target's type. */
 __device__ __forceinline__ bool store(const struct blend_task &task, const struct tile &t, const struct block &v) {
   const bool whole = task.columns % GROUP == 0;
   const float limit = task.type == DTYPE_F16 ? 65520.0f : INFINITY;
@@ -139,7 +141,8 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
 
 /* --- products --- */
 
-/* Rows and columns of the factors from `first` on into shared memory, the left ones times factor. */
+/* Copies rows and columns of the factors, from depth `first` on, to shared memory. The left ones are multiplied by
+ * factor. */
 __device__ __forceinline__ void share(const struct blend_task &task, const struct tile &t, const float *left,
                                       const float *right, int rank, int first, float factor, struct factors &shared) {
   const int r = (int)threadIdx.x / DEPTH, k = (int)threadIdx.x % DEPTH;
@@ -158,7 +161,7 @@ __device__ __forceinline__ void share(const struct blend_task &task, const struc
   }
 }
 
-/* sum += factor * left [rows, rank] @ right [rank, columns], of the tile. */
+/* sum += factor * left [rows, rank] @ right [rank, columns], for this tile. */
 __device__ __forceinline__ void multiply(const struct blend_task &task, const struct tile &t, const float *left,
                                          const float *right, int rank, float factor, struct factors &shared,
                                          struct block &sum) {
@@ -179,9 +182,9 @@ __device__ __forceinline__ void multiply(const struct blend_task &task, const st
   }
 }
 
-/* --- what needs more than a product --- */
+/* --- pieces that are more than one product --- */
 
-/* One value of a kind that needs no sum. */
+/* Returns one value of a kind of piece that needs no sum. */
 __device__ float value_of(const struct blend_task &task, const struct blend_piece &p, int row, int column) {
   if (p.kind == BLEND_DENSE)
     return p.left[(size_t)row * task.columns + column];
@@ -190,7 +193,7 @@ __device__ float value_of(const struct blend_task &task, const struct blend_piec
          p.right[((size_t)(row % p.block_rows) * task.taps + tap) * p.block_channels + channel % p.block_channels];
 }
 
-/* D's tile. All threads of a block take the same way. */
+/* Calculates the tile of a piece, before gain and weight. All threads of a block take the same branches. */
 __device__ void fill(const struct blend_task &task, const struct tile &t, const struct blend_piece &p,
                      struct factors &shared, struct block &d) {
   d = {};
@@ -226,6 +229,7 @@ template <bool plain>
 __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __grid_constant__ struct blend_args p) {
   __shared__ struct factors shared;
   wait_for_previous();
+  /* Find the task and the tile; load the base weight. */
   const unsigned place = p.first + blockIdx.x;
   const int number = find_task(p, place);
   const struct blend_task task = p.tasks[number];
@@ -234,6 +238,7 @@ __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __g
   const struct tile t = find_tile(task, place - task.first_tile);
   struct block sum;
   load(task, t, sum);
+  /* Add the pieces. */
   if constexpr (plain) {
     for (int i = 0; i < task.pieces; i++) {
       const struct blend_piece &piece = p.pieces[task.first_piece + i];
@@ -248,6 +253,7 @@ __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __g
       add(task, t, piece, base, d, sum);
     }
   }
+  /* Store, and note values that are not finite. */
   if (!store(task, t, sum))
     atomicMax(p.overflow, number + 1);
 }

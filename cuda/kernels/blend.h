@@ -1,5 +1,5 @@
-/* blend.cu: weights as the checkpoint's values and what adapters add to them (unet/plan/blend.h), many in one launch.
- */
+/* blend.cu: calculates weights from the checkpoint's values and the terms that adapters add to them
+ * (unet/plan/blend.h), many weights in one launch. */
 #ifndef CUDA_KERNELS_BLEND_H
 #define CUDA_KERNELS_BLEND_H
 
@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 }; /* of a tile */
+enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 }; /* size of a tile */
 
-/* What one adapter adds: a struct blend_term with its factors in device memory. */
+/* The term that one adapter adds: a struct blend_term whose factors are in device memory. */
 struct blend_piece {
   enum blend_kind kind;
   enum blend_gain axis;
@@ -21,7 +21,7 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* Some rows of a weight. The tasks' tiles follow each other. */
+/* Some rows of a weight. The tiles of all tasks are numbered consecutively. */
 struct blend_task {
   const void *base;
   void *target;
@@ -29,7 +29,7 @@ struct blend_task {
   int rows, columns, taps, channels;
   int first_piece, pieces;
   unsigned first_tile;
-  bool plain; /* its pieces are products without gains */
+  bool plain; /* true: all its pieces are products without gains */
 };
 
 static inline unsigned blend_tiles(int rows, int columns) {
@@ -37,13 +37,13 @@ static inline unsigned blend_tiles(int rows, int columns) {
   return down * (((unsigned)columns + BLEND_COLUMNS - 1) / BLEND_COLUMNS);
 }
 
-/* tasks, pieces and *overflow are in device memory. Where a value is not finite in the target's type, *overflow becomes
- * the largest 1 + task's number of those; it is 0 before. */
+/* tasks, pieces and *overflow are in device memory. The caller sets *overflow to 0. If a value is not finite in its
+ * target's type, *overflow becomes 1 + the task's number, the largest one if there are several. */
 struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;
   int count;
-  unsigned first, tiles; /* those that are made */
+  unsigned first, tiles; /* the tiles that this launch calculates */
   bool any_plain, any_other;
   int *overflow;
 };

@@ -1,6 +1,8 @@
-/* The first nodes of every run, and the last. Pixels take several thread blocks, because one cannot keep the bus to the
- * host busy. The order takes one: blocks that read the same line of the host's memory do so one after the other, which
- * is a microsecond each. */
+/* The first nodes of every run, and the last. They copy parameters and pixels between host and device.
+ *
+ * Pixels are copied by several thread blocks, because one cannot use the whole bandwidth of the bus. The order is read
+ * by one thread block: if several read the same line of the host's memory, they do so one after the other, a
+ * microsecond each. */
 #include "cuda/kernels/carry.h"
 #include "cuda/kernels/common.cuh"
 
@@ -8,9 +10,9 @@ namespace {
 
 constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
-/* Of one thread alone: many that read it wait for each other. PTX does not say how fine its steps are. On a GPU where
- * they are coarse the time of one run is, too, while that of many is right in the middle; who waits for a run by it
- * looks sooner than it need, never later. */
+/* Reads the GPU's clock. One thread alone calls it, because many readers wait for each other. PTX does not say how
+ * coarse the clock's steps are. Coarse steps make the time of one run imprecise, but the mean of many is right. A host
+ * thread that plans its wait by it looks too early at worst, never too late. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
@@ -19,7 +21,7 @@ __device__ __forceinline__ uint64_t clock_ns() {
 
 static_assert(CARRY_UNIT == sizeof(uint4), "what a thread carries at a time");
 
-/* Of the host's memory nothing may come from a cache: the host has written it since. */
+/* Reads past the caches, because the host has written its memory since the last run. */
 __device__ __forceinline__ uint4 read_unit(const void *from, size_t i) {
   return __ldcv(static_cast<const uint4 *>(from) + i);
 }
@@ -28,7 +30,8 @@ __device__ __forceinline__ void write_unit(void *to, size_t i, uint4 unit) {
   static_cast<uint4 *>(to)[i] = unit;
 }
 
-/* A thread's reads are all on their way before it writes: the host's memory is far. */
+/* Copies rows. Each thread starts several reads before its first write, because reads of the host's memory take
+ * long. */
 __device__ __forceinline__ void carry(const struct carry c) {
   int width = c.bytes / CARRY_UNIT, count = width * c.rows, step = BLOCKS * THREADS;
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < count; i += AT_ONCE * step) {
@@ -44,8 +47,8 @@ __device__ __forceinline__ void carry(const struct carry c) {
   }
 }
 
-/* Whether this thread is the last of all blocks' first threads to come here; what the blocks have written is seen by
- * whatever it writes then. */
+/* True for the last of all thread blocks to arrive, in its first thread. Writes of the other thread blocks are then
+ * visible to it, and come before everything it writes. */
 __device__ __forceinline__ bool arrives_last(unsigned *arrived) {
   __syncthreads();
   if (threadIdx.x)
@@ -61,6 +64,7 @@ __device__ __forceinline__ bool arrives_last(unsigned *arrived) {
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_order *order) {
   constexpr int COUNT = sizeof *order / CARRY_UNIT;
   static_assert(COUNT <= THREADS, "a thread reads one unit: all are on their way at a time");
+  /* Note the time, and copy the order. */
   uint64_t begun = 0;
   wait_for_previous();
   if (threadIdx.x == 0)
@@ -90,7 +94,7 @@ __device__ __forceinline__ uint32_t since(uint64_t begun, uint64_t ns) {
   return (uint32_t)((ns - begun) / RUN_END_NS);
 }
 
-/* Nobody sees a part of it. */
+/* Writes all 16 bytes at once, so that the host never sees a part of them. */
 __device__ __forceinline__ void tell(struct run_end *end, const struct run_order *order, uint64_t done) {
   uint64_t begun = order->begun;
   uint64_t low = order->number | (uint64_t)since(begun, order->there) << 32;
@@ -108,6 +112,7 @@ __global__ void __launch_bounds__(THREADS) end_kernel(struct run_ring *ring, str
   wait_for_previous();
   int downs = order->downs;
   bool first = blockIdx.x == 0 && threadIdx.x == 0;
+  /* Note the time, copy the result, and let the last thread block tell the host. */
   if (first)
     order->computed = clock_ns();
   for (int i = 0; i < downs; i++)

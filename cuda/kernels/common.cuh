@@ -8,7 +8,7 @@
 
 #include "cuda/kernels/kernels.h"
 
-/* --- launching --- */
+/* --- launches --- */
 
 /* Enqueues kernel<<<grid, block, shared>>>(args). */
 template <typename... Parameters, typename... Arguments>
@@ -27,8 +27,9 @@ static cudaError_t launch(const struct launch_queue *queue, void (*kernel)(Param
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-/* Every kernel calls this before it reads what an earlier one wrote, or writes at all. Then the kernel after it may be
- * brought in beside it. Does nothing in a kernel that was launched without overlap. */
+/* Every kernel calls this before it reads results of an earlier kernel, and before it writes anything. The wait ends
+ * when the kernel before has finished; the kernel after may then become resident. It does nothing in a kernel that was
+ * launched without overlap. */
 static __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -40,7 +41,7 @@ static inline unsigned blocks_for(size_t items, size_t per_block) {
   return (unsigned)((items + per_block - 1) / per_block);
 }
 
-/* --- one element of FP32 or FP16 --- */
+/* --- elements of FP32 or FP16 --- */
 
 static __device__ __forceinline__ float element_read(const void *x, enum dtype type, size_t i) {
   return type == DTYPE_F32 ? static_cast<const float *>(x)[i] : __half2float(static_cast<const __half *>(x)[i]);
@@ -94,9 +95,8 @@ static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
 
 /* --- activations ---
  *
- * Kernels are a few thousand instructions at most: fetching code that is rarely run costs more microseconds than most
- * of them take. So the activations that frames are full of (none, ReLU, SiLU) are written out where they are used, and
- * the others are called. */
+ * A kernel has a few thousand instructions at most, and fetching rarely used code from memory can take longer than the
+ * rest of it. So the common activations (none, ReLU, SiLU) are inlined, and the others are called. */
 
 static __device__ __forceinline__ float silu(float x) {
   float power, inverse;
@@ -105,9 +105,8 @@ static __device__ __forceinline__ float silu(float x) {
   return x * inverse;
 }
 
-/* x times the normal distribution function, whose tail is computed as such: q = erfc(|x| / sqrt(2)) by formula 7.1.26
- * of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7), a third of erff's instructions.
- */
+/* x times the normal distribution function. Its tail is q = erfc(|x| / sqrt(2)), by formula 7.1.26 of Abramowitz and
+ * Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7), with a third of erff's instructions. */
 static __device__ __forceinline__ float gelu(float x) {
   float size = fabsf(x), t, tail;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(1.0f + 0.23164190f * size));
@@ -133,9 +132,9 @@ static __device__ __noinline__ float activate(float x, enum activation act) {
   }
 }
 
-/* --- what a run decides --- */
+/* --- values that depend on the run's parameters --- */
 
-/* guidance_index and guidance_row of unet/plan/op.h. */
+/* The same as guidance_index and guidance_row of unet/plan/op.h. */
 static __device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -144,7 +143,7 @@ static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row)
   return row < rows.first ? row : (row - rows.first) % rows.each;
 }
 
-/* inject_gain of unet/plan/run.h. */
+/* The same as inject_gain of unet/plan/run.h. */
 static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
   const struct control_params &control = gain.block->run.control[gain.control];
   float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];
@@ -153,7 +152,7 @@ static __device__ __forceinline__ float gain_of(const struct product_gain &gain,
   return row_of(gain.rows, picture) ? 0.0f : g * gain.guess;
 }
 
-/* --- what follows a matrix product --- */
+/* --- the epilogue of a matrix product --- */
 
 struct tail {
   const float *bias;
@@ -162,7 +161,7 @@ struct tail {
   bool residual_last;
 };
 
-/* One element: column is its place in bias and time, at its index in residual. */
+/* Applies the epilogue to one element. column: its index in bias and time; at: its index in residual. */
 static __device__ __forceinline__ float finish(const struct tail &tail, float v, int column, size_t at) {
   if (tail.bias)
     v += tail.bias[column];
@@ -172,12 +171,13 @@ static __device__ __forceinline__ float finish(const struct tail &tail, float v,
   return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
 }
 
-/* Whether finish8 can do it: no other activation than ReLU. */
+/* True if finish8 can do this activation: none or ReLU. */
 static __device__ __forceinline__ bool is_simple(enum activation act) {
   return act == ACT_NONE || act == ACT_RELU;
 }
 
-/* Eight neighbours in a row, whose residual the caller has fetched ahead; column is a multiple of 8. */
+/* Applies the epilogue to eight neighbours in a row, whose residual the caller has loaded before. column is a multiple
+ * of 8. */
 static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
   float add[8], least = tail.act == ACT_RELU ? 0.0f : -INFINITY;
   unpack8(residual, add);
@@ -197,7 +197,7 @@ static __device__ __forceinline__ void finish8(const struct tail &tail, float v[
     v[i] = tail.residual_last ? fmaxf(v[i], least) + add[i] : fmaxf(v[i] + add[i], least);
 }
 
-/* Eight halves of the residual, or zeros. at is a multiple of 8. */
+/* Returns eight halves of the residual, or zeros. at is a multiple of 8. */
 static __device__ __forceinline__ uint4 fetch_residual(const __half *residual, size_t at, bool there) {
   return residual && there ? *reinterpret_cast<const uint4 *>(residual + at) : make_uint4(0, 0, 0, 0);
 }
@@ -208,7 +208,7 @@ static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-/* Starts copying 16 bytes to shared memory; zeros when not there. */
+/* Starts copying 16 bytes to shared memory; writes zeros if not `there`. */
 static __device__ __forceinline__ void copy16(void *shared, const void *global, bool there) {
   int bytes = there ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
@@ -224,8 +224,8 @@ template <int pending> static __device__ __forceinline__ void copies_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/* Four 8x8 matrices of halves: lane l gives the address of row l % 8 of matrix l / 8, and gets elements 2 (l % 4) and
- * one more of row l / 4 of each. */
+/* Loads four 8x8 matrices of halves. Lane l gives the address of row l % 8 of matrix l / 8, and gets elements 2 (l % 4)
+ * and the next one of row l / 4 of each matrix. */
 static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -233,8 +233,8 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
                : "memory");
 }
 
-/* d[16x8] += a[16x16] b[16x8], FP16 products summed in FP32. Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4)
- * and one more of d. */
+/* d[16x8] += a[16x16] b[16x8], FP16 products summed in FP32. Lane l holds rows l / 4 and l / 4 + 8 of d, columns 2 (l %
+ * 4) and the next one. */
 static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a[4], const uint32_t b[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"

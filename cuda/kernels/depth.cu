@@ -1,6 +1,6 @@
-/* Patches, tokens as pictures, interpolation, a range that follows the scene. All of them move memory: a thread does
- * eight channels of a pixel where channels come in eights. Places between samples are fractions of whole numbers, so
- * that large pictures lose nothing to rounding. */
+/* Ops of the depth networks: patches, tokens as pictures, interpolation, and a range that follows the scene. All of
+ * them are limited by memory. A thread has eight channels of a pixel where channels come in eights. Positions between
+ * samples are fractions of integers, so that large pictures lose nothing to rounding. */
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/depth.h"
 
@@ -14,7 +14,7 @@ __device__ __forceinline__ size_t thread_index() {
 
 /* --- patches --- */
 
-/* Four samples and their weights: Keys' kernel with a = -0.75. */
+/* Positions and weights of four samples: Keys' cubic kernel with a = -0.75. */
 struct cubic {
   int at[4];
   float weight[4];
@@ -42,7 +42,8 @@ __device__ __forceinline__ cubic cubic_of(int i, int from, int to) {
   return c;
 }
 
-/* A thread makes a pixel of a patch, or zeros: a row's end, or a part of the first row. */
+/* Each thread calculates one pixel of a patch, or writes zeros: at the end of a row, or in row 0, which has no
+ * patch. */
 __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant__ struct depth_args p) {
   int pixels = p.size * p.size, each = pixels + 1;
   size_t index = thread_index();
@@ -60,6 +61,7 @@ __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant_
   int row = (token - 1) / p.columns, column = (token - 1) % p.columns;
   cubic down = cubic_of(row * p.size + pixel / p.size, p.h, p.rows * p.size);
   cubic across = cubic_of(column * p.size + pixel % p.size, p.w, p.columns * p.size);
+  /* Bicubic interpolation: along four rows, then across them. */
   float sum[3] = {};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -80,7 +82,7 @@ __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant_
     y[k] = __float2half_rn(sum[k] * p.scale[k] + p.bias[k]);
 }
 
-/* A thread moves `wide` channels. */
+/* Each thread moves WIDE channels. */
 template <int WIDE>
 __global__ void __launch_bounds__(THREADS) unpatch_kernel(const __grid_constant__ struct depth_args p) {
   int parts = p.y_c / WIDE;
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) unpatch_kernel(const __grid_constant_
 
 /* --- interpolation --- */
 
-/* Two neighbours and how far it is from the first to the second. */
+/* Two neighbouring samples, and the weight of the second. */
 struct between {
   int first, second;
   float share;
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(THREADS) resize_kernel(const __grid_constant__
 
 /* --- the range --- */
 
-/* A warp adds up a square. */
+/* Each warp calculates the mean of one square. */
 __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant__ struct depth_args p) {
   int square = (int)(thread_index() / 32), lane = threadIdx.x % 32;
   wait_for_previous();
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant_
     p.means[square] = sum / (float)(p.size * p.size);
 }
 
-/* The least of all threads' values; in each of them. One block of THREADS. */
+/* Returns the least value of all threads, in each of them. The grid is one thread block. */
 __device__ float block_least(float value, float *shared) {
   for (int other = 16; other; other /= 2)
     value = fminf(value, __shfl_xor_sync(~0u, value, other));
@@ -194,6 +196,7 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   float low = INFINITY, high = -INFINITY;
   bool finite = true;
   wait_for_previous();
+  /* The lowest and the highest mean. */
   for (int i = threadIdx.x; i < p.rows * p.columns; i += THREADS) {
     float mean = p.means[i];
     finite = finite && isfinite(mean);
@@ -204,6 +207,8 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   high = -block_least(-high, shared);
   if (!__syncthreads_and(finite) || threadIdx.x)
     return;
+  /* The first range is taken as it is. Later ones move towards the new one: at the user's speed, or at once after a
+   * cut, which shows as a large change. */
   if (!(p.range[2] > 0)) {
     p.range[0] = low;
     p.range[1] = high;
@@ -230,7 +235,7 @@ __global__ void __launch_bounds__(THREADS) spread_kernel(const __grid_constant__
                     __half2float(bottom[across.first]), __half2float(bottom[across.second]), down.share, across.share);
   float low = p.range[0], width = p.range[1] - low;
   value = width > 0 ? (value - low) / width : 0.0f;
-  __half shade = __float2half_rn(value > 0 ? fminf(value, 1.0f) : 0.0f); /* no number is 0 */
+  __half shade = __float2half_rn(value > 0 ? fminf(value, 1.0f) : 0.0f); /* NaN becomes 0 */
 #pragma unroll
   for (int k = 0; k < 3; k++)
     p.y[3 * pixel + k] = shade;

@@ -1,5 +1,5 @@
-/* The ops around a depth network, as in unet/plan/op.h: patches, tokens as pictures, interpolation, a range that
- * follows the scene. */
+/* Ops of the depth networks, as in unet/plan/op.h: patches, tokens as pictures, interpolation, and a range of depths
+ * that follows the scene. */
 #ifndef CUDA_KERNELS_DEPTH_H
 #define CUDA_KERNELS_DEPTH_H
 
@@ -12,12 +12,12 @@ extern "C" {
 struct depth_args {
   const half_t *x, *residual; /* residual may be NULL */
   half_t *y;
-  float *range;            /* [3] */
-  float *means;            /* of squares: room for DEPTH_SQUARES_MAX */
-  int n, h, w, c;          /* of x */
-  int y_h, y_w, y_c;       /* of y */
-  int rows, columns, size; /* of patches and squares */
-  int skip;                /* rows of tokens */
+  float *range;            /* [3]: lowest value, highest value, and 1 if they are set */
+  float *means;            /* means of the squares; has room for DEPTH_SQUARES_MAX */
+  int n, h, w, c;          /* size of x */
+  int y_h, y_w, y_c;       /* size of y */
+  int rows, columns, size; /* rows and columns of patches or squares, and their size in pixels */
+  int skip;                /* rows of tokens to skip before the patches */
   float scale[3], bias[3];
   const struct run_block *block;
   int control;
@@ -27,7 +27,7 @@ enum { DEPTH_SQUARES_MAX = NORM_PARTIAL_FLOATS };
 cudaError_t launch_patches(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_unpatch(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_resize(const struct launch_queue *queue, const struct depth_args *args);
-/* The means of all squares, then what becomes of the range by them. */
+/* launch_squares stores the means of all squares; launch_range then updates the range from them. */
 cudaError_t launch_squares(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_range(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_spread(const struct launch_queue *queue, const struct depth_args *args);

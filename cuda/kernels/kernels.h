@@ -1,8 +1,8 @@
-/* The CUDA kernels' launchers, callable from C. One struct of arguments per kernel family: what a prepared program
- * keeps and launches again for every frame.
+/* The CUDA kernels' launchers, callable from C. Each kernel family has one struct of arguments, which a prepared
+ * program keeps and launches again for every frame.
  *
- * Conventions: device pointers, borrowed; half is FP16; tensors are NHWC without padding unless a field says otherwise.
- * Launchers only enqueue (they can be captured) and return the launch's error. */
+ * Conventions: pointers are device pointers and stay the caller's; half is FP16; tensors are NHWC without padding
+ * unless a field says otherwise. Launchers only enqueue, so they can be captured, and return the launch's error. */
 #ifndef CUDA_KERNELS_KERNELS_H
 #define CUDA_KERNELS_KERNELS_H
 
@@ -23,16 +23,17 @@ typedef uint16_t half_t;
 extern "C" {
 #endif
 
-/* Where launches go. */
+/* The stream that launches go to, and how they are launched. */
 struct launch_queue {
   cudaStream_t stream;
-  int sms;      /* multiprocessors */
-  bool overlap; /* launch as programmatic dependents: the kernel may be resident before the one ahead has finished, and
-                   waits on the device (compute capability 9.0 and up, which also has clusters of thread blocks) */
+  int sms; /* number of multiprocessors */
+  /* Kernels are launched as programmatic dependents: a kernel may become resident before the one ahead has finished,
+   * and waits for it on the device. This needs compute capability 9.0, which also has clusters of thread blocks. */
+  bool overlap;
 };
 
-/* 10 * major + minor of the PTX that the kernels in use were compiled from; an error when there are none for the
- * current device. */
+/* Stores 10 * major + minor of the PTX from which the current device's kernels were compiled. Returns an error if the
+ * program has no kernels for the device. */
 cudaError_t kernels_version(int *version);
 
 /* --- gemm.cu: matrix products and convolutions as implicit matrix products, on tensor cores --- */
@@ -46,18 +47,18 @@ extern const struct gemm_tile_size gemm_tile_sizes[TILES];
 
 struct run_block;
 
-/* OP_INJECT's g, of each picture of a product's rows, which the run decides. */
+/* OP_INJECT's gain g for each picture of a product's rows. The run's parameters decide it. */
 struct product_gain {
-  bool there; /* else it is 1 */
+  bool there; /* false: the gain is 1 */
   const struct run_block *block;
   int control, step;
-  float guess; /* where the control guesses: of a latent's first picture */
+  float guess; /* gain of a latent's first picture if the control runs in guess mode */
   struct guidance_rows rows;
 };
 
-/* y[rows, columns] = epilogue(A W^T): A is x itself, or gathered from it as a convolution needs. */
+/* y[rows, columns] = epilogue(A W^T). A is x itself, or the input windows of a convolution gathered from x. */
 struct gemm_args {
-  const half_t *x, *x2;   /* [n, h, w, c], [n, h, w, c2] concatenated after it; c and c2 multiples of 8 */
+  const half_t *x, *x2;   /* [n, h, w, c], and [n, h, w, c2] concatenated after it; c and c2 are multiples of 8 */
   const half_t *weight;   /* [columns, taps, c + c2], 16-byte aligned */
   const float *bias;      /* [columns] or NULL */
   const half_t *time;     /* [columns] or NULL: added like bias */
@@ -65,42 +66,44 @@ struct gemm_args {
   half_t *y;              /* [rows, columns], or [rows, columns / 2] with ACT_GEGLU */
   int n, h, w, c, c2;
   int out_h, out_w;
-  int kernel, stride, pad; /* kernel 1 or 3; pad is that of the start */
-  bool upsample;           /* nearest 2x before the convolution */
-  bool residual_last;      /* act before the residual, as OP_LINEAR; else after, as OP_CONV */
+  int kernel, stride, pad; /* kernel is 1 or 3; pad is the padding at the left and top */
+  bool upsample;           /* doubles the picture by nearest neighbours before the convolution */
+  bool residual_last;      /* true: act comes before the residual, as in OP_LINEAR; false: after it, as in OP_CONV */
   enum activation act;
-  struct product_gain gain; /* of product and bias, before the residual, where there is no activation */
+  /* The gain multiplies product and bias, before the residual is added. It needs ACT_NONE. */
+  struct product_gain gain;
   int columns;
   enum gemm_tile tile;
-  int splits;        /* of the sum over taps and channels; partial sums are added in a fixed order */
-  float *partial;    /* gemm_partial_bytes; NULL when splits is 1 */
-  unsigned *arrived; /* gemm_tiles counters, 0 before and after; NULL when splits is 1 */
+  int splits;        /* parts of the sum over taps and channels; partial sums are added in a fixed order */
+  float *partial;    /* gemm_partial_bytes of memory; NULL when splits is 1 */
+  unsigned *arrived; /* gemm_tiles counters, which are 0 before and after a launch; NULL when splits is 1 */
 };
 
-int gemm_tiles(const struct gemm_args *args); /* blocks of one split */
+int gemm_tiles(const struct gemm_args *args); /* thread blocks of one split */
 size_t gemm_partial_bytes(const struct gemm_args *args);
 cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
 
-/* --- narrow.cu: 3x3 convolutions of few channels over many pixels --- */
+/* --- narrow.cu: 3x3 convolutions with few channels over many pixels --- */
 
-/* As a gemm_args with kernel 3, stride 1, pad 1, no x2, and c to columns: 8 to 32 or 64; 32 or 64 to as many, or to at
- * most 16. Each block keeps all weights and a tile of the input with its border in shared memory. */
+/* Arguments are those of a gemm with kernel 3, stride 1, pad 1, no x2. Channels c to columns: 8 to 32 or 64; 32 or 64
+ * to the same number, or to at most 16. Each thread block keeps all weights and a tile of the input with its border in
+ * shared memory. */
 bool narrow_supported(const struct gemm_args *args);
-int narrow_shared_bytes(const struct gemm_args *args); /* of a block; not every GPU has as many */
+int narrow_shared_bytes(const struct gemm_args *args); /* bytes of one thread block; not every GPU has that many */
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- norm.cu, group_norm.cu, layer_norm.cu --- */
 
 struct norm_args {
   const void *x, *x2;        /* [n, pixels, c], [n, pixels, c2] */
-  bool x_f32;                /* x is FP32 */
+  bool x_f32;                /* true: x is FP32 */
   const float *gamma, *beta; /* [c + c2] or NULL */
   half_t *y;                 /* [n, pixels, pitch]; channels from c + c2 to pitch are set to 0 */
   int n, pixels, c, c2, pitch;
-  int groups; /* group norm; 0: layer norm, over each pixel's channels */
+  int groups; /* groups of a group norm; 0: a layer norm over each pixel's channels */
   float eps;
   enum activation act;
-  float *partial; /* group norm: NORM_PARTIAL_FLOATS */
+  float *partial; /* NORM_PARTIAL_FLOATS for a group norm */
 };
 enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
@@ -109,7 +112,7 @@ cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args
 
 /* --- pointwise.cu --- */
 
-/* y = act(x ++ x2), doubled in size when upsample, channels padded with 0 to pitch. */
+/* y = act(x ++ x2), doubled in size if upsample, with channels padded with 0 to pitch. */
 struct gather_args {
   const void *x, *x2;
   bool x_f32;
@@ -120,8 +123,8 @@ struct gather_args {
 };
 cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args);
 
-/* y = the rest of an op after a library's product: bias, time, residual, activation, gain as in gemm_args. x may be y.
- * With ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
+/* y = epilogue(x): bias, time, residual, activation and gain as in gemm_args, for a library's product. x may be y. With
+ * ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
 struct epilogue_args {
   const half_t *x;
   const float *bias;
@@ -136,7 +139,7 @@ struct epilogue_args {
 };
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
-/* Any attention that attention/ does not take: one block a row, no speed. */
+/* Attention for shapes that attention/ does not support: one thread block a row, slow. */
 struct plain_attention_args {
   const half_t *q, *k, *v;
   half_t *y;
@@ -147,18 +150,19 @@ struct plain_attention_args {
 };
 cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct plain_attention_args *args);
 
-/* Checkpoint rows to device order: source [rows, channels, taps] of dtype, to [rows, taps, channels]. */
+/* Converts checkpoint rows to the device's order: source [rows, channels, taps] of type dtype, to target [rows, taps,
+ * channels]. */
 struct convert_args {
   const void *source;
   enum dtype dtype;
   void *target;
-  struct element element; /* of the target */
+  struct element element; /* type of the target's elements */
   size_t rows;
   int channels, taps;
 };
 cudaError_t launch_convert(const struct launch_queue *queue, const struct convert_args *args);
 
-/* target[i] = source[i], rows of width elements, the target's padded with 0 to pitch. */
+/* target = source, in rows of width elements; the target's rows are padded with 0 to pitch. */
 struct pad_args {
   const half_t *source;
   half_t *target;
@@ -167,30 +171,30 @@ struct pad_args {
 };
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
 
-/* Weights of 3x3 convolutions behind a doubling, [rows, 9, width], as those of four 2x2 convolutions before it, one for
- * each pixel that a pixel becomes: [rows, 4, 4, pitch]. */
+/* Converts weights of a 3x3 convolution after an upsampling by 2, [rows, 9, width], to four 2x2 convolutions before the
+ * upsampling, one for each of the four pixels that a pixel becomes: [rows, 4, 4, pitch]. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
-/* Bytes that go from a place in a shadow to their own; even, as is the address. */
+/* Bytes that launch_publish copies from a shadow buffer to their own place. Their number and address are even. */
 struct segment {
-  size_t source; /* in the shadow, a multiple of 16 */
+  size_t source; /* offset in the shadow buffer, a multiple of 16 */
   void *target;
   size_t bytes;
 };
-/* Copies all segments; list is in device memory. */
+/* Copies all segments. list is in device memory. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
-/* --- pixels.cu, sample.cu: what reads the run's parameters, and what the latents go through --- */
+/* --- pixels.cu, sample.cu: kernels that read the run's parameters, and the steps of the latents --- */
 
-/* How stored numbers become R, G, B: value = (number - zero) * scale of each component, then the matrix. */
+/* The conversion of stored numbers to R, G, B: value = (number - zero) * scale for each component, then the matrix. */
 struct coding {
   float zero[3], scale[3];
-  float r, g, b;                /* luma of R, G, B */
-  float r_cr, g_cb, g_cr, b_cb; /* what colour differences add */
+  float r, g, b;                /* weights of R, G, B in luma */
+  float r_cr, g_cb, g_cr, b_cb; /* factors of Cr and Cb in R, G and B */
 };
 
-/* Planes of a picture in device memory. */
+/* A picture's planes in device memory. */
 struct planes {
   struct coding coding;
   enum pixel_format format;
@@ -201,19 +205,20 @@ struct planes {
   int pitch[3];
 };
 
-/* What a run's launches read. */
+/* The parameters that a run's kernels read. */
 struct run_block {
   struct run_params run;
   struct planes input[FRAMES_MAX], output[BATCH_MAX];
-  int iteration; /* of the plan's loop; 0 outside it */
+  int iteration; /* iteration of the plan's loop; 0 outside the loop */
 };
 
-/* Counts block->iteration up, from the last of `iterations` to 0: the last node of every iteration. again: the loop
- * node of the graph being captured, which is told whether another iteration follows; NULL outside a graph. */
+/* Increments block->iteration, and resets it to 0 after the last of `iterations`. It is the last node of every
+ * iteration. again: handle of the loop node in the graph being captured, which it tells whether another iteration
+ * follows; NULL outside a graph. */
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again);
 
-/* Conditional nodes of the graph being captured: regions, and when each runs. */
+/* Conditional nodes of the graph being captured, and the condition of each node's region. */
 enum { DECISIONS_MAX = 32 };
 struct decisions {
   int count;
@@ -221,7 +226,7 @@ struct decisions {
   cudaGraphConditionalHandle node[DECISIONS_MAX];
 };
 
-/* Tells each node whether its body runs: region_runs in the block's iteration. */
+/* Tells each node whether its body runs, which region_runs decides for the block's iteration. */
 cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
                           const struct decisions *decisions);
 
@@ -229,11 +234,12 @@ struct pixels_args {
   const struct run_block *block;
   const half_t *x;                 /* pixels_out: [n, h, w, 3] */
   const half_t *input;             /* pixels_out: [n, h, w, 3] or NULL */
-  const half_t *map[CONTROLS_MAX]; /* pixels_out: likewise */
+  const half_t *map[CONTROLS_MAX]; /* pixels_out: [n, h, w, 3] each, or NULL */
   half_t *y;                       /* pixels_in: [n, h, w, 3] */
-  half_t *padded; /* pixels_in: [n, h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
+  /* pixels_in: [n, h, w, 8] or NULL. The same pixels with channels of zeros, as a convolution reads them. */
+  half_t *padded;
   int n, h, w;
-  int out_h, out_w; /* pixels_out: of the pictures */
+  int out_h, out_w; /* pixels_out: size of the pictures */
   int first;        /* pixels_in: number of the first frame */
   float scale, bias, input_scale, input_bias;
 };
@@ -245,12 +251,12 @@ cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pix
 struct map_args {
   const struct run_block *block;
   const half_t *x; /* [h, w, 3] */
-  half_t *y;       /* likewise */
-  void *scratch;   /* map_scratch_bytes */
+  half_t *y;       /* [h, w, 3] */
+  void *scratch;   /* map_scratch_bytes of memory */
   enum map_kind kind;
   int control, w, h;
-  float scale, bias; /* to codes: floor(x * scale + bias) */
-  /* Set by launch_map: parts of scratch, and which round of hysteresis it is. */
+  float scale, bias; /* conversion to 8-bit codes: floor(x * scale + bias) */
+  /* The rest is set by launch_map: parts of scratch, and the number of the hysteresis pass. */
   struct ushort4 *along;
   struct uchar4 *mean;
   unsigned *weak, *strong[2];
@@ -259,7 +265,8 @@ struct map_args {
 size_t map_scratch_bytes(enum map_kind kind, int w, int h);
 cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
 
-/* The ops of sample.cu: operands as in unet/plan/op.h. What has no type here is half, noise float. */
+/* Arguments of the ops of sample.cu; operands as in unet/plan/op.h. Pointers are to half, noise is float, unless a type
+ * stands here. */
 struct sample_args {
   const struct run_block *block;
   const void *x;
@@ -274,17 +281,18 @@ struct sample_args {
   int kept;
   void *y;
   enum dtype y_type;
-  size_t count;              /* elements of one row of y: a latent, a slot, an embedding */
-  int n;                     /* rows of y, latents, text positions; of a ring, or 0 */
-  const float *kept_pixels;  /* of the picture, size times as wide as the latent, each way; or NULL */
-  int w, size;               /* the latent's width */
-  int c, c_image;            /* channels */
-  int pitch;                 /* from one row of table to the next */
-  struct guidance_rows rows; /* of a step or a latent */
-  int values;                /* embedded beside each other in place of the steps' timesteps; 0: none */
+  size_t count; /* elements of one row of y: a latent, a slot or an embedding */
+  int n;        /* rows of y, latents or text positions; of a ring, or 0 */
+  /* [kept_n] pixels of the mask, or NULL. The mask is `size` times as wide and high as the latent. */
+  const float *kept_pixels;
+  int w, size;               /* width of the latent; pixels of the mask for one pixel of the latent */
+  int c, c_image;            /* channels of the latent and of image */
+  int pitch;                 /* elements from one row of table to the next */
+  struct guidance_rows rows; /* rows of a step or a latent */
+  int values;                /* values embedded side by side instead of the steps' timesteps; 0: none */
   float value[SIZES];
-  int step, together; /* latents at each step, at least 1; of noise the pictures */
-  int kept_n;         /* of kept_pixels: 1 or as many as latents */
+  int step, together; /* number of the step; latents at each step (for noise: pictures), at least 1 */
+  int kept_n;         /* masks in kept_pixels: 1, or one for each latent */
   unsigned image_rows;
   bool cos_first, mean;
   float scale, shift;
@@ -298,19 +306,20 @@ cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sam
 cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
-/* OP_BLOCKS: w is y's, c and pitch are x's. */
+/* OP_BLOCKS. w is the width of y; c and pitch are those of x. */
 cudaError_t launch_blocks(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
-/* y += gain * x, n pictures of count elements; c 1: x is one for all of them, else 0. */
+/* y += gain * x, for n pictures of count elements. c 1: all pictures share one x; else c is 0. */
 cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
-/* y += each picture's own row of table, of a convolution. */
+/* y += each picture's own row of table. Used for convolutions. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
-/* How far a latent's predictions spread, for launch_guide; where the run does not rescale it does nothing. */
+/* Sums for the standard deviation of a latent's predictions, which launch_guide uses to rescale. Does nothing in a run
+ * that does not rescale. */
 enum { GUIDE_BLOCKS = 32 };
 cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args);
@@ -318,17 +327,17 @@ cudaError_t launch_step(const struct launch_queue *queue, const struct sample_ar
 
 /* --- style.cu --- */
 
-/* OP_STYLE. Slots lie after each other, tokens * pitch halves each. */
+/* OP_STYLE. Slots follow each other in memory, tokens * pitch halves each. */
 struct style_args {
   const struct run_block *block;
   const half_t *q, *k, *v;
   half_t *y;
   int n, count, heads, d;  /* count: rows of a picture */
-  int tokens, pitch, last; /* of a slot; the last slot */
-  int q_pitch, y_pitch;    /* from one row to the next */
+  int tokens, pitch, last; /* tokens and pitch of a slot; number of the last slot */
+  int q_pitch, y_pitch;    /* elements from one row to the next */
   float scale;
   int part;
-  struct guidance_rows rows; /* of a latent */
+  struct guidance_rows rows; /* rows of a latent */
 };
 cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
 
@@ -338,13 +347,13 @@ struct join_args {
   enum dtype x_type, x2_type;
   const half_t *position; /* or NULL */
   half_t *y;
-  size_t first, count; /* elements of x, of y */
+  size_t first, count; /* elements of x; elements of y */
 };
 cudaError_t launch_join(const struct launch_queue *queue, const struct join_args *args);
 
 /* --- profile.cu --- */
 
-/* Reads memory that holds zeros: when it is larger than the last cache, little else is in there afterwards. */
+/* Reads memory that holds zeros. If it is larger than the last cache level, it evicts nearly everything else. */
 cudaError_t launch_evict(const struct launch_queue *queue, const void *zeros, size_t bytes);
 
 #ifdef __cplusplus

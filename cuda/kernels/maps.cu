@@ -1,11 +1,11 @@
-/* Maps of a picture: the device's side of OP_MAP, whose definition is unet/cpu/cpu_maps.c. All of it is counted in
- * integers, as unet/plan/op.h says, so that every device makes the same map. */
+/* Maps of a picture: the CUDA device's OP_MAP. unet/cpu/cpu_maps.c has the definition. All arithmetic is in integers,
+ * as unet/plan/op.h says, so that every device makes the same map. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256, WARP = 32;
-constexpr int REACH = 48; /* of what softens, each way */
+constexpr int REACH = 48; /* reach of the largest blur, in pixels to each side */
 
 __device__ __forceinline__ int rounded(float value) {
   return (int)(value + 0.5f);
@@ -42,7 +42,7 @@ __device__ __forceinline__ void put(const struct map_args &p, int x, int y, int 
   at[2] = __float2half_rn((float)b * (1 / 255.0f));
 }
 
-/* --- tones: a thread for each pixel --- */
+/* --- tones: one thread for each pixel --- */
 
 __global__ void __launch_bounds__(THREADS) tone_kernel(const __grid_constant__ struct map_args p) {
   int at = blockIdx.x * THREADS + threadIdx.x, x = at % p.w, y = at / p.w;
@@ -55,13 +55,13 @@ __global__ void __launch_bounds__(THREADS) tone_kernel(const __grid_constant__ s
   put(p, x, y, value, value, value);
 }
 
-/* --- cells: their means, then the picture --- */
+/* --- cells: first their means, then the picture --- */
 
 __device__ __forceinline__ int cells(int size, int cell) {
   return (size + cell - 1) / cell;
 }
 
-/* Adds up over a warp. */
+/* Returns the sum over a warp. */
 __device__ __forceinline__ int3 warp_sum(int3 v) {
   for (int i = WARP / 2; i; i /= 2) {
     v.x += __shfl_xor_sync(~0u, v.x, i);
@@ -71,7 +71,7 @@ __device__ __forceinline__ int3 warp_sum(int3 v) {
   return v;
 }
 
-/* What one of so many threads that share a cell adds to its sum. */
+/* Returns one thread's part of a cell's sum, when this many threads share the cell. */
 __device__ int3 cell_part(const struct map_args &p, int cell, int left, int top, int thread, int threads) {
   int width = min(cell, p.w - left), count = width * min(cell, p.h - top);
   int3 sum = make_int3(0, 0, 0);
@@ -88,12 +88,13 @@ __device__ __forceinline__ void put_mean(const struct map_args &p, int cell, int
   p.mean[index] = make_uchar4((sum.x + count / 2) / count, (sum.y + count / 2) / count, (sum.z + count / 2) / count, 0);
 }
 
-/* Small cells have a warp each, large ones a block. Single pixels need none. */
+/* A small cell has one warp, a large one a thread block. Cells of one pixel need no means. */
 __global__ void __launch_bounds__(THREADS) means_kernel(const __grid_constant__ struct map_args p) {
   __shared__ int3 parts[THREADS / WARP];
   wait_for_previous();
   int cell = parameter(p, 0), columns = cells(p.w, cell), count = columns * cells(p.h, cell);
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  /* Each cell's sum, by a warp or by the thread block. */
   bool large = cell > 16;
   int first = large ? blockIdx.x : blockIdx.x * (THREADS / WARP) + warp;
   int step = large ? gridDim.x : gridDim.x * (THREADS / WARP);
@@ -152,23 +153,24 @@ __global__ void __launch_bounds__(THREADS) cells_kernel(const __grid_constant__ 
   }
 }
 
-/* --- soft: along rows, then along columns and what is made of it --- */
+/* --- blur: along the rows, then along the columns, together with the map that is made of it --- */
 
 __device__ __forceinline__ int pairs(int count) {
   return count > 1 ? count * (count - 1) / 2 : 0;
 }
 
-/* Of pixels so far away, in shared memory. */
+/* Stores the weight of a pixel at distance `thread` in shared memory. */
 __device__ __forceinline__ void make_weights(int *weight, int radius, int thread) {
   int n = 2 * radius + 1, j = 3 * radius - thread;
   if (j >= 0)
     weight[thread] = pairs(j + 2) - 3 * pairs(j - n + 2) + 3 * pairs(j - 2 * n + 2);
 }
 
-/* A block has THREADS pixels of a row. */
+/* A thread block has THREADS pixels of a row. */
 __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constant__ struct map_args p) {
   __shared__ uchar4 codes[THREADS + 2 * REACH];
   __shared__ int weight[REACH + 1];
+  /* Load the row's codes with a border. */
   int x = blockIdx.x * THREADS + threadIdx.x, y = blockIdx.y;
   wait_for_previous();
   int radius = parameter(p, 0), reach = 3 * radius, n = 2 * radius + 1;
@@ -179,6 +181,7 @@ __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constan
   __syncthreads();
   if (x >= p.w)
     return;
+  /* Weighted sum along the row. */
   unsigned r = 0, g = 0, b = 0;
 #pragma unroll 4
   for (int k = -reach; k <= reach; k++) {
@@ -226,7 +229,7 @@ __global__ void __launch_bounds__(THREADS) soft_columns_kernel(const __grid_cons
     put(p, x, y, (soft.x + 8) >> 4, (soft.y + 8) >> 4, (soft.z + 8) >> 4);
 }
 
-constexpr int EDGE_W = 32, EDGE_H = 16; /* of a block of soft edges */
+constexpr int EDGE_W = 32, EDGE_H = 16; /* tile of a thread block of soft_edges_kernel */
 
 __device__ __forceinline__ int squared(int nw, int n, int ne, int w, int e, int sw, int s, int se) {
   int gx = ne + 2 * e + se - nw - 2 * w - sw, gy = sw + 2 * s + se - nw - 2 * n - ne;
@@ -241,11 +244,13 @@ __global__ void __launch_bounds__(THREADS) soft_edges_kernel(const __grid_consta
   int radius = parameter(p, 0), n = 2 * radius + 1, low = 16 * parameter(p, 1), half = 16 * parameter(p, 2);
   make_weights(weight, radius, threadIdx.x);
   __syncthreads();
+  /* Blur the tile with its border. */
   for (int i = threadIdx.x; i < (EDGE_W + 2) * (EDGE_H + 2); i += THREADS) {
     int column = i % (EDGE_W + 2), row = i / (EDGE_W + 2);
     soft[row][column] = soft_at(p, weight, 3 * radius, (unsigned)(n * n * n), left + column - 1, top + row - 1);
   }
   __syncthreads();
+  /* Sobel gradients of the blurred tile; the largest of the three colours counts. */
   for (int i = threadIdx.x; i < EDGE_W * EDGE_H; i += THREADS) {
     int x = left + i % EDGE_W, y = top + i / EDGE_W;
     if (x >= p.w || y >= p.h)
@@ -260,10 +265,10 @@ __global__ void __launch_bounds__(THREADS) soft_edges_kernel(const __grid_consta
   }
 }
 
-/* --- edges: which pixels are weak and strong, one bit each; then rounds of hysteresis --- */
+/* --- edges: weak and strong pixels, one bit each, then passes of hysteresis --- */
 
 constexpr int WORD = 32, WORDS = EDGE_TILE / WORD;
-constexpr int GREY = WORD + 4, SLOPES = WORD + 2; /* with what is around a square of WORD x WORD pixels */
+constexpr int GREY = WORD + 4, SLOPES = WORD + 2; /* side of a square of WORD x WORD pixels with its border */
 
 __device__ __forceinline__ int words_of(int w) {
   return (w + WORD - 1) / WORD;
@@ -273,7 +278,7 @@ __device__ __forceinline__ int steepness(short2 slope) {
   return abs(slope.x) + abs(slope.y);
 }
 
-/* Slopes of a square, with those around it; 0 outside the picture. */
+/* Calculates the gradients of a square and its border; 0 outside the picture. */
 __device__ void make_slopes(const struct map_args &p, int left, int top, short2 (&slope)[SLOPES][SLOPES]) {
   __shared__ int grey[GREY][GREY];
   for (int i = threadIdx.x; i < GREY * GREY; i += THREADS)
@@ -300,13 +305,14 @@ __device__ __forceinline__ bool is_ridge(const short2 *at, int here) {
   return here > steepness(at[-SLOPES - side]) && here > steepness(at[SLOPES + side]);
 }
 
-/* A block has WORD x WORD pixels, each warp rows of them. */
+/* A thread block has WORD x WORD pixels, and each of its warps some rows of them. */
 __global__ void __launch_bounds__(THREADS) edges_kernel(const __grid_constant__ struct map_args p) {
   __shared__ short2 slope[SLOPES][SLOPES];
   int left = blockIdx.x * WORD, top = blockIdx.y * WORD, lane = threadIdx.x % WARP;
   wait_for_previous();
   make_slopes(p, left, top, slope);
   int a = parameter(p, 0), b = parameter(p, 1), low = min(a, b), high = max(a, b);
+  /* Thin the edges, and apply both thresholds. */
   for (int row = threadIdx.x / WARP; row < WORD && top + row < p.h; row += THREADS / WARP) {
     const short2 *at = &slope[row + 1][lane + 1];
     int here = steepness(*at); /* 0 outside the picture */
@@ -318,7 +324,7 @@ __global__ void __launch_bounds__(THREADS) edges_kernel(const __grid_constant__ 
   }
 }
 
-/* All weak pixels of a word that strong ones reach along it. */
+/* Returns strong with all weak pixels that are connected to it within the word. */
 __device__ __forceinline__ unsigned fill_word(unsigned weak, unsigned strong) {
   unsigned up = (((weak + (strong & weak)) ^ weak) & weak) | strong;
   unsigned back = __brev(weak), down = __brev(up);
@@ -326,7 +332,7 @@ __device__ __forceinline__ unsigned fill_word(unsigned weak, unsigned strong) {
   return __brev(down);
 }
 
-/* Bits of a row's word and those next to them, each set beside itself. */
+/* Returns a word of a row with each bit also set at both neighbours, including bits from the words next to it. */
 __device__ __forceinline__ unsigned spread(const volatile unsigned *row) {
   unsigned before = row[-1], here = row[0], after = row[1];
   return here | here << 1 | here >> 1 | before >> (WORD - 1) | after << (WORD - 1);
@@ -334,7 +340,7 @@ __device__ __forceinline__ unsigned spread(const volatile unsigned *row) {
 
 constexpr int TILE_THREADS = EDGE_TILE * WORDS;
 
-/* Strong pixels of a tile, and of those around it, before a round. */
+/* Loads the strong pixels of a tile and its border, from before this pass. */
 __device__ void load_tile(const struct map_args &p, const unsigned *from, int first, int top,
                           unsigned (&strong)[EDGE_TILE + 2][WORDS + 2]) {
   int words = words_of(p.w);
@@ -345,7 +351,7 @@ __device__ void load_tile(const struct map_args &p, const unsigned *from, int fi
   }
 }
 
-/* Eight pixels at a time where rows of the picture are so aligned. */
+/* Writes eight pixels at a time where the picture's rows are aligned for it. */
 __device__ void put_tile(const struct map_args &p, int left, int top,
                          const unsigned (&strong)[EDGE_TILE + 2][WORDS + 2]) {
   bool eights = p.w % 8 == 0;
@@ -362,7 +368,7 @@ __device__ void put_tile(const struct map_args &p, int left, int top,
     }
     uint32_t two[12];
 #pragma unroll
-    for (int j = 0; j < 12; j++) /* 0x3c00 is 1 */
+    for (int j = 0; j < 12; j++) /* 0x3c00 is 1.0 in FP16 */
       two[j] = (bits >> (2 * j / 3) & 1 ? 0x3c00u : 0u) | (bits >> ((2 * j + 1) / 3) & 1 ? 0x3c000000u : 0u);
 #pragma unroll
     for (int j = 0; j < 3; j++)
@@ -370,8 +376,8 @@ __device__ void put_tile(const struct map_args &p, int left, int top,
   }
 }
 
-/* One round: a block has a tile, each thread a word of a row. Threads read what others have come to so far, in any
- * order: where none finds anything new, all of it has been found. */
+/* Does one pass of hysteresis. A thread block has a tile, and each thread a word of a row. Threads read each other's
+ * results in any order; when no thread finds anything new, the tile is complete. */
 __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_constant__ struct map_args p) {
   __shared__ unsigned strong[EDGE_TILE + 2][WORDS + 2];
   int first = blockIdx.x * WORDS, top = blockIdx.y * EDGE_TILE, words = words_of(p.w);
@@ -383,6 +389,7 @@ __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_c
   unsigned weak = there ? p.weak[at] : 0;
   volatile unsigned *here = &strong[row + 1][word + 1];
   __syncthreads();
+  /* Grow strong pixels along weak ones until nothing changes. */
   bool changed;
   do {
     changed = false;
@@ -394,6 +401,7 @@ __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_c
         *here = next, changed = true;
     }
   } while (__syncthreads_or(changed));
+  /* The last pass draws the map; the others leave their result to the next. */
   if (p.pass + 1 == EDGE_ROUNDS)
     put_tile(p, first * WORD, top, strong);
   else if (there)

@@ -1,5 +1,6 @@
-/* Pixels of the source's format to the network's input and back: the device's side of OP_PIXELS_IN and OP_PIXELS_OUT,
- * whose definition is unet/cpu/cpu_pixels.c. The grid's z is the picture. */
+/* Conversion of the source's pixels to the network's input, and of its output back to pixels: the CUDA device's
+ * OP_PIXELS_IN and OP_PIXELS_OUT. unet/cpu/cpu_pixels.c has the definition. The grid's z is the number of the
+ * picture. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -10,17 +11,17 @@ __device__ __forceinline__ bool is_rgb(enum pixel_format format) {
   return format == PIXEL_BGRA || format == PIXEL_RGBA;
 }
 
-/* Samples of one of the three components of a picture. */
+/* The samples of one of a picture's three components. */
 struct component {
   uint8_t *first;
   int pitch, stride; /* bytes from row to row and from sample to sample */
   int width, height;
-  bool half_x, half_y, ten_bits; /* at the top of 16 */
+  bool half_x, half_y, ten_bits; /* ten_bits: in the upper 10 of 16 bits */
 };
 
 __device__ component get_component(const struct planes &p, int index) {
   bool rgb = is_rgb(p.format), chroma = index > 0 && !rgb;
-  bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr in turn */
+  bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr alternate */
   component c;
   c.ten_bits = p.format == PIXEL_P010;
   int size = c.ten_bits ? 2 : 1, plane = chroma && p.format != PIXEL_YUYV ? (pairs ? 1 : index) : 0;
@@ -45,13 +46,13 @@ __device__ component get_component(const struct planes &p, int index) {
   return c;
 }
 
-/* --- in --- */
+/* --- pixels in --- */
 
 struct span {
   float low, high;
 };
 
-/* The source samples that one output pixel covers. */
+/* Returns the range of source samples that one output pixel covers. */
 __device__ __forceinline__ span pixel_span(int position, float source, float source_size, int dest, int dest_size,
                                            bool half) {
   float step = source_size / (float)dest_size, centre = source + ((float)(position - dest) + 0.5f) * step;
@@ -85,12 +86,12 @@ __device__ __forceinline__ bool is_whole(float x) {
   return x == floorf(x);
 }
 
-/* Pixel for pixel, with nothing to average in components of full size. */
+/* True if each output pixel is one source pixel, so that components of full size need no averaging. */
 __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
   return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && is_whole(g.source_x) && is_whole(g.source_y);
 }
 
-/* The same where no more than two by two samples are covered: all are on their way at a time. */
+/* Mean for pixels that cover at most two by two samples. All four loads run at the same time. */
 __device__ __forceinline__ float mean_of_four(const component &c, span x, span y) {
   float left = floorf(x.low), top = floorf(y.low), right_part = x.low - left, lower_part = y.low - top;
   int i = (int)left, j = (int)top;
@@ -105,7 +106,7 @@ __device__ __forceinline__ float component_value(const component &c, const struc
   span across = pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x);
   span down = pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y);
   bool few = g.source_w <= (float)g.dest_w * (c.half_x ? 2.0f : 1.0f) &&
-             g.source_h <= (float)g.dest_h * (c.half_y ? 2.0f : 1.0f); /* a span is one sample long */
+             g.source_h <= (float)g.dest_h * (c.half_y ? 2.0f : 1.0f); /* a span is then one sample long */
   return few ? mean_of_four(c, across, down) : mean(c, across, down);
 }
 
@@ -114,6 +115,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   wait_for_previous();
   if (x >= p.w || y >= p.h)
     return;
+  /* Components of the source, or black outside its rectangle; then R, G, B. */
   const struct geometry &g = p.block->run.geometry[p.first + blockIdx.z];
   const struct planes &input = p.block->input[p.first + blockIdx.z];
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
@@ -129,6 +131,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     rgb[1] = plain ? v[1] : v[0] + k.g_cb * v[1] + k.g_cr * v[2];
     rgb[2] = plain ? v[2] : v[0] + k.b_cb * v[1];
   }
+  /* Scale to the network's range and store. */
   size_t pixel = ((size_t)blockIdx.z * p.h + y) * p.w + x;
   float eight[8] = {};
   for (int i = 0; i < 3; i++) {
@@ -139,12 +142,12 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     store8(p.padded + pixel * 8, eight);
 }
 
-/* --- out --- */
+/* --- pixels out --- */
 
-/* What is read of a run's parameters. */
+/* The parameters of a run that say what is shown. */
 struct view {
   float mix;
-  const half_t *map; /* that is to be shown; NULL: none */
+  const half_t *map; /* the map to show; NULL: none */
   bool beside;
 };
 
@@ -212,7 +215,7 @@ __device__ void store_rgb(const struct planes &out, int x, int y, const float rg
       make_uchar4(v[bgra ? 2 : 0], v[1], v[bgra ? 0 : 2], 255);
 }
 
-/* Luma and colour differences of up to 2 x 2 pixels; chroma is the mean over the samples' pixels. */
+/* Stores luma and chroma of up to 2 x 2 pixels. Chroma is the mean over the pixels that share a sample. */
 __device__ void store_yuv(const struct pixels_args &p, const struct planes &out, const view &v, int x0, int y0) {
   const struct coding &k = out.coding;
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
@@ -224,7 +227,7 @@ __device__ void store_yuv(const struct pixels_args &p, const struct planes &out,
       read_rgb(p, v, x, y, rgb);
       float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
       store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
-      if (out.format == PIXEL_YUYV && x + 1 == p.out_w && p.out_w % 2) /* the pair's second luma */
+      if (out.format == PIXEL_YUYV && x + 1 == p.out_w && p.out_w % 2) /* the second luma of the pair */
         store_sample(luma, x + 1, y, k.zero[0] + l / k.scale[0]);
       blue += (rgb[2] - l) / k.b_cb;
       red += (rgb[0] - l) / k.r_cr;

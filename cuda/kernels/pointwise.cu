@@ -1,5 +1,5 @@
-/* Element by element: what convolutions and linear layers need around them, weights on their way in, and the attention
- * of last resort. */
+/* Kernels that work element by element: inputs and epilogues of convolutions and linear layers, conversion of weights,
+ * and a plain attention for all other shapes. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -10,7 +10,8 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* For what frames are full of: dividing 64-bit numbers would take longer than the rest of such a kernel. */
+/* 32-bit thread index for the kernels that every frame runs: dividing 64-bit numbers would take longer than the rest of
+ * such a kernel. */
 __device__ __forceinline__ unsigned short_index() {
   return blockIdx.x * THREADS + threadIdx.x;
 }
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(THREADS)
   size_t source = (size_t)(picture * p.h + (y >> shift)) * p.w + (x >> shift);
   const __half *x1 = static_cast<const __half *>(p.x) + source * p.c;
   const __half *x2 = static_cast<const __half *>(p.x2) + source * p.c2;
+  /* Load eight channels, from either input, with zeros in the padding. */
   float v[8];
   if (!p.x_f32 && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
     load8(channel < p.c ? x1 + channel : x2 + (channel - p.c), v);
@@ -43,14 +45,15 @@ __global__ void __launch_bounds__(THREADS)
         v[j] = __half2float(x2[c - p.c]);
     }
   }
-  if (p.act != ACT_NONE) /* of 0 it is 0: the padding stays */
+  /* Activate and store. */
+  if (p.act != ACT_NONE) /* all activations of 0 are 0, so the padding stays 0 */
 #pragma unroll
     for (int j = 0; j < 8; j++)
       v[j] = activate(v[j], p.act);
   store8(p.y + (size_t)pixel * p.pitch + channel, v);
 }
 
-/* The same where rows of y are not whole chunks: one element a thread. */
+/* Gather for rows of y that are not whole chunks: each thread has one element. */
 __global__ void __launch_bounds__(THREADS)
     gather_odd_kernel(const __grid_constant__ struct gather_args p, size_t count) {
   size_t i = thread_index();
@@ -69,7 +72,7 @@ __global__ void __launch_bounds__(THREADS)
   p.y[i] = __float2half_rn(c < p.c + p.c2 ? activate(v, p.act) : 0.0f);
 }
 
-/* --- what follows a library's product --- */
+/* --- epilogue of a library's product --- */
 
 __global__ void __launch_bounds__(THREADS)
     epilogue_kernel(const __grid_constant__ struct epilogue_args p, unsigned width) {
@@ -83,6 +86,7 @@ __global__ void __launch_bounds__(THREADS)
   float v[8];
   uint4 residual = fetch_residual(p.residual, at, true);
   load8(p.x + (size_t)row * p.columns + column, v);
+  /* GEGLU: values times GELU of their gates. */
   if (geglu) {
     float gate[8];
     load8(p.x + (size_t)row * p.columns + width + column, gate);
@@ -93,6 +97,7 @@ __global__ void __launch_bounds__(THREADS)
       v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
     }
   }
+  /* Gain, including the bias. */
   if (p.gain.there) {
     float gain = gain_of(p.gain, (int)(row / (unsigned)p.pixels));
     tail.bias = NULL;
@@ -100,6 +105,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int j = 0; j < 8; j++)
       v[j] = gain * (p.bias ? v[j] + __ldg(p.bias + column + j) : v[j]);
   }
+  /* Bias, time, residual and activation; store. */
   if (simple) {
     finish8(tail, v, column, residual);
   } else {
@@ -111,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
   store8(p.y + at, v);
 }
 
-/* --- attention of last resort: a block a row of queries --- */
+/* --- plain attention: one thread block for each row of queries --- */
 
 __device__ float block_reduce(float v, bool largest, float *shared) {
   __syncthreads();
@@ -129,27 +135,30 @@ __device__ float block_reduce(float v, bool largest, float *shared) {
 
 __global__ void __launch_bounds__(THREADS)
     plain_attention_kernel(const __grid_constant__ struct plain_attention_args p) {
-  extern __shared__ float weights[]; /* one a column */
+  extern __shared__ float weights[]; /* a weight for each column */
   __shared__ float scratch[THREADS];
   int row = blockIdx.x, head = blockIdx.y, n = blockIdx.z;
   int columns = p.causal ? min(p.columns, row + 1) : p.columns;
   const __half *q = p.q + n * p.q_batch + row * p.q_row + head * p.d;
   const __half *k = p.k + n * p.k_batch + head * p.d, *v = p.v + n * p.v_batch + head * p.d;
   wait_for_previous();
-  float most = -INFINITY, sum = 0;
+  /* Scores, and the largest of them. */
+  float row_max = -INFINITY, sum = 0;
   for (int j = threadIdx.x; j < columns; j += THREADS) {
     float score = 0;
     for (int i = 0; i < p.d; i++)
       score += __half2float(q[i]) * __half2float(k[j * p.k_row + i]);
     weights[j] = score * p.scale;
-    most = fmaxf(most, weights[j]);
+    row_max = fmaxf(row_max, weights[j]);
   }
-  most = block_reduce(most, true, scratch);
+  row_max = block_reduce(row_max, true, scratch);
+  /* Softmax: exponentials and their sum. */
   for (int j = threadIdx.x; j < columns; j += THREADS) {
-    weights[j] = expf(weights[j] - most);
+    weights[j] = expf(weights[j] - row_max);
     sum += weights[j];
   }
   sum = block_reduce(sum, false, scratch);
+  /* Weighted sum of the values. */
   for (int i = threadIdx.x; i < p.d; i += THREADS) {
     float total = 0;
     for (int j = 0; j < columns; j++)
@@ -186,8 +195,8 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
-/* Whether row k of a 3x3 window behind a doubling lies in row `tap` of the 2x2 window before it, for the first or
- * second row that a row becomes; likewise of columns. */
+/* True if row k of a 3x3 window after an upsampling by 2 falls on row `tap` of the 2x2 window before it. first: 0 for
+ * the first, 1 for the second of the two rows that a row becomes. Columns work the same way. */
 static __device__ __forceinline__ bool sees(int first, int tap, int k) {
   return (first + k + 1) / 2 == first + tap;
 }
@@ -221,7 +230,7 @@ __device__ __forceinline__ void copy_segment(const char *source, void *target, s
     static_cast<T *>(target)[i] = reinterpret_cast<const T *>(source)[i];
 }
 
-/* Blocks in x share a segment, those in y share the segments. */
+/* Thread blocks with the same y share a segment; the y of the grid walks over the segments. */
 __global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, const struct segment *list, int count) {
   wait_for_previous();
   size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x, stride = (size_t)gridDim.x * THREADS;

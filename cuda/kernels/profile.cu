@@ -1,11 +1,12 @@
-/* What the profile puts between the launches it times. */
+/* The kernel that the profile runs between the launches it times. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-/* Reads everything, so that the last cache holds nothing else afterwards, and nothing that has to be written back. */
+/* Reads all of the data, so that the last cache level holds nothing else afterwards, and nothing that must be written
+ * back. */
 __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_t count, unsigned *sink) {
   unsigned sum = 0;
   wait_for_previous();
@@ -13,7 +14,7 @@ __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_
     uint4 v = __ldcg(data + i);
     sum |= v.x | v.y | v.z | v.w;
   }
-  if (sum) /* never: the data are zeros, which the compiler cannot know */
+  if (sum) /* never true, because the data are zeros, but the compiler cannot know that */
     *sink = sum;
 }
 

@@ -1,5 +1,6 @@
-/* What a run's parameters decide: a loop's iterations, regions, embeddings, time rows, prompt blending and the
- * sampler's steps. All small; each reads the parameters from device memory, so that a captured graph never changes. */
+/* Kernels of everything that the run's parameters decide: iterations of the loop, regions, embeddings, time rows,
+ * blending of prompts, and the sampler's steps. All are small. They read the parameters from device memory, so that a
+ * captured graph never changes. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -10,7 +11,7 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* guidance_total of unet/plan/op.h. */
+/* The same as guidance_total of unet/plan/op.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
@@ -24,7 +25,7 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
     cudaGraphSetConditional(again, iteration < iterations);
 }
 
-/* region_runs of unet/plan/run.h. */
+/* The same as region_runs of unet/plan/run.h. */
 __device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
   if (when.kind == REGION_MAP)
     return block->run.control[when.index].map;
@@ -54,7 +55,8 @@ __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, i, __half2float(p.table[token * p.c + i % p.c]) + __half2float(p.position[i]));
 }
 
-/* Sine and cosine of position times frequency k, the faster half of the channels first. In double: written once. */
+/* Returns sine or cosine of position * frequency k, where frequency 0 is the highest. It calculates in double, because
+ * it is called only once for each element. */
 __device__ __forceinline__ float wave(double position, int k, int half, float shift, bool cosine) {
   double angle = position * exp(-log(10000.0) * k / (half - (double)shift));
   return (float)(cosine ? cos(angle) : sin(angle));
@@ -96,7 +98,7 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
     element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
-/* A thread for each element of what goes on together. */
+/* Shifts the rows of a ring by one. Each thread has one element of every row. */
 __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ 
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, i));
 }
 
-/* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
+/* Each thread has eight elements where p.count is a multiple of 8, else WIDTH is 1. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -122,6 +124,7 @@ __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__
     if (weight == 0.0f)
       break;
     const __half *from = p.table + prompt.slot[part] * p.count + i % p.count;
+    /* Add this prompt's embedding times its weight. */
     float v[WIDTH];
     if constexpr (WIDTH == 8)
       load8(from, v);
@@ -144,7 +147,7 @@ __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__
     element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
 }
 
-/* y's rows follow each other over all pictures, and so do x's. */
+/* y's rows of all pictures follow each other, and so do x's. */
 __global__ void __launch_bounds__(THREADS) blocks_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -170,7 +173,7 @@ __global__ void __launch_bounds__(THREADS) end_token_kernel(const __grid_constan
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, p.block->run.end * p.count + i));
 }
 
-/* A thread's share of the sums of x before and after its emphasis. */
+/* Returns a thread's part of the sums of x before and after its emphasis. */
 __device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
   float2 sum = {0, 0};
   for (size_t i = threadIdx.x; i < p.count; i += THREADS) {
@@ -181,7 +184,7 @@ __device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
   return sum;
 }
 
-/* The same factor in every block. */
+/* Returns the factor that restores the mean of the whole text. Every thread block calculates the same one. */
 __device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
   __shared__ float2 shared[THREADS];
   shared[threadIdx.x] = emphasis_sums(p);
@@ -197,7 +200,8 @@ __device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
   return isnan(factor) ? 1.0f : fminf(fmaxf(factor, -EMPHASIS_MAX), EMPHASIS_MAX);
 }
 
-/* A block for each token. All of them read the whole text, which is small, and only where a token has emphasis. */
+/* Each token has a thread block. All of them read the whole text, which is small, and only if any token has
+ * emphasis. */
 __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant__ struct sample_args p) {
   wait_for_previous();
   const float *emphasis = p.block->run.emphasis;
@@ -209,7 +213,7 @@ __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant
     element_write(p.y, p.y_type, i, factor * element_read(p.x, p.x_type, i));
 }
 
-/* Eight elements a thread; p.c and the places of rows are multiples of 8, or WIDTH is 1. */
+/* Each thread has eight elements where p.c and the rows' addresses are multiples of 8, else WIDTH is 1. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -231,7 +235,7 @@ __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constan
   }
 }
 
-/* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
+/* Each thread has eight elements where p.count is a multiple of 8, else WIDTH is 1. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) inject_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -282,9 +286,9 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
     element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
-/* Whether the picture behind a pixel of a latent is to be made anew. */
+/* Returns 1 if the mask says that the picture at this pixel of a latent is made anew, else 0. */
 __device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
-  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size; /* all latents below each other */
+  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size; /* the masks of all latents follow each other */
   return p.kept_pixels[row * p.w * p.size + column] >= 0.5f ? 0.0f : 1.0f;
 }
 
@@ -307,7 +311,7 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   element_write(p.y, p.y_type, i, v);
 }
 
-/* What guidance makes of element i of a latent, before it is rescaled. */
+/* Returns element i of a latent's prediction after guidance, before rescaling. */
 __device__ __forceinline__ float guided(const struct sample_args &p, int latent, size_t i) {
   const struct run_params &run = p.block->run;
   int rows = latent ? p.rows.each : p.rows.first;
@@ -324,7 +328,8 @@ __device__ __forceinline__ float guided(const struct sample_args &p, int latent,
   return m + run.virtual_weight * towards;
 }
 
-/* Sums of the text's row and its squares, of what is guided and its squares: added up over the block. */
+/* Adds over the thread block: the sums of the text's row and of its squares, of the guided prediction and of its
+ * squares. */
 __device__ __forceinline__ void add_up(float sums[4], float *out) {
   __shared__ float of_warp[THREADS / 32][4];
   for (int j = 0; j < 4; j++) {
@@ -359,7 +364,7 @@ __global__ void __launch_bounds__(THREADS) guide_sums_kernel(const __grid_consta
   add_up(sums, p.sums + (latent * GUIDE_BLOCKS + blockIdx.x) * 4);
 }
 
-/* What rescaling multiplies a latent's predictions by. */
+/* Returns the factor by which rescaling multiplies a latent's predictions. */
 __device__ __forceinline__ float rescaled(const struct sample_args &p, int latent) {
   float f = p.block->run.guidance_rescale;
   if (f == 0.0f)
@@ -392,7 +397,8 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
 
-/* What the earlier predictions add; then each goes one place back, and the first is `now`, where the step keeps it. */
+/* Returns the sum of the earlier predictions times their weights. If the step keeps its prediction, `now` becomes the
+ * newest one, and the others move back by one. */
 __device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
                                            float now) {
   float sum = 0.0f, *earlier = p.earlier + blockIdx.y * p.kept * p.count;

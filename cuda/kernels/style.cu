@@ -1,16 +1,18 @@
-/* Attention to style pictures, and rows of tokens after each other.
+/* Attention to style pictures, y += sum over styles of gain * softmax(scale * q k^T) v, and the op that joins rows of
+ * tokens.
  *
- * The pictures' tokens are few (4, 16, rarely 257), so keys and values stay in the first cache and tensor cores would
- * idle: four lanes share a row and head of q, each with every fourth pair of its channels, and take the tokens four at
- * a time with a running softmax. Eight rows of a warp are of one head: they read the same keys at once. q and y are
- * read, and y written, once for all pictures. */
+ * The style pictures have few tokens (4, 16, rarely 257), so keys and values stay in the first-level cache, and tensor
+ * cores would be idle most of the time. Instead four lanes share a row and head of q. Each lane has every fourth pair
+ * of the channels, and they take four tokens at a time with a running softmax. The eight rows of a warp belong to one
+ * head, so they read the same keys at the same time. q and y are read, and y is written, once for all style
+ * pictures. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256, LANES = 4, ROWS = THREADS / LANES, TURN = 4, PAIRS_MAX = 20;
 
-/* guidance_row of unet/plan/op.h: whether it is a latent's first. */
+/* True if this is the first row of its latent's guidance rows (see guidance_row of unet/plan/op.h). */
 __device__ __forceinline__ bool is_first(struct guidance_rows rows, int row) {
   return row < rows.first ? row == 0 : (row - rows.first) % rows.each == 0;
 }
@@ -20,7 +22,7 @@ __device__ __forceinline__ float sum_of_lanes(float v) {
   return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* A lane's pairs of channels of a row, PAIRS of them, `pairs` in use. */
+/* A lane's pairs of channels in a row. It has room for PAIRS of them, and `pairs` are in use. */
 template <int PAIRS> struct slice {
   float2 v[PAIRS];
 
@@ -34,15 +36,16 @@ template <int PAIRS> struct slice {
   }
 };
 
-/* total += gain * softmax(q k^T) v of one picture. */
+/* total += gain * softmax(q k^T) v, for one style picture. */
 template <int PAIRS>
 __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &q, const __half *k, const __half *v,
                                        int pairs, int tokens, int pitch, float gain) {
   float2 sum[PAIRS] = {};
-  float most = -INFINITY, weights = 0;
+  float row_max = -INFINITY, weights = 0;
 #pragma unroll 1
   for (int first = 0; first < tokens; first += TURN) {
-    float score[TURN], highest = most;
+    /* Scores of the next four tokens. */
+    float score[TURN], new_max = row_max;
 #pragma unroll
     for (int j = 0; j < TURN; j++) {
       const __half *key = k + (size_t)min(first + j, tokens - 1) * pitch;
@@ -55,18 +58,20 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
           dot.y += q.v[i].y * two.y;
         }
       score[j] = first + j < tokens ? sum_of_lanes(dot.x + dot.y) : -INFINITY;
-      highest = fmaxf(highest, score[j]);
+      new_max = fmaxf(new_max, score[j]);
     }
-    float keep = __expf(most - highest);
-    most = highest;
+    /* Rescale the earlier sums to the new largest score. */
+    float keep = __expf(row_max - new_max);
+    row_max = new_max;
     weights *= keep;
 #pragma unroll
     for (int i = 0; i < PAIRS; i++)
       sum[i] = make_float2(keep * sum[i].x, keep * sum[i].y);
+      /* Add the four tokens' weighted values. */
 #pragma unroll
     for (int j = 0; j < TURN; j++) {
       const __half *value = v + (size_t)min(first + j, tokens - 1) * pitch;
-      float weight = __expf(score[j] - highest);
+      float weight = __expf(score[j] - new_max);
       weights += weight;
 #pragma unroll
       for (int i = 0; i < PAIRS; i++)
@@ -85,12 +90,12 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
   }
 }
 
-/* What k and v of a slot are beside: the slot's first token, this head and lane. */
+/* Returns the offset in k and v of the slot's first token. at: the offset of this head and lane. */
 __device__ __forceinline__ size_t place_of(const struct style_args &p, int slot, int at) {
   return (size_t)slot * p.tokens * p.pitch + at;
 }
 
-/* PAIRS is the lane's number of them, or with ANY no less. */
+/* PAIRS is the lane's number of pairs; with ANY it is an upper limit. */
 template <int PAIRS, bool ANY>
 __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ struct style_args p) {
   int head = blockIdx.y, n = blockIdx.z, pairs = ANY ? p.d / (2 * LANES) : PAIRS;
@@ -98,6 +103,7 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
   bool there = row < p.count;
   row = there ? row : p.count - 1;
   wait_for_previous();
+  /* The gains; nothing to do if all are 0. */
   const struct style_params *styles = p.block->run.style;
   float gain[STYLES_MAX], all = 0;
 #pragma unroll
@@ -106,6 +112,7 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
   if (all == 0.0f)
     return;
   bool seen = is_first(p.rows, n);
+  /* Load q and y, add each style picture, store y. */
   slice<PAIRS> q, total;
   __half *y = p.y + ((size_t)n * p.count + row) * p.y_pitch + at;
   q.load(p.q + ((size_t)n * p.count + row) * p.q_pitch + at, pairs, p.scale);
@@ -123,8 +130,7 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
       *reinterpret_cast<__half2 *>(y + 2 * LANES * i) = __floats2half2_rn(total.v[i].x, total.v[i].y);
 }
 
-/* Any head dim: a thread for each row and head, which goes over the tokens once for the largest score and again for
- * each channel. */
+/* Attention for any head dim. Each thread has a row and head, and goes over all tokens once for each channel. */
 __device__ __forceinline__ float score_of(const struct style_args &p, const __half *q, const __half *key) {
   float dot = 0;
   for (int i = 0; i < p.d; i++)
@@ -147,13 +153,13 @@ __global__ void __launch_bounds__(THREADS) plain_style_kernel(const __grid_const
       if (gain == 0.0f)
         continue;
       size_t slot = place_of(p, is_first(p.rows, n) ? style.slot : p.last, head * p.d);
-      float most = -INFINITY, weights = 0, sum = 0;
+      float row_max = -INFINITY, weights = 0, sum = 0;
       for (int j = 0; j < p.tokens; j++) {
-        float score = score_of(p, q, p.k + slot + (size_t)j * p.pitch), highest = fmaxf(most, score);
-        float keep = __expf(most - highest), weight = __expf(score - highest);
+        float score = score_of(p, q, p.k + slot + (size_t)j * p.pitch), new_max = fmaxf(row_max, score);
+        float keep = __expf(row_max - new_max), weight = __expf(score - new_max);
         weights = keep * weights + weight;
         sum = keep * sum + weight * __half2float(p.v[slot + (size_t)j * p.pitch + i]);
-        most = highest;
+        row_max = new_max;
       }
       total += gain * sum / weights;
     }
