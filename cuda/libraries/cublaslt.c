@@ -1,5 +1,5 @@
-/* cuBLASLt. Its matrices are columns after each other; ours are rows after each other, so it is asked for the
- * transposed product: y^T [columns, rows] = W [columns, depth] x^T [depth, rows]. */
+/* cuBLASLt. Its matrices are stored column by column, and ours row by row, so it computes the transposed product: y^T
+ * [columns, rows] = W [columns, depth] x^T [depth, rows]. */
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
@@ -10,19 +10,19 @@
 
 enum { OFFERS_MAX = 4 };
 
-/* What the heuristics offer for a product, kept because networks repeat their shapes. */
+/* The algorithms that the heuristics offer for a product. They are kept, because networks repeat their shapes. */
 struct offers {
   struct offers *next;
   uint64_t rows, columns, depth;
   bool bias;
   cublasLtMatmulHeuristicResult_t list[OFFERS_MAX];
-  int count; /* 0 also when the heuristics refuse */
+  int count; /* also 0 when the heuristics refuse */
 };
 
 struct blas {
   struct offers *offers;
   void *library;
-  cublasLtHandle_t handle; /* made on first use: it is slow */
+  cublasLtHandle_t handle; /* created on first use, because that is slow */
   size_t version;
   __typeof__(&cublasLtCreate) create;
   __typeof__(&cublasLtDestroy) destroy;
@@ -77,7 +77,7 @@ static bool load(struct blas *blas) {
   return true;
 }
 
-/* The major version of the headers: another's functions may take other arguments. */
+/* The major version of the headers. Functions of another major version may take other arguments. */
 #define AS_TEXT(x) #x
 #define TEXT(x) AS_TEXT(x)
 #define MAJOR TEXT(CUBLAS_VER_MAJOR)
@@ -150,7 +150,7 @@ static void ask_heuristics(const struct blas_product *product, struct offers *of
   blas->preference_destroy(preference);
 }
 
-/* What is offered for this product; NULL: out of memory. */
+/* Returns the algorithms offered for this product; NULL: out of memory. */
 static const struct offers *find_offers(const struct blas_product *product, bool bias) {
   struct blas *blas = product->blas;
   const struct gemm_args *args = &product->args;
@@ -174,7 +174,7 @@ static const struct offers *find_offers(const struct blas_product *product, bool
   return offers;
 }
 
-/* The index-th algorithm that the heuristics offer. */
+/* Chooses the index-th algorithm that the heuristics offer. Returns false if there is none. */
 static bool choose(struct blas_product *product, bool bias, int index) {
   const struct offers *offers = find_offers(product, bias);
   if (!offers || index < 0 || index >= offers->count || offers->list[index].state != CUBLAS_STATUS_SUCCESS)

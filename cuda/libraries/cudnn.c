@@ -1,8 +1,10 @@
-/* cuDNN 9 through its backend API: a convolution, alone or with bias, time row, residual and activation behind it as
- * one graph of operations. Tensors are NHWC, which cuDNN writes as dimensions N, C, H, W with strides of that order.
+/* cuDNN 9 through its backend API: a convolution, alone or followed by bias, time row, residual and activation in one
+ * graph of operations. Tensors are NHWC, which cuDNN describes by dimensions N, C, H, W with the strides of that
+ * layout.
  *
- * Networks repeat their shapes from layer to layer and step to step, and asking the heuristics or making a plan takes
- * about a millisecond: graphs and their plans are kept, and a convolution is one of those plans with its addresses. */
+ * Networks repeat their shapes from layer to layer and step to step, and a question to the heuristics or a new plan
+ * takes about a millisecond. So graphs and their plans are kept, and a convolution is one of these plans with its
+ * addresses. */
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
@@ -15,25 +17,25 @@
 
 enum { OPS_MAX = 5, OBJECTS_MAX = 64, OFFERS_MAX = 24, PLANS_MAX = 4 };
 
-/* Tensors by their ids; from FIRST_INNER on they are between two operations and have no address. */
+/* Ids of tensors. Those from FIRST_INNER on are between two operations and have no address. */
 enum uid { UID_X = 1, UID_WEIGHT, UID_Y, UID_RESIDUAL, UID_VECTOR, FIRST_INNER };
 
 typedef cudnnBackendDescriptor_t object;
 
-/* What tells one graph from another. Compared as bytes: no padding. */
+/* The properties that distinguish graphs. They are compared as bytes, so there is no padding. */
 struct shape {
   int n, h, w, c, out_h, out_w, columns, kernel, stride, pad;
-  int fused, act, residual, vector; /* the last three are 0 where nothing is fused */
+  int fused, act, residual, vector; /* the last three are 0 if not fused */
 };
 
-/* A convolution and what follows it, and the plans made of what the heuristics offer for it, in their order. */
+/* A convolution with its following operations, and the plans made from the heuristics' offers, in their order. */
 struct graph {
   struct graph *next;
   struct shape shape;
   struct dnn *dnn;
-  object objects[OBJECTS_MAX]; /* all that were made, destroyed in reverse */
+  object objects[OBJECTS_MAX]; /* all objects of the graph, destroyed in reverse order */
   int count;
-  int64_t next_id; /* of inner tensors */
+  int64_t next_id; /* id of the next inner tensor */
   bool failed;     /* set by the first refusal; checked once, at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;
@@ -43,9 +45,10 @@ struct graph {
 
 struct dnn {
   struct graph *graphs;
-  pthread_mutex_t lock; /* one thread at a time uses the handle: without a graph, runs do beside preparations */
+  /* Protects the handle: without a captured graph, runs use it while another thread prepares. */
+  pthread_mutex_t lock;
   void *library;
-  cudnnHandle_t handle; /* made on first use: it is slow */
+  cudnnHandle_t handle; /* created on first use, because that is slow */
   size_t version;
   __typeof__(&cudnnCreate) create;
   __typeof__(&cudnnDestroy) destroy;
@@ -60,7 +63,7 @@ struct dnn {
 
 struct dnn_conv {
   struct dnn *dnn;
-  object plan; /* the graph's */
+  object plan; /* owned by the graph */
   object pack; /* addresses */
 };
 
@@ -119,7 +122,7 @@ void dnn_close(struct dnn *dnn) {
   }
   if (dnn->handle)
     dnn->destroy(dnn->handle);
-  /* The library stays mapped, as cuBLASLt does. */
+  /* The library stays mapped: see cublaslt.c. */
   pthread_mutex_destroy(&dnn->lock);
   free(dnn);
 }
@@ -157,7 +160,7 @@ static object finalize(struct graph *graph, object o) {
 
 /* --- tensors --- */
 
-/* A tensor of n, c, h, w. */
+/* Makes the descriptor of a tensor with dimensions n, c, h, w. */
 static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, const int64_t dims[4]) {
   int64_t c = dims[1], h = dims[2], w = dims[3], strides[4] = {c * h * w, 1, c * w, c}, alignment = 16;
   bool is_virtual = id >= FIRST_INNER;
@@ -171,7 +174,7 @@ static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, cons
   return finalize(graph, o);
 }
 
-/* What an operation gives: y of the whole graph when it is the last, else FP32 for the next one. */
+/* Makes the result of an operation: the graph's y if it is the last, else an FP32 tensor for the next one. */
 static object result(struct graph *graph, bool last, const int64_t dims[4]) {
   return last ? tensor(graph, UID_Y, CUDNN_DATA_HALF, dims)
               : tensor(graph, FIRST_INNER + graph->next_id++, CUDNN_DATA_FLOAT, dims);
@@ -204,7 +207,7 @@ static object convolution(struct graph *graph, object x, object w, object y) {
   return finalize(graph, op);
 }
 
-/* y = mode(x, b); b NULL for functions of one operand. */
+/* y = mode(x, b). b is NULL for functions of one operand. */
 static object pointwise(struct graph *graph, cudnnPointwiseMode_t mode, object x, object b, object y) {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   object d = make(graph, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
@@ -220,7 +223,7 @@ static object pointwise(struct graph *graph, cudnnPointwiseMode_t mode, object x
   return finalize(graph, op);
 }
 
-/* The convolution and what follows it; the last operation writes y. Returns the number of operations. */
+/* Builds the convolution and its following operations, of which the last writes y. Returns the number of operations. */
 static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
   const struct shape *s = &graph->shape;
   int64_t x_dims[4] = {s->n, s->c, s->h, s->w}, w_dims[4] = {s->columns, s->c, s->kernel, s->kernel};
@@ -256,8 +259,8 @@ static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
 
 /* --- engines --- */
 
-/* FP32 sums of FP16 products in a fixed order, and no compiling at start, which takes seconds for a network's shapes.
- */
+/* True for engines that add FP16 products in FP32 in a fixed order and need no compiler at start, which would take
+ * seconds for the shapes of a network. */
 static bool notes_allowed(struct dnn *dnn, object engine) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   cudnnBackendBehaviorNote_t habits[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
@@ -289,7 +292,7 @@ static bool engine_allowed(struct dnn *dnn, object config) {
   return allowed;
 }
 
-/* An execution plan of this configuration that fits the workspace, or NULL. */
+/* Returns an execution plan of this configuration that fits the workspace, or NULL. */
 static object plan_create(struct dnn *dnn, object config, size_t workspace_bytes) {
   object plan = NULL;
   int64_t needed = 0, count = 0;
@@ -346,7 +349,8 @@ static struct shape make_shape(const struct gemm_args *args, const half_t *vecto
                         .vector = fused && vector};
 }
 
-/* The graph of a shape, built when it is new; NULL: out of memory. One that cuDNN refuses has no offers. */
+/* Returns the graph of a shape, and builds it if it is new; NULL: out of memory. A graph that cuDNN refuses has no
+ * offers. */
 static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   struct graph *graph = dnn->graphs;
   while (graph && memcmp(&graph->shape, shape, sizeof *shape) != 0)
@@ -364,7 +368,7 @@ static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   return graph;
 }
 
-/* The index-th plan that can be made of the offers, or NULL. */
+/* Returns the index-th plan that can be made from the offers, or NULL. */
 static object find_plan(struct graph *graph, int index, size_t workspace_bytes) {
   while (graph->plan_count <= index && graph->plan_count < PLANS_MAX && graph->next_offer < graph->offer_count) {
     object offer = graph->offers[graph->next_offer++];
@@ -377,7 +381,7 @@ static object find_plan(struct graph *graph, int index, size_t workspace_bytes) 
 
 /* --- convolutions --- */
 
-/* The addresses of the graph's operands, ready to execute; NULL when cuDNN refuses. */
+/* Returns the addresses of the graph's operands as a descriptor; NULL if cuDNN refuses. */
 static object pack_create(struct dnn *dnn, const struct gemm_args *args, const half_t *vector, bool fused,
                           void *workspace) {
   const struct {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What this file uses of NVIDIA's management library, as its documentation declares it. */
+/* The declarations that this file needs of NVIDIA's management library, as in its documentation. */
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 typedef void *nvml_device;
 

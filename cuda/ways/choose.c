@@ -8,7 +8,7 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-/* The way beside which none is tried; NULL: there is none. */
+/* Returns the way that does this product without trials of others; NULL: there is none. */
 static const struct way *find_settled(const struct cuda_device *device, const struct gemm_args *shape) {
   for (int i = 0; i < WAYS && !device->forced; i++)
     if (ways[i]->settles && ways[i]->settles(device, shape))
@@ -50,15 +50,16 @@ static size_t output_rows(const struct gemm_args *a) {
   return (size_t)a->n * (size_t)a->out_h * (size_t)a->out_w;
 }
 
-/* The next place for so many bytes, as far from a multiple of 256 as `like`: what suits the one, suits the other. */
+/* Returns the next address for this many bytes. It has the same distance from a multiple of 256 as `like`, so that both
+ * have the same alignment. */
 static void *place(uintptr_t *next, const void *like, size_t bytes) {
   uintptr_t at = *next + (uintptr_t)like % 256;
   *next += aligned(bytes) + 256;
   return (void *)at;
 }
 
-/* Puts operands and scratch behind each other from base on; a residual that is the output too stays so. Returns the
- * bytes that takes; base may be NULL. */
+/* Places operands and scratch one after the other, from base on. A residual that is also the output stays so. Returns
+ * the bytes in all. base may be NULL. */
 static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
   struct gemm_args *a = &product->args;
   uintptr_t next = (uintptr_t)base;
@@ -77,7 +78,7 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   return (size_t)(next - (uintptr_t)base);
 }
 
-/* The most that operands of any of the program's products take. */
+/* Returns the most bytes that the operands of one of the program's products need. */
 static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
   const struct plan *plan = program->base.plan;
   size_t most = 0;
@@ -109,8 +110,9 @@ static int reserve_trials(struct cuda_device *device, const struct cuda_program 
   return cudaMemsetAsync(counters, 0, COUNTER_BYTES, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* The product on operands, workspace and counters of the trials' own: those of programs belong to runs that go on
- * meanwhile. Weights are only read. Zeros would flatter the candidates. Where there is no room, nothing is timed. */
+/* Makes a copy of the product with its own operands, workspace and counters, because those of programs belong to runs
+ * that go on during trials. Weights are only read, so they are shared. Operands are filled with values other than 0,
+ * because zeros would make the candidates faster. On failure there is no memory, and nothing is timed. */
 static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
                       struct product *trial) {
   struct preparing *p = &device->preparing;
@@ -126,7 +128,7 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* The product's norm in place, where its channels are all that a row has. */
+/* Makes a launch of the product's norm in place, if the norm's channels are the whole row. Returns false otherwise. */
 static bool norm_as_spacer(const struct product *product, struct launch *launch) {
   const struct gemm_args *a = &product->args;
   *launch = product->prologue;
@@ -143,9 +145,10 @@ static bool norm_as_spacer(const struct product *product, struct launch *launch)
   return true;
 }
 
-/* A kernel ahead of each candidate: the norm that precedes it in the frame, too, else a tiny one. In a frame most
- * products stand between small kernels of our own. Timed behind itself, a kernel that needs much shared memory could
- * not begin early, and a library's would have one gap instead of two. */
+/* Appends a kernel that runs before each candidate: the norm that also precedes the product in a frame, else a tiny
+ * kernel. In a frame most products stand between small kernels of this program. If a candidate were timed directly
+ * after itself, a kernel that needs much shared memory could not start early, and a library's kernels would have one
+ * gap instead of two. */
 static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
   struct launch norm;
   if (norm_as_spacer(product, &norm))
@@ -156,7 +159,8 @@ static int append_spacer(const struct product *product, struct launches *launche
   return launches_append(launches, &launch, err);
 }
 
-/* Seconds of a candidate. Runs go on beside it, and so do changes of weights: base.weights is let go meanwhile. */
+/* Returns the seconds of a candidate. Runs and changes of weights go on at the same time, so base.weights is unlocked
+ * meanwhile. */
 static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
                              double least, bool *disturbed) {
   struct preparing *p = &device->preparing;
@@ -173,9 +177,9 @@ static double time_candidate(struct cuda_device *device, const struct product *p
   return seconds;
 }
 
-enum outcome { LEFT_OVER /* not all were timed */, DISTURBED /* beside runs */, SETTLED };
+enum outcome { LEFT_OVER /* some candidates were not timed */, DISTURBED /* runs disturbed the trials */, SETTLED };
 
-/* *best gets the fastest of the candidates that were timed before `until`. */
+/* Stores the fastest of the candidates that were timed before `until` in *best. */
 static enum outcome time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                                     const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
@@ -228,8 +232,8 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   return best;
 }
 
-/* Programs that time nothing follow the rule alone: a text is then encoded to the same bits whatever frames of the same
- * shapes have found since. */
+/* Returns the way for a product. Programs that time nothing follow the rule alone, so that a text is encoded to the
+ * same bits, whatever ways frames of the same shape have found since. */
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
   const struct way *settled = find_settled(device, &product->args);
@@ -244,7 +248,8 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
-/* Pixels that a convolution reads next are written as it reads them, so that nothing has to pad them. */
+/* Lets the kernel of OP_PIXELS_IN write its pixels padded, as the convolution after it reads them, so that no launch
+ * has to pad them. Returns false where this does not apply. */
 static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
   const struct gather_args *g = &prologue->gather;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
@@ -255,7 +260,7 @@ static bool pad_pixels(struct launches *launches, const struct launch *prologue)
   return true;
 }
 
-/* For the launches with the other set of weights. */
+/* Keeps the choice for the launches with the other set of weights. */
 static int keep_choice(const struct cuda_device *device, struct cuda_program *program, int index,
                        const struct choice *choice, struct error *err) {
   if (!device->merge)
@@ -282,7 +287,7 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
     return keep_choice(device, program, index, &choice, err);
   if (choice.way == ways[0])
     return -1;
-  /* A library refused the choice in the tuning file. The candidates include the first way, which takes every
+  /* A library has refused the choice of the tuning file. The candidates include the first way, which takes every
    * product. */
   launches_truncate(&program->launches, mark);
   choice = find_best(device, program, &product);

@@ -1,4 +1,4 @@
-/* cuDNN: 3x3 convolutions. Even indices are fused with what follows, odd ones raw. */
+/* cuDNN: 3x3 convolutions. Even indices are fused with their epilogue, odd ones are raw. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 
@@ -30,7 +30,8 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
   bytes[SCRATCH_LIBRARY] = (size_t)shape->columns * sizeof(half_t);
 }
 
-/* Bias and time row as the one FP16 vector that cuDNN's fused convolutions add; *vector NULL when there is neither. */
+/* Combines bias and time row to the one FP16 vector that cuDNN's fused convolutions add. *vector is NULL if there is
+ * neither. */
 static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
                        struct launches *launches, struct error *err) {
   const struct gemm_args *args = &product->args;

@@ -1,11 +1,12 @@
-/* The project's own kernel for every GPU (kernels/gemm.cu): tile and splits. It takes everything. */
+/* The kernel that runs on every GPU (kernels/gemm.cu). A choice is a tile and a number of splits. It takes every
+ * product. */
 #include "cuda/ways/way.h"
 
 static int depth_blocks(const struct gemm_args *args) {
   return (args->kernel * args->kernel * (args->c + args->c2) + 63) / 64;
 }
 
-/* Time of a product by a simple model, in units of a 128x128 tile's 64 deep block: waves of blocks over the
+/* Estimates the time of a product, in units of one 64-deep block of a 128x128 tile: waves of thread blocks over the
  * multiprocessors, each with a constant for its start and end, and the traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
   static const double block_time[TILES] = {
@@ -18,7 +19,7 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return waves * (deep + 3) * block_time[args->tile] + add;
 }
 
-/* The best number of splits for args->tile by the model; the model's time. */
+/* Chooses the best number of splits for args->tile by the model, and returns the model's time. */
 static double choose_splits(const struct cuda_device *device, struct gemm_args *args) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
   int best = 1;
@@ -38,7 +39,7 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
   return least;
 }
 
-/* The model's favourite first; those it puts far behind are left out. */
+/* Lists the tiles, the best by the model first. Tiles with much longer times are left out. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   double time[TILES];

@@ -1,4 +1,5 @@
-/* 3x3 convolutions of few channels over many pixels, for compute capability 9.0 (kernels/halo_sm90.cu): the tile. */
+/* 3x3 convolutions with few channels over many pixels, for compute capability 9.0 (kernels/halo_sm90.cu). A choice is a
+ * tile. */
 #include "cuda/ways/way.h"
 
 static struct halo_args as_halo(const struct gemm_args *args, int tile) {
@@ -10,7 +11,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return halo_supported(&device->product, &halo);
 }
 
-/* Input doubled in size, for which libraries need a copy of it: of many pixels they take twice as long besides. */
+/* True for upsampled inputs with many pixels: libraries need an upsampled copy of the input, and take twice as long in
+ * addition. */
 static bool settles(const struct cuda_device *device, const struct gemm_args *shape) {
   enum { MANY = 64 * 64 };
   const struct choice choice = {.way = &way_halo, .index = HALO_64, .splits = 1};

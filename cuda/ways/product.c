@@ -12,11 +12,11 @@ static struct operands get_operands(const struct op *op) {
   if (op->type == OP_CONV) {
     const struct op_conv *o = &op->conv;
     struct operands all = {o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
-    if (o->time.n > 1) /* each picture's own is added behind the product */
+    if (o->time.n > 1) /* each picture's own time row is added after the product */
       all.time = (struct tensor){0};
     return all;
   }
-  if (op->type == OP_INJECT) { /* in place: what it adds to is its residual */
+  if (op->type == OP_INJECT) { /* in place: y is also the residual */
     const struct op_inject *o = &op->inject;
     return (struct operands){.x = o->x, .weight = o->weight, .bias = o->bias, .residual = o->y, .y = o->y};
   }
@@ -34,7 +34,7 @@ static int pad8(int channels) {
   return (channels + 7) / 8 * 8;
 }
 
-/* Products read FP16. */
+/* True if the input has a norm or an activation, or is not FP16 in multiples of 8 channels, which products need. */
 static bool needs_prologue(const struct cuda_program *program, const struct operands *o) {
   return o->prologue.norm != NORM_NONE || o->prologue.act != ACT_NONE || o->x.c % 8 || o->x2.c % 8 ||
          !element_is(tensor_element(program, o->x), DTYPE_F16);
@@ -64,7 +64,7 @@ static void fill_shape(struct gemm_args *args, const struct op *op, const struct
                                        .step = i->step,
                                        .guess = inject_guess(i),
                                        .rows = guidance_rows(i->first, i->rows, i->y.n)};
-  } else { /* y may be a state of another shape with as many rows as x */
+  } else { /* y may be a state with another shape and as many rows as x */
     args->n = 1;
     args->h = args->out_h = 1;
     args->w = args->out_w = (int)tensor_rows(o->x);
@@ -83,7 +83,8 @@ size_t product_shape(const struct cuda_program *program, const struct op *op, st
   return tensor_rows(o.x) * (size_t)shape->c * sizeof(half_t);
 }
 
-/* NULL for an operand left out, which is no failure; after a failure *ok is false. */
+/* Returns an operand's address; NULL if the op has no such operand, which is no failure. A failure sets *ok to
+ * false. */
 static void *optional(struct cuda_device *device, const struct cuda_program *program, struct tensor t, enum role role,
                       bool *ok, struct error *err) {
   if (!tensor_exists(t))
@@ -171,7 +172,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
-/* --- what libraries lack --- */
+/* --- launches that libraries need before and after them --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err) {

@@ -1,25 +1,25 @@
-/* An op as a product, and what ways share in appending one. */
+/* An op as a product, and launches that several ways append. */
 #ifndef CUDA_WAYS_PRODUCT_H
 #define CUDA_WAYS_PRODUCT_H
 
 #include "cuda/ways/way.h"
 
-/* A product's sizes as the ways see them (way.h), and the bytes of its prologue's result. */
+/* Fills in a product's sizes as the ways see them (way.h). Returns the bytes of its prologue's result. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
-/* The same with addresses, weights loaded, and its prologue as a launch. */
+/* Fills in the whole product: sizes, addresses, loaded weights, and its prologue as a launch. */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
 
-/* Bytes of the input concatenated and at the size that the product reads. */
+/* Returns the bytes of the input, concatenated and at the size that the product reads. */
 static inline size_t product_dense_bytes(const struct gemm_args *shape) {
   size_t bytes =
       (size_t)shape->n * (size_t)shape->h * (size_t)shape->w * (size_t)(shape->c + shape->c2) * sizeof(half_t);
   return shape->upsample ? 4 * bytes : bytes;
 }
-/* Appends what makes that input, where x2 or an upsampling is left in args, and has args read it. */
+/* If args has x2 or upsampling, appends a launch that makes that input, and lets args read it. */
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err);
-/* Appends what is left to do when x is the product's raw result. */
+/* Appends the rest of the op, where x is the product's raw result. */
 int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,
                             struct error *err);
 

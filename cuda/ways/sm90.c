@@ -1,20 +1,21 @@
-/* The kernels for compute capability 9.0 (kernels/product_sm90.cu): tile, pair and splits. */
+/* The kernels for compute capability 9.0 (kernels/product_sm90.cu). A choice is a tile, a pair and a number of
+ * splits. */
 #include "cuda/ways/way.h"
 
 #include <math.h>
 
 #include "cuda/ways/product.h"
 
-/* Whether a convolution behind a doubling in size is done as four 2x2 convolutions before the doubling. They take 4/9
- * of the arithmetic and read 16/9 of the weights, so they do not pay where reading the weights takes most of the
- * time. */
+/* True if a convolution after an upsampling by 2 runs as four 2x2 convolutions before the upsampling. They need 4/9 of
+ * the arithmetic and 16/9 of the weights, so they do not pay where reading the weights takes most of the time. */
 static bool in_quarters(const struct gemm_args *args) {
   enum { ROWS_LEAST = 128 };
   return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->w % 8 == 0 &&
          !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
 }
 
-/* Where it is not: the arguments after product_append_dense has doubled the input in size. */
+/* Returns the arguments for all other upsampled convolutions, as they are after product_append_dense has upsampled the
+ * input. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
   if (args->upsample && !in_quarters(args)) {
@@ -45,11 +46,11 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
           (product_counters(&product) <= ARRIVALS && product_partial_bytes(&product) <= WORKSPACE_BYTES));
 }
 
-/* Microseconds by a simple model, its constants fitted to what bench_product measured on an H200: arithmetic of the
- * busiest multiprocessor, what passes from the second level cache, weights from memory to all and to one
- * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
+/* Estimates microseconds. The constants are fitted to bench_product's measurements on an H200: arithmetic of the
+ * busiest multiprocessor; traffic from the second-level cache; weights from memory to all multiprocessors and to one;
+ * start and end; and the sum of splits, where one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* a microsecond */
+  static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* per microsecond */
   static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
@@ -61,7 +62,7 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
   double multiply = fmax(waves * deep * tile * 2 / flops * slower[product.tile], blocks * deep * rows * 2 / cache);
-  if (product.tile == PRODUCT_128x160_TURNS) /* all ends but the last lie under products */
+  if (product.tile == PRODUCT_128x160_TURNS) /* all epilogues but the last run during other products */
     resident = 1;
   double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
   double load = fmax(columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
@@ -71,14 +72,15 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
-/* Turns pay where some thread blocks have several tiles; they were made for GEGLU. */
+/* True if the choice may pay. Turns pay where some thread blocks have several tiles, and with GEGLU, for which they
+ * were made. */
 static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   struct product_args product = as_product(args, choice);
   return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||
          product_blocks(&product) > device->queue.sms;
 }
 
-/* The model's favourites. */
+/* Lists the best choices by the model. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};

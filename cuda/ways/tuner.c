@@ -14,15 +14,15 @@ enum { KEY_MAX = 128 };
 struct entry {
   char key[KEY_MAX];
   struct choice choice;
-  bool own;   /* found by this run, else read from the file */
-  bool final; /* belongs into the file */
+  bool own;   /* found by this run, not read from the file */
+  bool final; /* written to the file */
 };
 
 struct tuner {
   struct entry *list;
   int count, capacity;
   char *folder, *path, *path_new; /* NULL: nothing is kept */
-  char version[256];              /* the file's first line: what its choices hold for */
+  char version[256];              /* the file's first line: everything that its choices depend on */
   bool changed;
 };
 
@@ -50,7 +50,7 @@ static void store(struct tuner *tuner, const char *key, const struct choice *cho
     int capacity = tuner->capacity ? 2 * tuner->capacity : 128;
     struct entry *list = realloc(tuner->list, (size_t)capacity * sizeof *list);
     if (!list)
-      return; /* the choice is used all the same, only not kept */
+      return; /* the choice is used, but not kept */
     tuner->list = list;
     tuner->capacity = capacity;
   }
@@ -79,14 +79,14 @@ static void read_line(struct tuner *tuner, char *line) {
   line[length] = 0;
   if (sscanf(line, "%15s %d %d %n", name, &choice.index, &choice.splits, &used) < 3 || !used)
     return;
-  if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* no line of ours */
+  if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* not a line of this program */
     return;
   choice.way = way_find(name);
   if (choice.way)
     store(tuner, line + used, &choice, false, true);
 }
 
-/* Entries that this run has found are kept. */
+/* Entries that this run has found stay. */
 static void read_file(struct tuner *tuner) {
   char line[2 * KEY_MAX];
   FILE *file = platform_stream(tuner->path, "r");
@@ -137,7 +137,7 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
     tuner->path_new = platform_temporary_name(tuner->path);
   if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
-  platform_make_folder(dir); /* when it cannot be made, saving says so */
+  platform_make_folder(dir); /* if it cannot be made, tuner_save logs that */
   read_file(tuner);
   return 0;
 }

@@ -1,5 +1,5 @@
-/* Ways to do a convolution, a linear layer or an injection. All are products of rows with a weight matrix (struct
- * gemm_args); what an op has beside that, its prologue, runs before.
+/* Ways to do a convolution, a linear layer or an injection. All of these are products of rows with a weight matrix
+ * (struct gemm_args). The rest of an op, its prologue, runs before the product.
  *
  * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of launch, and the
  * operands of its launch, in launches.h. */
@@ -8,20 +8,20 @@
 
 #include "cuda/program.h"
 
-/* Areas of a program's scratch: what the prologue makes, the input as one dense picture, and a library's product before
- * its GEGLU or bias and time row as one vector. */
+/* Areas of a program's scratch memory: the prologue's result; the input as one dense picture; and a library's product
+ * before its GEGLU, or bias and time row as one vector. */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
 enum { WAY_CANDIDATES_MAX = 6 };
 
 struct product {
   struct gemm_args args;
-  struct launch prologue; /* first, when has_prologue */
+  struct launch prologue; /* runs first, if has_prologue */
   bool has_prologue;
   int weight, bias; /* resources; bias may be -1 */
-  int set;          /* of weights */
+  int set;          /* set of weights */
   void *scratch[SCRATCH_AREAS];
-  void *workspace; /* those of runs, or of trials */
+  void *workspace; /* the workspace of runs, or of trials */
   unsigned *arrivals;
 };
 
@@ -33,24 +33,24 @@ struct way;
 
 struct choice {
   const struct way *way;
-  int index;  /* gemm: enum gemm_tile; sm90: product_index(); halo: enum halo_tile; libraries: number among what their
-                 heuristics offer */
-  int splits; /* gemm, sm90 */
+  /* gemm: enum gemm_tile; sm90: product_index(); halo: enum halo_tile; libraries: number among the heuristics'
+   * offers. */
+  int index;
+  int splits; /* used by gemm and sm90 */
 };
 
 struct way {
-  enum launch_kind kind; /* of the launch that does the product; its name is the way's */
-  /* Adds to the bytes wanted of the scratch areas. shape has sizes and no addresses, c2 0 where a prologue joins the
-   * inputs. NULL: needs nothing. */
+  enum launch_kind kind; /* kind of the launch that does the product; its name is also the way's */
+  /* Adds to the bytes that are needed of each scratch area. shape has sizes but no addresses, and c2 is 0 if a prologue
+   * joins the inputs. NULL: the way needs no scratch. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
-  /* Whether no other way is worth timing, nor the scratch it needs. Goes by sizes alone, and means that takes() is
-   * true. NULL: never. */
+  /* True if no other way needs to be timed or to get scratch. Depends on sizes alone, and implies takes(). NULL:
+   * never. */
   bool (*settles)(const struct cuda_device *device, const struct gemm_args *shape);
-  /* Choices worth timing, the most promising first; returns how many, 0 where it cannot do the product. */
+  /* Lists choices worth timing, the most promising first. Returns their number; 0: the way cannot do the product. */
   int (*candidates)(const struct cuda_device *device, const struct gemm_args *args,
                     struct choice list[WAY_CANDIDATES_MAX]);
-  /* Whether a choice, of an earlier run maybe, can be one of this product's. A library may still refuse to append it.
-   */
+  /* True if a choice, perhaps of an earlier run, is valid for this product. A library may still refuse to append it. */
   bool (*takes)(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice);
   int (*append)(struct cuda_device *device, const struct product *product, const struct choice *choice,
                 struct launches *launches, struct error *err);

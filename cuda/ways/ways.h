@@ -4,11 +4,12 @@
 
 #include "cuda/ways/way.h"
 
-/* In the order in which candidates are timed: of equals the first wins. The first way takes every product. */
+/* The order in which candidates are timed; among equally fast ones the first wins. The first way takes every
+ * product. */
 enum { WAYS = 6, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
 extern const struct way *const ways[WAYS];
 
 const char *way_name(const struct way *way);
-const struct way *way_find(const char *name); /* NULL: there is none */
+const struct way *way_find(const char *name); /* returns NULL if there is none */
 
 #endif
