@@ -5,7 +5,7 @@
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
 
-enum { PIECE_BYTES = 32 << 20 }; /* at most: what is given back is whole pieces */
+enum { PIECE_BYTES = 32 << 20 }; /* largest piece; only whole pieces are given back */
 
 static const char working[] = "this size";
 
@@ -18,7 +18,7 @@ struct cuda_arena {
   struct cuda_device *device;
   CUmemAllocationProp kind;
   size_t granularity;
-  struct piece *pieces; /* after each other */
+  struct piece *pieces; /* pieces with consecutive addresses */
   int count, capacity;
   struct driver_memory driver;
 };
@@ -112,10 +112,9 @@ static void free_own(struct arena *arena, void *data, size_t bytes) {
   cuda_free(a->device, data, bytes);
 }
 
-/* --- opening --- */
+/* --- opening and closing --- */
 
-/* Whether memory behind these addresses can be written. Some systems report a support that they lack, which is better
- * found now. */
+/* Returns true if memory at these addresses can be written. Some systems report support that they lack. */
 static bool try_out(struct arena *arena) {
   const struct cuda_arena *a = arena->opaque;
   if (resize(arena, a->granularity, NULL) < 0)

@@ -26,7 +26,7 @@ void blends_free(struct blends *b) {
   free(b->pieces);
 }
 
-/* What is 0 adds nothing, and has no piece. */
+/* A term with weight 0 needs no piece. */
 static int add_piece(struct blends *b, struct cuda_device *device, const struct blend_term *term, struct error *err) {
   if (term->weight == 0)
     return 0;

@@ -52,15 +52,15 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
   output->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
 }
 
-/* In page-locked memory: what the GPU reads of a run, and what it writes for the thread that waits for it. */
+/* Page-locked memory: the GPU reads the runs' orders, and writes their ends for the thread that waits for them. */
 struct run_pins {
   struct run_order order[RUNS_IN_FLIGHT];
   struct {
-    _Alignas(128) struct run_end end; /* in no line of the cache that the host writes */
+    _Alignas(128) struct run_end end; /* in a cache line of its own, which the host does not write */
   } of[RUNS_IN_FLIGHT];
 };
 
-/* What the device has of runs. */
+/* The device's memory for runs. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;
@@ -164,7 +164,7 @@ int buffers_create(struct cuda_device *device, struct cuda_program *program, str
   program->ring = &((struct run_memory *)memory)->ring;
   if (cuda_check(cudaMemsetAsync(memory, 0, sizeof(struct run_memory), stream), what, err) < 0 ||
       create_pins(program, err) < 0)
-    return -1; /* trials read them before a run brings any */
+    return -1; /* cleared, because trials read it before any run writes it */
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     if (create_events(device, &program->buffer[i], err) < 0)
       return -1;

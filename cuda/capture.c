@@ -5,7 +5,7 @@
 
 enum { TRIES = 12, REST_FIRST_NS = 1000000, REST_DOUBLED = 6 };
 
-/* What is captured, and how. */
+/* The arguments of a capture. */
 struct capturing {
   struct cuda_device *device;
   const struct launch_queue *queue;
@@ -13,8 +13,9 @@ struct capturing {
   const void *opaque;
 };
 
-/* A relaxed capture forbids nothing, neither to this thread, where a library may load code or take memory on the way,
- * nor to the thread whose runs go on meanwhile. *ended_early: something else ended it. */
+/* Captures once. A relaxed capture forbids nothing: neither to this thread, in which a library may load code or
+ * allocate memory, nor to the thread whose runs go on at the same time. *ended_early: an action outside the capture
+ * ended it. */
 static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const char **doing, bool *ended_early) {
   cudaStream_t stream = c->queue->stream;
   *doing = "capturing";
@@ -33,8 +34,8 @@ static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const 
   return recorded;
 }
 
-/* A thread that waits for all that this GPU has to do ends every capture on it, whatever that permits; a decoder may do
- * so while it opens. Then the capture is made once more, a little later each time. */
+/* Captures until a capture is not disturbed. A thread that waits for the whole GPU ends every capture on it; decoders
+ * may do so when they open. The capture is then repeated after a pause, which becomes longer each time. */
 static cudaError_t capture_undisturbed(const struct capturing *c, cudaGraph_t *graph, const char **doing) {
   bool again;
   cudaError_t status = capture(c, graph, doing, &again);

@@ -4,7 +4,8 @@
 
 #include "cuda/cuda_device.h"
 
-/* Records what `record` launches into the queue; NULL with err set on failure. The caller destroys it. */
+/* Records the launches that `record` makes into the queue. Returns NULL with err set on failure. The caller destroys
+ * the graph. */
 cudaGraphExec_t graph_capture(struct cuda_device *device, const struct launch_queue *queue,
                               cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue,
                                                     const void *opaque),

@@ -1,4 +1,4 @@
-/* CUDA's errors as the program's: one line, status STATUS_DEVICE. */
+/* Converts CUDA's errors to the program's: one line, status STATUS_DEVICE. */
 #ifndef CUDA_CHECK_H
 #define CUDA_CHECK_H
 
@@ -6,8 +6,8 @@
 
 #include "unet/base/error.h"
 
-/* 0, or -1 with "cuda: DOING: what CUDA says" in err. Clears errors that are not sticky; those that are mark the device
- * as lost. */
+/* Returns 0, or -1 with "cuda: DOING: CUDA's message" in err. Clears errors that are not sticky. A sticky error marks
+ * the device as lost. */
 int cuda_check(cudaError_t status, const char *doing, struct error *err);
 
 #endif

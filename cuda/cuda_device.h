@@ -1,44 +1,48 @@
-/* The CUDA device from the inside: what the files of cuda/ share, each standing above those it uses.
+/* The CUDA device from the inside: declarations that the files of cuda/ share. The list has each file above those that
+ * it uses.
  *
- * device.c            the GPU: opening, information
- * gpus.[ch]           the GPUs that there are; fences, downloads and page-locked memory without an engine
- * profile.[ch]        times of a program's launches, in their place and alone
- * graph.[ch]          programs: capture, submit, collect
- * wait.[ch]           how a thread waits for a run
- * fuse.[ch]           several ops that are one launch
- * ops.[ch]            a plan's ops -> the launches of a program
- * ways/               convolutions and linear layers: which way can do one, which is fastest
- * timing.[ch]         how long launches take
- * capture.[ch]        launches -> a graph
- * program.[ch]        what a program is made of, and where its tensors are
- * launches.[ch]       what a launch is
- * pictures.[ch]       what runs leave behind: device memory that can be exported, and the host's beside it
- * arena.[ch]          working memory, shared by all programs
- * driver_memory.[ch]  the driver's functions for both, and for what OpenGL imports
- * memory.c            device and pinned memory, counted and limited; resources: weights and state
- * weights.c           weights in other forms, weights that change
- * merges.[ch]         weights that adapters add to, in two sets
- * blends.[ch]         changes that the device computes: adapters
- * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
- * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
- * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), row_*.cu, block.cu and
- * norm_conv.cu for several ops at once (ROWS.md), the others by name
+ *   device.c            opens the GPU, gives information
+ *   gpus.[ch]           the machine's GPUs; fences, downloads and page-locked memory without an engine
+ *   profile.[ch]        measures a program's launches, in their place and alone
+ *   graph.[ch]          prepares programs, and captures their launches as graphs
+ *   runs.c              submits and collects runs
+ *   recording.[ch]      enqueues or captures a run's launches
+ *   buffers.[ch]        memory of runs: parameters, planes on the way to the GPU
+ *   run_wait.[ch]       how a thread waits for a run
+ *   fuse.[ch]           finds ops that one launch does together
+ *   ops.[ch]            turns a plan's ops into launches
+ *   ways/               ways to do a convolution or linear layer, and the choice between them
+ *   timing.[ch]         measures how long launches take
+ *   capture.[ch]        turns launches into a graph
+ *   program.[ch]        a prepared plan, and the addresses of its tensors
+ *   launches.[ch]       one launch with its arguments, and lists of launches
+ *   pictures.[ch]       pictures that runs write, in device memory that can be exported and in host memory
+ *   arena.[ch]          working memory, shared by all programs
+ *   driver_memory.[ch]  the driver's memory functions, for arena, pictures and OpenGL
+ *   memory.c            device and pinned memory, counted and limited; resources: weights and states
+ *   weights.c           weights in other forms, changes of weights
+ *   merges.[ch]         weights that adapters add to, in two sets
+ *   blends.[ch]         changes of weights that the device calculates: adapters
+ *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
+ *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
+ *                       narrow.cu for convolutions with few channels, group_norm.cu and layer_norm.cu (NORM.md), row_*.cu,
+ *                       block.cu and norm_conv.cu for several ops at once (ROWS.md); the names of the others say it
  *
- * One compute stream runs all runs in order, so that programs may share workspaces. Frames travel on streams of their
- * own, beside the compute of the frame before.
+ * One compute stream runs all runs in order, so that programs may share workspaces. Frames are copied on other streams,
+ * while the frame before is calculated.
  *
  * Programs are prepared on another thread while runs go on, and no run waits for that. Trials of candidates and
  * captures have a stream of the lowest priority with a workspace, counters and operands of their own (struct
- * preparing); weights come on a stream that neither trials nor runs are on (loads). Captured launches name the final
- * addresses. Two streams at work at once cannot lock each other up: no kernel here waits for a block that may not have
- * started. Those that add up parts or splits leave the sum to whichever block comes last (gemm.cu, epilogue_sm90.cuh,
- * attention's kernel_sm90.cuh); blocks that wait for each other are a cluster, which starts as one; and a programmatic
- * dependent starts once all blocks of the kernel ahead have.
+ * preparing). Weights are loaded on a third stream (loads). Captured launches name the final addresses. Two busy
+ * streams cannot deadlock, because no kernel waits for a thread block that may not have started. Where parts or splits
+ * are added, the thread block that finishes last does it (gemm.cu, epilogue_sm90.cuh, attention's kernel_sm90.cuh).
+ * Thread blocks that wait for each other are a cluster, which starts as a whole. A programmatic dependent starts only
+ * when all thread blocks of the kernel ahead have started.
  *
- * Memory comes from a pool, since cudaMalloc and cudaFree may wait for the whole GPU. What is left of that kind and can
- * hold a frame up for a moment: the driver's own locks while a graph is made or a kernel's code is loaded, pinned
- * memory (cudaHostAlloc, cudaFreeHost), and cuDNN or cuBLASLt where the first product that tries them is prepared
- * beside runs. */
+ * Memory comes from a pool, because cudaMalloc and cudaFree may wait for the whole GPU. Three other causes can still
+ * delay a frame for a moment: the driver's own locks while a graph is made or a kernel's code is loaded; pinned memory
+ * (cudaHostAlloc, cudaFreeHost); and cuDNN or cuBLASLt when the first product that tries them is prepared during
+ * runs. */
 #ifndef CUDA_CUDA_DEVICE_H
 #define CUDA_CUDA_DEVICE_H
 
@@ -67,19 +71,21 @@ struct tuner;
 /* --- memory --- */
 
 struct resource_memory {
-  void *data; /* in device order; NULL until asked for */
+  void *data; /* values in device order; NULL: not loaded yet */
   struct element element;
-  void *other; /* of a weight in two sets: where the second set has it; NULL: in one place */
-  void *base;  /* of a weight that adapters add to: the checkpoint's values, which data had; NULL until asked for */
+  /* Copy of the second set, for a weight that is in two sets. NULL: the weight is in one set alone. */
+  void *other;
+  /* Values of the checkpoint, for a weight that adapters add to. NULL: not needed yet. */
+  void *base;
   struct element base_element;
 };
 
-/* Where one of the two sets has it. */
+/* Returns the address of the weight in one of the two sets. */
 static inline void *resource_data(const struct resource_memory *memory, int set) {
   return set && memory->other ? memory->other : memory->data;
 }
 
-struct chunk { /* of device memory that lives as long as the device */
+struct chunk { /* device memory that is kept until the device is closed */
   struct chunk *next;
   void *data;
   size_t size, used;
@@ -87,41 +93,42 @@ struct chunk { /* of device memory that lives as long as the device */
 
 enum {
   WORKSPACE_BYTES = 32 << 20, /* for split sums and libraries; one op at a time uses it */
-  STAGING_BYTES = 4 << 20,    /* of a buffer on the way to the device */
-  ARRIVALS = 1 << 14,         /* counters of split products: the most tiles one may have */
+  STAGING_BYTES = 4 << 20,    /* bytes of a buffer for copies to the device */
+  ARRIVALS = 1 << 14,         /* counters of split products: the most tiles that a product may have */
 };
 
-/* Where host data pass on their way to the device: two pinned buffers in turn, and memory of the device's in which they
- * arrive to be converted. One thread at a time uses one. */
+/* Buffers for copies of host data to the device: two pinned buffers, used in turn, and device memory in which the data
+ * arrive before they are converted. One thread at a time uses them. */
 struct staging {
   struct launch_queue queue;
-  void *buffer[2]; /* pinned, made on first use */
+  void *buffer[2]; /* pinned, allocated on first use */
   cudaEvent_t free[2];
   int turn;
   char *arrived;
 };
 
-/* What kernels that run one after the other keep between them. */
+/* Memory that kernels share when they run one after the other. */
 struct lane {
   void *workspace;
   unsigned *arrivals; /* all 0 between kernels */
   float *norm_partial;
-  void *attention; /* the largest any attention has asked for; 0 between launches */
+  void *attention; /* memory of the largest attention so far; 0 between launches */
   size_t attention_bytes;
 };
 enum { LANES = 2 };
 
-/* What preparing has for itself. */
+/* State of the preparation of programs. */
 struct preparing {
-  pthread_mutex_t lock;                /* one program at a time is prepared or released; taken before base.weights */
-  struct launch_queue queue;           /* trials and captures */
-  cudaStream_t loop_body, region_body; /* for capture alone: bodies are captured on them beside the rest */
-  cudaEvent_t loaded;                  /* trials wait for it: weights that loads has brought */
-  /* Of trials, for as long as a program is prepared: workspace and counters as below, then operands. NULL: none were
-   * needed yet. */
+  /* Allows one program at a time to be prepared or released. Taken before base.weights. */
+  pthread_mutex_t lock;
+  struct launch_queue queue;           /* for trials and captures */
+  cudaStream_t loop_body, region_body; /* used to capture the bodies of loop and regions */
+  cudaEvent_t loaded;                  /* trials wait for it, until weights are loaded */
+  /* Memory of trials while a program is prepared: workspace and counters as below, then operands. NULL: not needed
+   * yet. */
   void *memory;
   size_t bytes;
-  bool cramped; /* there was no room for it */
+  bool cramped; /* true: there was too little memory for trials */
 };
 
 struct cuda_device {
@@ -130,48 +137,49 @@ struct cuda_device {
   int ordinal;
   struct cudaDeviceProp properties;
   char driver[64];
-  struct nvml *nvml;         /* NULL: not there */
-  struct launch_queue queue; /* compute */
+  struct nvml *nvml;         /* NULL: not available */
+  struct launch_queue queue; /* compute stream */
   cudaStream_t upload, download;
   struct waiter waiter;
-  pthread_t waits; /* whose timers are exact */
+  pthread_t waits; /* the waiting thread, whose timers were made exact */
   bool waited;
   bool use_graph;
   bool stamps;
-  cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
+  cudaEvent_t origin; /* with stamps: an event that happened at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
   int64_t origin_ns;
   struct attn_device attention;
   struct product_device product;
 
   struct preparing preparing;
-  struct arena arena;  /* what programs work in by turns; under preparing.lock */
-  cudaMemPool_t pool;  /* NULL: there are none on this system */
-  cudaStream_t memory; /* orders what the pool gives; nothing else is on it */
+  struct arena arena;  /* working memory of programs, used in turn; protected by preparing.lock */
+  cudaMemPool_t pool;  /* NULL: this system has no pools */
+  cudaStream_t memory; /* orders the pool's allocations; used for nothing else */
   struct device_counters counters;
   struct picture_home *picture_home;
-  struct staging writes; /* of tensors, in order with runs */
+  struct staging writes; /* writes of tensors, in order with runs */
 
-  /* Under base.weights */
+  /* The following fields are protected by base.weights. */
   struct chunk *chunks;
-  struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
-  struct staging loads;             /* weights: from the checkpoint, into other forms, and changes into the shadow */
-  struct derived_table derived[2];  /* of each set: weights that are kept in other forms as well */
+  struct resource_memory *resource; /* RESOURCES_MAX of them, with the index of base.resources->list */
+  struct staging loads;             /* loads of weights, their other forms, and changes */
+  struct derived_table derived[2];  /* weights that are also kept in other forms, for each set */
   struct merge *merge;              /* NULL: there is one set of weights */
-  int set;                          /* that runs read; on the thread that submits, under base.weights elsewhere */
+  /* The set that runs read. The thread that submits reads it freely; other threads hold base.weights. */
+  int set;
   void *shadow;
   size_t shadow_bytes;
   cudaEvent_t shadow_ready, published;
 
-  struct lane lane[LANES]; /* of runs; of what runs beside them, empty until it is needed */
+  struct lane lane[LANES]; /* lane 0 is for runs; lane 1 for launches in parallel to them, and is empty until needed */
 
-  struct blas *blas; /* NULL: not there */
-  struct dnn *dnn;   /* NULL: not there */
+  struct blas *blas; /* NULL: not available */
+  struct dnn *dnn;   /* NULL: not available */
   struct tuner *tuner;
-  const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
-  bool apart;                  /* tests: no launch does several ops */
-  bool tune_always;            /* tests: also time candidates for plans that make no picture */
-  atomic_bool running;         /* a picture was asked for: from now on preparing keeps somebody waiting */
-  atomic_uint runs;            /* begun so far */
+  const struct choice *forced; /* for tests: every product that can take it does; NULL: the device chooses */
+  bool apart;                  /* for tests: no launch does several ops */
+  bool tune_always;            /* for tests: also times candidates for plans that make no picture */
+  atomic_bool running;         /* true: a picture was submitted, so preparing now delays a user */
+  atomic_uint runs;            /* number of runs begun */
   atomic_int pictures_in_flight;
 };
 
@@ -179,65 +187,65 @@ static inline struct cuda_device *cuda_device(struct device *device) {
   return (struct cuda_device *)device;
 }
 
-/* The same, and makes it the calling thread's current GPU. CUDA keeps the current GPU of each thread, and another
- * thread may have opened the device. */
+/* Converts, and makes the device's GPU the calling thread's current one. CUDA has a current GPU for each thread, and
+ * another thread may have opened the device. */
 static inline struct cuda_device *cuda_enter(struct device *device) {
   cudaSetDevice(cuda_device(device)->ordinal);
   return cuda_device(device);
 }
 
-/* Device memory that cuda_free gives back; counted, within the limit. what: for the error's line. */
+/* Allocates device memory, which cuda_free frees. It is counted and limited. what: a noun for the error message. */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */
-/* What they do with the counters: bytes that are to be allocated, where the limit allows them, and are not any more;
- * and the error of a GPU that is full. */
+/* Parts of these two: counts bytes that are to be allocated, if the limit allows them; counts bytes that are freed; and
+ * makes the error of a full GPU. */
 int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
-/* Device memory that lives as long as the device. */
+/* Allocates device memory that is kept until the device is closed. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-/* Of a lane that has none yet; what fills it is on the stream. */
+/* Creates a lane's memory if it has none yet. It is cleared on the stream. */
 int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
 void cuda_memory_free(struct cuda_device *device);
-/* The pool that this memory comes from, where the system has pools, and giving back what is free in it. */
+/* Opens the pool from which this memory comes, if the system has pools; gives the pool's free memory back. */
 int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
-/* What a tensor of the checkpoint is used as. */
-enum role { ROLE_ANY /* by its shape */, ROLE_MATRIX, ROLE_VECTOR };
-/* The element type of a resource: chosen here for all of them. */
+/* The role that a tensor of the checkpoint has in an op. */
+enum role { ROLE_ANY /* depends on its shape */, ROLE_MATRIX, ROLE_VECTOR };
+/* Returns the element type of a resource. This function alone decides it. */
 struct element resource_element(const struct resource *r, enum role role);
-/* The resource on the device, loaded on first use, which what is on the stream of loads has then still to wait for;
- * NULL with err set on failure. Of these four the caller holds base.weights. */
+/* Returns a resource on the device, which is loaded on first use; its user must then wait for the stream of loads. NULL
+ * with err set on failure. For these four functions the caller holds base.weights. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
-/* The same with the checkpoint's values beside it: in FP16 where the device has that and the file as well, else FP32.
- */
+/* Returns the resource together with the checkpoint's values, which are in FP16 where both the file and the device have
+ * that, else in FP32. */
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
-/* The same weight, of one of the sets, with every tap's channels padded with 0 to a multiple of 8. */
+/* Returns the weight of one set with each tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err);
-/* The weights of a 3x3 convolution behind a doubling in size, as launch_quarters makes them; channels padded
- * likewise. */
+/* Returns the weights of a 3x3 convolution after an upsampling by 2, in the form of launch_quarters, with channels
+ * padded in the same way. */
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
-/* The same vector in FP16. */
+/* Returns a vector in FP16. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* weights.c: a copy in another form, made from what one set has, and the device's update. */
+/* In weights.c: makes a copy of one set's weight in another form; does the device's update. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                    struct error *err);
 
-/* Blocking copies between host and device, in order with a stream. cudaMemcpy would not be: the device's streams do not
- * wait for CUDA's default stream, on which it may still be at work when it returns. */
+/* Copies between host and device and waits, in order with a stream. cudaMemcpy would not be in order: the device's
+ * streams do not wait for CUDA's default stream, which may still be busy when cudaMemcpy returns. */
 int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
-/* Host FP32 to device memory of any element type, by way of pinned memory. data are copied; the queue may still be at
- * work when this returns. */
+/* Converts FP32 on the host to any element type in device memory, by way of pinned memory. data are copied before it
+ * returns; the queue may still be busy. */
 int staging_send(struct staging *staging, void *target, struct element element, const float *data, size_t count,
                  struct error *err);
 int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes,
-                 struct error *err); /* bytes as they are */
-/* FP32 on the compute stream, and the blocking way back. */
+                 struct error *err); /* copies bytes without conversion */
+/* Write FP32 on the compute stream; read FP32 and wait. */
 int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
                  size_t count, struct error *err);
 int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,

@@ -17,8 +17,8 @@ enum { LIVE_LONGEST = 512 };
 
 /* --- opening --- */
 
-/* Whether this build has code for the GPU, and whether that code can overlap launches and run in clusters: PTX of an
- * older target, compiled by the driver, lacks what that needs. */
+/* Checks that this build has code for the GPU, and finds out whether the code can overlap launches and run in clusters.
+ * PTX of an older target, compiled by the driver, lacks the instructions for that. */
 static int check_code(struct cuda_device *device, struct error *err) {
   const struct cudaDeviceProp *p = &device->properties;
   int version = 0;
@@ -62,7 +62,7 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
       cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0)
     return -1;
   device->loads.arrived = arrived;
-  device->writes.arrived = device->lane[0].workspace; /* in order with the runs that use it */
+  device->writes.arrived = device->lane[0].workspace; /* used in order with the runs */
   return 0;
 }
 
@@ -118,7 +118,7 @@ static int create(struct device **out, const struct device_options *options, str
   device->log = options->log;
   device->use_graph = options->graph == GRAPH_ON;
   device->stamps = options->stamps;
-  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
+  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* the system provides the memory as it is used */
   device_begin(&device->base);
   device->base.memory_limit = options->memory_limit;
   pthread_mutex_init(&device->preparing.lock, NULL);
@@ -179,7 +179,7 @@ static void counters(struct device *base, struct device_counters *counters) {
 
 /* --- tensors --- */
 
-/* Where a resource is, once it has come there. */
+/* Returns the address of a resource when its loading is done. */
 static void *find_resource(struct cuda_device *device, struct tensor tensor, struct element *element,
                            struct error *err) {
   pthread_mutex_lock(&device->base.weights);

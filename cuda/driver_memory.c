@@ -31,7 +31,7 @@ bool driver_memory_find(struct driver_memory *driver) {
   return true;
 }
 
-/* Compute Sanitizer's initcheck lets no kernel write to memory that is exported. */
+/* shared must be false under Compute Sanitizer's initcheck, which lets no kernel write to exported memory. */
 void driver_memory_open(struct driver_memory *driver, int ordinal, bool shared) {
   driver->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                        .requestedHandleTypes =
@@ -47,7 +47,8 @@ size_t driver_memory_round(const struct driver_memory *driver, size_t bytes) {
   return unit ? (bytes + unit - 1) / unit * unit : bytes;
 }
 
-/* At addresses that were reserved for it. What is there when a step fails is undone; a mapping keeps its memory. */
+/* Maps memory at newly reserved addresses. If a step fails, the steps before are undone. A mapping keeps its memory
+ * alive. */
 static bool map(const struct driver_memory *driver, CUmemGenericAllocationHandle memory, size_t bytes,
                 CUdeviceptr *at) {
   const CUmemAccessDesc access = {.location = driver->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

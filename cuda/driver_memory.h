@@ -1,5 +1,5 @@
-/* Device memory as the driver gives it: at addresses of one's own choice, and for other libraries to import where that
- * is wished for. A machine without a driver has none. */
+/* Device memory from the driver's own functions: at addresses of the caller's choice, and, if wanted, for other
+ * libraries to import. A machine without a driver has none. */
 #ifndef CUDA_DRIVER_MEMORY_H
 #define CUDA_DRIVER_MEMORY_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The driver's functions, and what memory is made. */
+/* The driver's functions, and the kind of memory that is made. */
 struct driver_memory {
   __typeof__(&cuMemGetAllocationGranularity) get_granularity;
   __typeof__(&cuMemAddressReserve) reserve;
@@ -22,15 +22,15 @@ struct driver_memory {
   size_t granularity; /* 0: there is no such memory */
 };
 
-/* Finds the functions alone. false: some are missing. */
+/* Finds the functions alone. Returns false if some are missing. */
 bool driver_memory_find(struct driver_memory *driver);
 
-/* For memory of that GPU; shared: which others may import. */
+/* Finds the functions, for memory of this GPU. shared: other libraries may import the memory. */
 void driver_memory_open(struct driver_memory *driver, int ordinal, bool shared);
-/* What so many bytes take. */
+/* Rounds bytes up to the size that is really allocated. */
 size_t driver_memory_round(const struct driver_memory *driver, size_t bytes);
-/* bytes: rounded. *share: a file descriptor that others import, to be closed by driver_memory_drop; -1: none. NULL:
- * this system has no such memory, or none left. */
+/* Makes memory. bytes: rounded by driver_memory_round. *share: a file descriptor that others import, which
+ * driver_memory_drop closes; -1: none. Returns NULL if this system has no such memory, or none left. */
 void *driver_memory_make(const struct driver_memory *driver, size_t bytes, int *share);
 void driver_memory_drop(const struct driver_memory *driver, void *memory, size_t bytes, int share);
 

@@ -4,11 +4,11 @@
 
 #include "cuda/ways/way.h"
 
-enum { LAUNCHES_MAX = 2 }; /* of a pattern */
+enum { LAUNCHES_MAX = 2 }; /* most launches of one pattern */
 
 /* --- operands --- */
 
-/* For kernels that read rows of FP16 channels, 16 bytes at a time. */
+/* True if the kernels of rows can read it: rows of FP16 channels, 16 bytes at a time. */
 static bool has_rows(const struct cuda_program *program, struct tensor t) {
   return tensor_exists(t) && t.offset % 8 == 0 && t.pitch % 8 == 0 && t.c % 8 == 0 &&
          element_is(tensor_element(program, t), DTYPE_F16);
@@ -19,12 +19,12 @@ static bool is_same(struct tensor a, struct tensor b) {
          a.w == b.w;
 }
 
-/* Whether nothing behind op number `last` reads it. */
+/* True if no op after number `last` reads it. */
 static bool is_inner(const struct cuda_program *program, struct tensor t, int last) {
   return t.space == TENSOR_TEMPORARY && program->base.plan->temporaries[t.index].last <= last;
 }
 
-/* What an op's preparation asks for. After a failure ok is false and err set. */
+/* Arguments for looking up an op's addresses. A failure sets ok to false and fills err. */
 struct addresses {
   struct cuda_device *device;
   const struct cuda_program *program;
@@ -48,9 +48,9 @@ static struct row_norm row_norm(struct addresses *a, const struct prologue *p) {
   return (struct row_norm){address(a, p->gamma, ROLE_VECTOR), address(a, p->beta, ROLE_VECTOR), p->eps};
 }
 
-/* --- linear layers of a transformer's block --- */
+/* --- linear layers of a transformer block --- */
 
-/* A linear layer of c to `columns` channels behind such a norm. */
+/* True for a linear layer from c to `columns` channels after such a norm. */
 static bool is_linear(const struct cuda_program *program, const struct op *op, enum norm_kind norm, int columns,
                       enum activation act) {
   const struct op_linear *o = &op->linear;
@@ -89,7 +89,7 @@ static int match_enter(const struct cuda_device *device, const struct cuda_progr
   return row_enter_supported(&device->queue, &args) ? 2 : 0;
 }
 
-/* The group norm of a picture that is too large to be read by each thread block, as a launch ahead. */
+/* Makes a separate launch of the group norm, for pictures that are too large to be read by every thread block. */
 static struct launch norm_ahead(const struct addresses *a, struct row_enter *args) {
   const struct cuda_program *program = a->program;
   struct launch launch = {.kind = LAUNCH_NORM};
@@ -213,7 +213,7 @@ static int prepare_leave(struct addresses *a, const struct op *op, struct launch
 
 /* --- an autoencoder's block --- */
 
-/* 3x3 with ReLU, to as many channels. */
+/* True for a 3x3 convolution with ReLU that keeps the number of channels. */
 static bool is_block_conv(const struct cuda_program *program, const struct op *op) {
   const struct op_conv *o = &op->conv;
   return op->type == OP_CONV && o->weight.h == 3 && o->stride == 1 && o->pad == 1 && !o->upsample && !o->pad_end_only &&
@@ -253,7 +253,7 @@ static int prepare_block(struct addresses *a, const struct op *op, struct launch
   return 1;
 }
 
-/* --- a convolution and its norm --- */
+/* --- a convolution with its norm --- */
 
 static struct norm_conv_args shape_norm_conv(const struct op *op) {
   const struct op_conv *o = &op->conv;
@@ -299,9 +299,10 @@ static int prepare_norm_conv(struct addresses *a, const struct op *op, struct la
 /* --- patterns --- */
 
 static const struct pattern {
-  /* How many ops from this one on are one launch, of those left; 0: none. Goes by shapes alone. */
+  /* Returns how many of the next ops are one launch; 0: none. left: the number of ops to look at. Depends on shapes
+   * alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
-  /* Fills in the launches; their number. */
+  /* Fills in the launches and returns their number. */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
 } patterns[] = {
     {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},
@@ -314,7 +315,7 @@ static int limit_to(int limit, int index, int first, int end) {
   return next < limit ? next : limit;
 }
 
-/* Ops up to which a launch may go: beginnings and ends of the loop and of regions are between launches. */
+/* Returns the op before which a launch must end: the loop and regions begin and end between launches. */
 static int find_limit(const struct plan *plan, int index) {
   int limit = limit_to(plan->op_count, index, plan->loop.first, plan->loop.end);
   for (int i = 0; i < plan->region_count; i++) {
@@ -330,7 +331,7 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
-  bool able = device->product.encode_tiled && !device->forced && !device->apart; /* the kernels are for 9.0 */
+  bool able = device->product.encode_tiled && !device->forced && !device->apart; /* kernels for 9.0 alone */
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {

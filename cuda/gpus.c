@@ -11,7 +11,7 @@
 
 /* --- choice --- */
 
-/* "cuda" is GPU 0, "cuda:N" GPU N. */
+/* Parses a name: "cuda" is GPU 0, "cuda:N" GPU N. */
 static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
   char *end;
   *ordinal = 0;
@@ -33,7 +33,7 @@ static int say_no_driver(struct error *err) {
   return error_mark_absent(err);
 }
 
-/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. */
+/* Counts the GPUs. If cudaGetDeviceCount fails in any way, there is no usable GPU, and it has not set its output. */
 static int count_gpus(int *count, struct error *err) {
   cudaError_t status = cudaGetDeviceCount(count);
   int driver = 0, runtime = 0;
@@ -73,12 +73,12 @@ bool gpus_serves(const struct cudaDeviceProp *properties) {
 
 /* --- memory --- */
 
-/* CUDA keeps the current GPU of each thread. */
+/* Makes the GPU current. CUDA has a current GPU for each thread. */
 static cudaError_t enter(const struct gpu *gpu) {
   return cudaSetDevice(gpu->id.ordinal);
 }
 
-/* No error of these calls is left for somebody else to find. */
+/* Clears the error of a failed call, so that no later call reports it. */
 static bool succeeded(cudaError_t status) {
   return cuda_check(status, "", NULL) == 0;
 }
@@ -132,7 +132,7 @@ static void free_fence(const struct gpu *gpu, void *fence) {
 
 static const char downloading[] = "bringing a picture to the host";
 
-/* target: a frame of the same format and size, in memory that is locked. */
+/* Copies planes. target: a frame of the same format and size, in page-locked memory. */
 static int copy_planes(cudaStream_t stream, const struct frame *frame, const struct frame *target, struct error *err) {
   const struct picture *picture = frame->picture;
   if (picture->fence && cuda_check(cudaStreamWaitEvent(stream, picture->fence, 0), downloading, err) < 0)
@@ -147,7 +147,7 @@ static int copy_planes(cudaStream_t stream, const struct frame *frame, const str
   return cuda_check(cudaStreamSynchronize(stream), downloading, err);
 }
 
-/* By way of memory that is locked for the moment. */
+/* Downloads by way of page-locked memory that is allocated for this purpose. */
 static int download_through(const struct gpu *gpu, cudaStream_t stream, const struct frame *frame, struct error *err) {
   struct frame between = *frame;
   size_t bytes = frame_lay_out(&between, NULL);
@@ -251,7 +251,7 @@ static int fill_share(const struct gpu *gpu, struct gpu_share *share, const stru
     return -1;
   int status = copy_to_share(shared, frame, err);
   if (status < 0)
-    succeeded(cudaStreamSynchronize(shared->stream)); /* one plane may be on its way */
+    succeeded(cudaStreamSynchronize(shared->stream)); /* a copy of one plane may still be running */
   return status;
 }
 
@@ -261,7 +261,7 @@ static void *context(const struct gpu *gpu) {
   int (*get_current)(void **) = NULL;
   enum cudaDriverEntryPointQueryResult found;
   void *now = NULL;
-  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) /* makes it */ ||
+  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) /* creates the context */ ||
       !succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
                                                   &found)) ||
       found != cudaDriverEntryPointSuccess || get_current(&now))

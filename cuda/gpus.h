@@ -1,4 +1,4 @@
-/* The GPUs that there are, and what unet/base/gpu.h promises of them. No engine is needed for that. */
+/* The GPUs of this machine, and the functions of unet/base/gpu.h for them. They need no engine. */
 #ifndef CUDA_GPUS_H
 #define CUDA_GPUS_H
 
@@ -7,10 +7,10 @@
 #include "unet/base/error.h"
 #include "unet/base/gpu.h"
 
-/* The one of this name: "cuda" is GPU 0, "cuda:N" GPU N. The error says why there is none. */
+/* Finds the GPU of this name: "cuda" is GPU 0, "cuda:N" GPU N. The error says why there is none. */
 int gpus_choose(const char *name, int *ordinal, struct error *err);
 struct gpu_id gpus_id(const struct cudaDeviceProp *properties, int ordinal);
-/* Whether this program has kernels for such a GPU at all. */
+/* True if this program has kernels for such a GPU. */
 bool gpus_serves(const struct cudaDeviceProp *properties);
 
 #endif

@@ -1,4 +1,4 @@
-/* Programs: a plan's memory, its launches, and these captured once as a graph. */
+/* Programs: the memory of a plan, and its launches, captured once as a graph. */
 #include "cuda/graph.h"
 
 #include <math.h>
@@ -14,17 +14,17 @@
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
 
-/* Seconds that may go into timing candidates while frames run: somebody waits for another size or step count, though
- * the picture goes on. Candidates left over are timed when the shape is prepared again. */
+/* Seconds that may be spent on timing candidates while frames run. The picture goes on, but a user waits for another
+ * size or step count. The remaining candidates are timed when the shape is prepared again. */
 static const double tune_running_s = 0.5;
 
-/* Whether a temporary is made by what runs beside other ops. */
+/* True if a temporary is written by ops that run in parallel to others. */
 static bool is_beside(const struct plan *plan, int temporary) {
   return plan_is_beside(plan, plan->temporaries[temporary].first);
 }
 
-/* Of what a region makes beside other ops and reads after them, whatever may run meanwhile leaves alone: the op up to
- * which that is. */
+/* Returns the last op until which a parallel region's temporary must keep its memory. Temporaries that are read after
+ * the region must not be overwritten by other regions that may run at the same time. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;
@@ -34,7 +34,7 @@ static int find_last(const struct plan *plan, const struct temporary *t) {
   return last;
 }
 
-/* Those of one lane, one beside the other as the launches need them; the bytes they take. */
+/* Lays out the temporaries of one lane, with the lifetimes that the launches need. Returns their bytes. */
 static size_t lay_out_lane(const struct cuda_program *program, const struct plan *plan, int lane, size_t *offset) {
   struct plan seen = *plan;
   size_t bytes = (size_t)plan->temporary_count * sizeof *plan->temporaries;
@@ -67,7 +67,7 @@ static size_t lay_out(const struct cuda_program *program, const struct plan *pla
   return failed ? SIZE_MAX : first + second;
 }
 
-/* One more where ops may run beside others. */
+/* Opens a second lane if ops may run in parallel to others. */
 static int lanes_open(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                       struct error *err) {
   program->lanes = 1;
@@ -103,7 +103,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     program->scratch_at[j] = program->scratch_bytes;
     program->scratch_bytes += (most[j] + 255) / 256 * 256;
   }
-  program->arena_bytes += 256; /* never empty, and a multiple of that */
+  program->arena_bytes += 256; /* at least 256, and a multiple of that */
   program->scratch_bytes += 256;
   size_t bytes = program->arena_bytes + (size_t)program->lanes * program->scratch_bytes;
   if (arena_take(&device->arena, &program->working, bytes, own_memory, err) < 0)
@@ -113,8 +113,8 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   return 0;
 }
 
-/* Candidates are timed for what runs every frame. For sizes only, those that were chosen before count, and none is
- * timed: the time by which it would have to be has passed. */
+/* Returns the time until which candidates may be timed. They are timed for programs that run every frame. When only
+ * sizes are wanted, earlier choices are used and none is timed: the time has already passed. */
 static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
   const double passed = 1e-9;
   if (!program->has_output && !device->tune_always)
@@ -134,7 +134,8 @@ static void output_find(struct cuda_program *program, const struct plan *plan, e
   }
 }
 
-/* Where regions are among the launches: what is at op number `op`, which comes next; what ends before it. */
+/* Translate regions from numbers of ops to numbers of launches: those that begin at op number `op`, which comes next,
+ * and those that end before it. */
 static void regions_begin(struct cuda_program *program, const struct plan *plan, int op) {
   for (int i = 0; i < plan->region_count; i++) {
     struct plan_region *region = &program->regions[i];
@@ -183,7 +184,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   return 0;
 }
 
-/* Whether it reads a weight that is in two sets. */
+/* True if the plan reads a weight that is in two sets. */
 static bool reads_adapted(const struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor list[OPERANDS_MAX];
@@ -195,7 +196,7 @@ static bool reads_adapted(const struct plan *plan) {
   return false;
 }
 
-/* The launches once more, by the same choices, with the other set's weights. */
+/* Creates the launches again, with the same choices, for the other set's weights. */
 static int other_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                         struct error *err) {
   if (!device->merge || !reads_adapted(plan))
@@ -225,8 +226,9 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
   return 0;
 }
 
-/* A node that is not entered takes about 10 us, an op that adds nothing 1.5: runs that can do without have graphs
- * without. Of more than eight sets of what may be left out, those that leave one thing, or nothing. */
+/* True if there should be a graph for this set of controls and styles that a run leaves out. A node that is not entered
+ * takes about 10 us, an op that adds nothing 1.5 us, so runs have graphs without those that they do not need. If there
+ * would be more than eight sets, only three kinds get a graph: leave out nothing, all but one, or all. */
 static bool deserves_graph(unsigned without, unsigned may) {
   int left = __builtin_popcount(may & ~without);
   return !(without & ~may) && (!without || left <= 1 || __builtin_popcount(may) <= 3);
@@ -248,7 +250,8 @@ static void graphs_destroy(const struct graphs *graphs) {
         cudaGraphExecDestroy(graphs->without[without][part]);
 }
 
-/* Waits for what the preparation has started: its program can run, or be freed, as its trials' memory is. */
+/* Waits for the work that the preparation has started. The program can then run or be freed, and the trials' memory is
+ * freed. */
 static int preparing_settle(struct cuda_device *device, struct error *err) {
   struct preparing *p = &device->preparing;
   cudaError_t trials = cudaStreamSynchronize(p->queue.stream),
@@ -278,7 +281,7 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
   return preparing_settle(device, err);
 }
 
-/* Nothing is at work on it. */
+/* Frees a program. No run uses it any more. */
 static void program_free(struct cuda_device *device, struct cuda_program *program) {
   graphs_destroy(&program->graphs);
   graphs_destroy(&program->other_graphs);

@@ -1,5 +1,5 @@
-/* The device's functions that concern programs: graph.c prepares and releases, runs.c runs; program_profile is
- * profile.c's. */
+/* The device's functions for programs. graph.c prepares and releases them, runs.c runs them, and profile.c has
+ * program_profile. */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H
 

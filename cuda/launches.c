@@ -36,7 +36,7 @@ void launches_free(struct launches *launches) {
   *launches = (struct launches){0};
 }
 
-/* --- launching --- */
+/* --- enqueueing --- */
 
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct launch *launch) {

@@ -1,4 +1,4 @@
-/* What a program is made of: launches of kernels and libraries, each with all that it needs. */
+/* The launches that a program consists of. Each is a kernel or a library's function with all its arguments. */
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H
 
@@ -39,7 +39,7 @@ enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 struct launch {
   enum launch_kind kind;
   int op;        /* index in the plan */
-  int algorithm; /* of a library: its number among what it offers */
+  int algorithm; /* number among the algorithms that a library offers */
   union {
     struct gemm_args gemm;
     struct product_args product;
@@ -80,15 +80,15 @@ struct launches {
 };
 
 int launches_append(struct launches *launches, const struct launch *launch, struct error *err);
-void launches_truncate(struct launches *launches, int count); /* drops all behind the first count */
-void launches_free(struct launches *launches);                /* also of a zeroed one */
+void launches_truncate(struct launches *launches, int count); /* drops all launches after the first `count` */
+void launches_free(struct launches *launches);                /* takes a zeroed struct, too */
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct launch *launch);
-/* Launches [first, end). */
+/* Enqueues launches [first, end). */
 cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                              const struct launches *launches, int first, int end);
 const char *launch_kind_name(enum launch_kind kind);
-/* The kind's name with tile, splits or algorithm: "gemm 64x64/2". */
+/* Writes the kind's name with tile, splits or algorithm: "gemm 64x64/2". */
 void launch_describe(const struct launch *launch, char *out, size_t size);
 
 #endif

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small things share chunks. A model has many matrices of just a quarter of a chunk, of which one finds no room beside
- * three others and their vectors: from LARGE_BYTES on each is alone, and what a chunk has left is less. */
+/* Small allocations share chunks. From LARGE_BYTES on an allocation has memory of its own, because many models have
+ * matrices of just a quarter of a chunk: of these only three would fit a chunk that also holds vectors. The unused rest
+ * of a chunk is less than LARGE_BYTES. */
 enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
-/* What CUDA then says to everything that the process asks of it, and, at the end, what it says to a process that begins
- * anew with it after that. */
+/* True for errors that CUDA then returns to all calls of the process. The last one is returned to a process that begins
+ * to use CUDA after such an error. */
 static bool lasts(cudaError_t status) {
   static const cudaError_t lasting[] = {
       cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,       cudaErrorAssert,
@@ -61,7 +62,7 @@ int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, str
                    what, (double)bytes / 1e6, (double)taken / 1e6);
 }
 
-/* Nothing but the pool's own work is on the stream: this waits for no kernel. */
+/* The stream has the pool's work alone, so this waits for no kernel. */
 static cudaError_t allocate(const struct cuda_device *device, void **pointer, size_t bytes) {
   if (!device->pool)
     return cudaMalloc(pointer, bytes);
@@ -104,7 +105,7 @@ int cuda_pool_open(struct cuda_device *device, struct error *err) {
     cudaGetLastError();
     return 0;
   }
-  /* What is free goes back when cuda_pool_trim says so, and not in the middle of a run. */
+  /* Free memory is given back by cuda_pool_trim, not in the middle of a run. */
   if (cuda_check(cudaMemPoolCreate(&device->pool, &kind), "memory", err) < 0)
     return -1;
   return cuda_check(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all), "memory", err);
@@ -156,7 +157,7 @@ int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t s
 
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
   size_t size = round_up(bytes);
-  struct chunk *chunk = find_room(device, size); /* any: between a model's matrices is much room for its vectors */
+  struct chunk *chunk = find_room(device, size); /* any chunk: the room that matrices leave is used for vectors */
   if (!chunk)
     chunk = add_chunk(device, size > LARGE_BYTES ? size : CHUNK_BYTES, what, err);
   if (!chunk)
@@ -196,7 +197,7 @@ void cuda_memory_free(struct cuda_device *device) {
 /* --- checkpoint to device --- */
 
 static int staging_open(struct staging *staging, struct error *err) {
-  for (int i = 0; i < 2; i++) { /* an earlier try may have come as far as one of them */
+  for (int i = 0; i < 2; i++) { /* an earlier attempt may have created some of them */
     if (!staging->buffer[i] &&
         cuda_check(cudaHostAlloc(&staging->buffer[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
       return -1;
@@ -207,13 +208,13 @@ static int staging_open(struct staging *staging, struct error *err) {
   return 0;
 }
 
-/* The buffer whose turn it is, once its last bytes are gone; NULL with err set on failure. */
+/* Returns the next buffer when its last copy is done; NULL with err set on failure. */
 static void *next_buffer(struct staging *staging, const char *doing, struct error *err) {
   int turn = staging->turn ^= 1;
   return cuda_check(cudaEventSynchronize(staging->free[turn]), doing, err) < 0 ? NULL : staging->buffer[turn];
 }
 
-/* That buffer's bytes on their way to target, or, with convert, to where it takes them from. */
+/* Copies the buffer to target, or, with convert, to the memory from which it is converted. */
 static int send_buffer(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
                        const char *doing, struct error *err) {
   const struct launch_queue *queue = &staging->queue;
@@ -230,7 +231,7 @@ static int send_buffer(struct staging *staging, void *target, size_t bytes, stru
   return cuda_check(cudaEventRecord(staging->free[staging->turn], queue->stream), doing, err);
 }
 
-/* Rows of one checkpoint tensor to their place, by way of the two staging buffers in turn. */
+/* Loads the rows of one tensor of the checkpoint, by way of the two staging buffers in turn. */
 static int load_part(struct staging *staging, const struct resource *r, const struct weight_part *part, void *target,
                      struct element element, struct error *err) {
   static const char doing[] = "loading weights";
@@ -239,7 +240,7 @@ static int load_part(struct staging *staging, const struct resource *r, const st
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total, row_bytes = row * dtype_size(part->dtype);
   size_t most = STAGING_BYTES / row_bytes, rows = (size_t)part->rows;
-  struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)}; /* divides by its scale */
+  struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)}; /* converting divides by it */
   if (most < 1)
     return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
   for (size_t first = 0; first < rows; first += most) {
@@ -274,7 +275,8 @@ static int load_parts(struct staging *staging, const struct resource *r, void *t
   return 0;
 }
 
-/* What the file has, to the bit where that is FP16 as on the device. */
+/* Returns the type of the checkpoint's values: FP16 to the bit where both the file and the device have that, else
+ * FP32. */
 static struct element base_element(const struct resource *r, struct element element) {
   for (int i = 0; i < r->part_count; i++)
     if (r->parts[i].dtype != DTYPE_F16)
@@ -282,7 +284,7 @@ static struct element base_element(const struct resource *r, struct element elem
   return element;
 }
 
-/* The checkpoint's values beside a weight that is loaded. */
+/* Loads the checkpoint's values for a weight that is loaded. */
 static int load_base(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
@@ -306,14 +308,14 @@ static int load_base(struct cuda_device *device, int index, struct error *err) {
   return 0;
 }
 
-/* Matrices, tables and states FP16, vectors and what is to be precise FP32. */
+/* Matrices, tables and states are FP16. Vectors, and tensors that demand precision, are FP32. */
 struct element resource_element(const struct resource *r, enum role role) {
   bool vector = r->kind == RESOURCE_WEIGHT && r->n == 1 && r->h == 1 && r->w == 1;
   bool precise = role == ROLE_VECTOR || (role == ROLE_ANY && (vector || r->demand == ELEMENT_PRECISE));
   return element_of(precise ? DTYPE_F32 : DTYPE_F16);
 }
 
-/* The second place of a weight that adapters add to, with what the first has, and the checkpoint's values. */
+/* Makes the second copy of a weight that adapters add to, and loads the checkpoint's values. */
 static int double_up(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
@@ -360,7 +362,7 @@ struct resource_memory *resource_base(struct cuda_device *device, int index, str
   return memory && load_base(device, index, err) == 0 ? memory : NULL;
 }
 
-/* --- host FP32 to and from the device --- */
+/* --- FP32 on the host to and from the device --- */
 
 int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err) {

@@ -6,28 +6,28 @@
 #include "cuda/check.h"
 
 enum {
-  FIRST_TILES = 2048,     /* of a slice while nothing has been timed */
-  FORM_ELEMENTS = 1 << 24 /* of a slice of other forms */
+  FIRST_TILES = 2048,     /* tiles of a slice before the first measurement */
+  FORM_ELEMENTS = 1 << 24 /* elements of a slice of other forms */
 };
-/* A slice's time, with room for tiles that take longer than those before: 0.3 ms are a frame's to lose. */
+/* Target time of a slice. A frame may lose 0.3 ms, and some tiles take longer than those that were timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
 
 struct merge {
   const struct weight_change *changes;
-  int count; /* 0: nothing is under way */
+  int count; /* 0: no change is under way */
   struct blends blends;
-  struct blend_args args; /* of all tiles */
-  unsigned tiles;         /* made so far */
-  int forms;              /* of the set's table that were looked at */
-  bool sent;              /* the finding is on its way */
-  bool *changed;          /* of each resource: the changes are of it */
+  struct blend_args args; /* arguments for all tiles */
+  unsigned tiles;         /* tiles made so far */
+  int forms;              /* entries of the set's table of forms that were visited */
+  bool sent;              /* true: the copy of the result to the host has begun */
+  bool *changed;          /* for each resource: true if changes belong to it */
   void *lists;
   size_t list_bytes;
-  int *finding; /* pinned: args.overflow as it has become */
+  int *finding; /* pinned copy of args.overflow */
   cudaEvent_t begun, ended, found;
-  bool timing; /* a slice of timed_tiles is */
+  bool timing; /* true: a slice of timed_tiles is being timed */
   unsigned timed_tiles, slice;
 };
 
@@ -84,8 +84,8 @@ static int add_change(struct cuda_device *device, const struct weight_change *ch
   return blends_add(&device->merge->blends, device, change, (char *)resource_data(memory, !device->set) + at, err);
 }
 
-/* Room for the lists. What reads the ones before is done by the time that it is given back: the pool's stream knows no
- * other. */
+/* Makes room for the lists. It waits for the kernels that read the old lists before it frees them, because the pool's
+ * stream is not ordered with other streams. */
 static int reserve_lists(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   size_t bytes = blends_bytes(&m->blends);
@@ -102,8 +102,8 @@ static int reserve_lists(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-/* The first slices wait for what was loaded, and for the lists; those are sent once earlier changes have read theirs.
- */
+/* Begins the changes. The first slices wait for loaded weights and for the lists, which are sent after earlier changes
+ * have read theirs. */
 static int start(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   cudaStream_t loads = device->loads.queue.stream;
@@ -136,7 +136,7 @@ int merges_begin(struct device *base, const struct weight_change *changes, int c
   return -1;
 }
 
-/* Reads the time of a slice that is over, and chooses how many tiles the next have. */
+/* Reads the time of a finished slice, and chooses the number of tiles of the next ones. */
 static void look_at_clock(struct merge *m) {
   float ms;
   if (!m->timing || cudaEventElapsedTime(&ms, m->begun, m->ended) != cudaSuccess) {
@@ -157,7 +157,7 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   unsigned left = m->args.tiles - m->tiles;
   args.first = m->tiles;
   args.tiles = all || left < m->slice ? left : m->slice;
-  bool timing = !m->timing && !all && args.tiles == m->slice; /* few tiles' time says nothing of many */
+  bool timing = !m->timing && !all && args.tiles == m->slice; /* the time of few tiles is no measure for many */
   if ((timing && cuda_check(cudaEventRecord(m->begun, stream), doing, err) < 0) ||
       cuda_check(launch_blend(&device->queue, &args), doing, err) < 0 ||
       (timing && cuda_check(cudaEventRecord(m->ended, stream), doing, err) < 0))
@@ -170,7 +170,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   return 0;
 }
 
-/* Forms that a preparation has made meanwhile are in the table, too. Made anew of the whole weight. */
+/* Makes the other forms of changed weights anew, each for the whole weight. Forms that a preparation has added
+ * meanwhile are in the table, too. */
 static int make_forms(struct cuda_device *device, bool all, struct error *err) {
   struct merge *m = device->merge;
   const struct derived_table *table = &device->derived[!device->set];
@@ -198,7 +199,7 @@ static int send_finding(struct cuda_device *device, struct error *err) {
   return cuda_check(cudaEventRecord(m->found, device->queue.stream), doing, err);
 }
 
-/* 1: not there yet. */
+/* Reads the result. Returns 1 if it is not there yet. */
 static int look_at_finding(struct cuda_device *device, bool wait, struct error *err) {
   struct merge *m = device->merge;
   cudaError_t status = wait ? cudaEventSynchronize(m->found) : cudaEventQuery(m->found);

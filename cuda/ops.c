@@ -5,17 +5,17 @@
 #include "cuda/check.h"
 #include "cuda/ways/choose.h"
 
-/* What an op's preparation has at hand. */
+/* The arguments of an op's preparation. */
 struct preparation {
   struct cuda_device *device;
   struct cuda_program *program;
   const struct op *op;
   int index;
   struct error *err;
-  bool failed; /* an operand could not be had: err is set */
+  bool failed; /* true: an operand's address could not be found, and err is set */
 };
 
-/* For kernels that take vectors as FP32 and all else as FP16. */
+/* Returns an operand's address, for kernels whose vectors are FP32 and all other operands FP16. */
 static void *operand(struct preparation *p, struct tensor t, enum role role) {
   if (!tensor_exists(t))
     return NULL;
@@ -24,7 +24,7 @@ static void *operand(struct preparation *p, struct tensor t, enum role role) {
   return data;
 }
 
-/* For kernels that take FP32 and FP16: *type gets which. */
+/* Returns an operand's address, for kernels that take FP32 or FP16. Stores the type in *type. */
 static void *operand_either(struct preparation *p, struct tensor t, enum dtype *type) {
   if (!tensor_exists(t))
     return NULL;
@@ -49,7 +49,7 @@ static int append_sample(struct preparation *p,
   return append(p, &launch);
 }
 
-/* --- one function for each type of op --- */
+/* --- preparation of each type of op --- */
 
 static int prepare_norm(struct preparation *p) {
   const struct op_norm *o = &p->op->norm;
@@ -88,7 +88,7 @@ static int rows_of(struct tensor t) {
   return t.h * t.w;
 }
 
-/* Workspace for an attention. Programs made before keep the smaller one they were given. */
+/* Finds the workspace for an attention. Programs prepared before keep their smaller one. */
 static int reserve_attention(struct preparation *p, const struct attn_args *args, void **workspace) {
   struct cuda_device *device = p->device;
   struct lane *lane = &device->lane[p->program->lane];
@@ -432,7 +432,7 @@ static int append_depth(struct preparation *p,
   return append(p, &launch);
 }
 
-/* What these ops have in common. */
+/* Returns the arguments that all these ops have. */
 static struct depth_args depth_args(struct preparation *p, struct tensor x, struct tensor y) {
   return (struct depth_args){.x = operand(p, x, ROLE_ANY),
                              .y = operand(p, y, ROLE_ANY),

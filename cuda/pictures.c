@@ -9,25 +9,25 @@
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
 
-/* It lasts until the device and all pictures are gone. */
+/* Data that all pictures of a device share. It exists until the device and all pictures are gone. */
 struct picture_home {
   int ordinal;
-  cudaStream_t stream; /* for what pictures do themselves */
+  cudaStream_t stream; /* for the pictures' own copies */
   struct driver_memory driver;
   pthread_mutex_t lock;
-  /* Protected by lock */
-  struct cuda_device *device; /* NULL: closed */
+  /* Protected by lock: */
+  struct cuda_device *device; /* NULL: the device is closed */
   int holders;
 };
 
 struct cuda_picture {
   struct picture base;
   struct picture_home *home;
-  void *memory;         /* the device's */
-  size_t bytes;         /* of it */
-  size_t used;          /* of these, by the run */
-  bool mapped;          /* it is the driver's, else the run-time library's */
-  pthread_mutex_t lock; /* one thread copies */
+  void *memory;         /* device memory */
+  size_t bytes;         /* bytes of memory */
+  size_t used;          /* bytes that the run writes */
+  bool mapped;          /* true: from the driver's functions; false: from cudaMalloc */
+  pthread_mutex_t lock; /* held by the thread that copies */
   atomic_bool copied;
 };
 
@@ -73,7 +73,7 @@ void pictures_close(struct cuda_device *device) {
   home_leave(home);
 }
 
-/* The device, if it is there, has so much less memory in use and so much more copied. */
+/* Updates the device's counters, if it is still open: bytes freed, and bytes copied to the host. */
 static void tell_device(struct picture_home *home, size_t freed, size_t copied) {
   pthread_mutex_lock(&home->lock);
   struct cuda_device *device = home->device;
@@ -126,7 +126,7 @@ static void destroy(struct picture *base) {
   home_leave(picture->home);
 }
 
-/* Rows' padding is never undefined. */
+/* Zeroes the memory, so that the padding of rows is never undefined. */
 static int clear(const struct cuda_picture *picture, void *host, size_t bytes, struct error *err) {
   memset(host, 0, bytes);
   if (cuda_check(cudaMemsetAsync(picture->memory, 0, picture->bytes, picture->home->stream), pictures, err) < 0)
@@ -170,7 +170,7 @@ static int copy(struct cuda_picture *picture, struct error *err) {
   return 0;
 }
 
-/* Whoever has the picture got it when its run was collected: it is complete on the device. */
+/* Waits for a kind of memory. A picture is given out when its run was collected, so it is complete on the device. */
 static int wait(struct picture *base, enum memory kind, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
   if (kind != MEMORY_HOST || picture->copied)

@@ -1,5 +1,5 @@
-/* Pictures that runs make: device memory, which the driver exports where that is wished for and it can, and page-locked
- * host memory of the same layout beside it. The host's part is filled behind the run, or when somebody waits for it. */
+/* Pictures that runs write: device memory, which the driver exports if that is wanted and possible, and page-locked
+ * host memory with the same layout. The host's memory is filled after the run, or when a reader waits for it. */
 #ifndef CUDA_PICTURES_H
 #define CUDA_PICTURES_H
 
@@ -8,14 +8,15 @@
 
 extern const struct picture_owner cuda_picture_owner;
 
-/* What all pictures of a device share. Pictures that are held when the device closes go on. */
+/* Creates and closes the data that all pictures of a device share. Pictures that are in use when the device is closed
+ * stay valid. */
 int pictures_open(struct cuda_device *device, bool shared, struct error *err);
 void pictures_close(struct cuda_device *device);
 
-/* A run is to write so many bytes from plane 0 on: where the planes are on the device is stored, and the host's part is
- * not there until it was copied. */
+/* Prepares a picture for a run, which will write this many bytes from plane 0 on. Stores the planes' addresses on the
+ * device; the host's memory counts as unfilled. */
 void picture_begin(const struct frame *frame, size_t bytes);
-/* It is there now. */
+/* Tells that the host's memory is filled. */
 void picture_copied(struct picture *picture);
 
 #endif

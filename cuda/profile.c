@@ -1,7 +1,7 @@
-/* Where a frame's time goes. A launch is timed in its place: the time of a graph that ends with it, minus the time of a
- * graph that ends before it. The graphs need not begin where the frame does. A few launches ahead are enough for
- * programmatic launch, and an untimed graph ahead of each timed one runs so much of the frame that the cache holds what
- * it holds in a frame:
+/* Measures the time of each launch in a frame. A launch is timed in its place: the time of a graph that ends with it,
+ * minus the time of a graph that ends before it. The graphs need not begin at the frame's beginning. A few launches
+ * ahead are enough for programmatic launch. An untimed graph before each timed one runs enough of the frame to fill the
+ * cache as in a frame:
  *
  *   launches of the frame   ... 41 42 43 44 45 46 47 48 ...
  *   untimed                 ...=====|
@@ -9,9 +9,9 @@
  *   timed, ends after 45            |=====|
  *   timed, ends after 46            |========|             46 takes the difference to the one above
  *
- * What all graphs have in common (their start, the launches ahead, the end of the last) cancels in the difference, and
- * short graphs scatter less. A sweep over all graphs is repeated, and a launch's time is the middle of its differences
- * within a sweep, so that a clock that changes from sweep to sweep does no harm. */
+ * The parts that all graphs share (their start, the launches ahead, the end of the last) cancel in the difference, and
+ * the times of short graphs vary less. The sweep over all graphs is repeated. A launch's time is the median of its
+ * differences, each within one sweep, so that a clock rate that changes between sweeps does no harm. */
 #include "cuda/profile.h"
 
 #include <math.h>
@@ -27,37 +27,37 @@
 
 enum {
   AHEAD = 2, /* launches before a block, timed with its base */
-  BLOCK = 6, /* launches that share a base, or a few more: an op is never divided */
+  BLOCK = 6, /* launches that share a base; sometimes a few more, because an op is never divided */
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
-  FLUSHED_REPEATS = 8, /* in one graph */
+  FLUSHED_REPEATS = 8, /* repeats in one graph */
   FLUSHED_RUNS = 6,
 };
 
-/* The last cache has lost what it held after so many times its size has passed through it. */
+/* The last cache level has lost its old content after this many times its size was read. */
 static const double cache_turns = 3;
 
-/* What large problems were measured to reach: a product of 8192 cubed (cuBLASLt), a copy in device memory, reading from
- * the last cache. */
+/* Measured limits of large problems: a product of 8192 cubed (cuBLASLt), a copy in device memory, reads from the last
+ * cache level. */
 static const struct {
-  const char *name; /* part of the GPU's */
+  const char *name; /* part of the GPU's name */
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* Places: 0 is launch_begin, i + 1 launch i. */
+/* A range of places. Place 0 is launch_begin, and place i + 1 is launch i. */
 struct range {
   int first, end;
 };
 
 struct recording {
   const struct cuda_program *program;
-  const bool *skipped;   /* of each place: in a region that the run skips */
-  struct range parts[2]; /* one after the other */
+  const bool *skipped;   /* for each place: true in a region that the run skips */
+  struct range parts[2]; /* recorded one after the other */
 };
 
-/* One timed graph. */
+/* A timed graph. */
 struct sample {
-  cudaGraphExec_t prime, graph; /* prime: the block's, or the whole frame */
+  cudaGraphExec_t prime, graph; /* prime: the untimed graph of the block, or the whole frame */
   cudaEvent_t begun, done;
 };
 
@@ -66,13 +66,13 @@ struct profiler {
   struct cuda_program *program;
   const struct plan *plan;
   int places;
-  double *bytes;           /* moved by each place */
-  bool *skipped;           /* of each place */
-  cudaGraphExec_t *primes; /* owned: one a block */
+  double *bytes;           /* bytes that each place moves */
+  bool *skipped;           /* for each place */
+  cudaGraphExec_t *primes; /* owned, one for each block */
   int prime_count;
-  struct sample *samples; /* 0: the whole frame */
+  struct sample *samples; /* sample 0 is the whole frame */
   int sample_count;
-  int *sample_of; /* of each place: the sample that ends with it; the one before ends before it */
+  int *sample_of; /* for each place: the sample that ends with it; the sample before that one ends before it */
   double *times;  /* microseconds of each sample in each sweep */
   double *differences;
   int repeats;
@@ -97,7 +97,7 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
-/* Captures what runs before place `end`, enough of it to replace what is in the cache; it may begin in the frame
+/* Captures the launches before place `end`, enough of them to replace the cache's content. They may begin in the frame
  * before. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
@@ -122,7 +122,7 @@ static int op_of(const struct profiler *p, int place) {
   return place ? p->program->launches.list[place - 1].op : -1;
 }
 
-/* The place behind a block that begins at `first`. */
+/* Returns the place after a block that begins at `first`. */
 static int block_end(const struct profiler *p, int first) {
   int end = first + 1;
   while (end < p->places && (end - first < BLOCK || op_of(p, end) == op_of(p, end - 1)))
@@ -185,7 +185,7 @@ static void profiler_close(struct profiler *p) {
   cudaStreamSynchronize(p->device->queue.stream);
   for (int i = 0; p->samples && i < p->sample_count; i++) {
     const struct sample *sample = &p->samples[i];
-    if (i > 0 && sample->graph) /* the first is the program's own */
+    if (i > 0 && sample->graph) /* the first graph is owned by the program */
       cudaGraphExecDestroy(sample->graph);
     if (sample->begun)
       cudaEventDestroy(sample->begun);
@@ -203,9 +203,10 @@ static void profiler_close(struct profiler *p) {
   free(p->differences);
 }
 
-/* --- in the frame --- */
+/* --- times in the frame --- */
 
-/* Enqueues everything before it reads the first result, so that the GPU never waits for the host. */
+/* Runs all samples once. It enqueues everything before it reads the first result, so that the GPU never waits for the
+ * host. */
 static int sweep(struct profiler *p, int turn, struct error *err) {
   static const char doing[] = "profiling";
   cudaStream_t stream = p->device->queue.stream;
@@ -232,7 +233,7 @@ static int interrupted(const struct profile_request *request, struct error *err)
   return request->stop && request->stop() ? error_set(err, STATUS_INTERRUPTED, "interrupted: no profile") : 0;
 }
 
-/* Two sweeps to begin with: the first brings in graphs and code, the second shows how long one takes. */
+/* Makes two sweeps first: one loads graphs and code, the second shows how long a sweep takes. */
 static int sweep_all(struct profiler *p, const struct profile_request *request, struct error *err) {
   double begin = 0;
   for (int i = 0; i < 2; i++) {
@@ -249,7 +250,7 @@ static int sweep_all(struct profiler *p, const struct profile_request *request, 
   return 0;
 }
 
-/* How much longer sample `longer` takes than sample `shorter`; shorter -1: all that `longer` takes. */
+/* Returns how much longer sample `longer` takes than sample `shorter`; shorter -1: the whole time of `longer`. */
 static double difference(const struct profiler *p, int longer, int shorter, double *spread) {
   for (int i = 0; i < p->repeats; i++)
     p->differences[i] = p->times[(size_t)longer * REPEATS_MAX + (size_t)i] -
@@ -275,7 +276,7 @@ static void fill_row(const struct profiler *p, struct profile_row *row, int firs
   row->us = difference(p, p->sample_of[end - 1], p->sample_of[first] - 1, &row->spread_us);
 }
 
-/* --- alone --- */
+/* --- times alone --- */
 
 struct flushed {
   const struct launches *launches;
@@ -294,7 +295,7 @@ static cudaError_t record_flushed(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Microseconds of the fastest run, for each repeat in the graph; INFINITY after a failure. */
+/* Returns microseconds of the fastest run, divided by the repeats in the graph; INFINITY after a failure. */
 static double time_flushed(const struct profiler *p, const struct flushed *flushed) {
   const struct sample *events = &p->samples[0];
   cudaStream_t stream = p->device->queue.stream;
@@ -313,11 +314,11 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
   return best;
 }
 
-/* zeros NULL: nothing can be flushed. */
+/* Times each op alone. zeros NULL: there is no memory to flush the cache with. */
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  bool disturbed; /* a preparation beside it would be the user's */
+  bool disturbed; /* ignored: the user has started any preparation that runs now */
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
     struct profile_row *row = &profile->rows[op_of(p, first)];
@@ -352,9 +353,9 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
   return status;
 }
 
-/* --- all of it --- */
+/* --- the whole profile --- */
 
-/* Two frames, so that whichever buffer a graph begins with holds this run's parameters. */
+/* Runs two frames, so that both run buffers hold this run's parameters. */
 static int run_twice(struct device *device, struct program *program, const struct run_params *params,
                      const struct frame *frames, struct error *err) {
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
@@ -370,7 +371,7 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
-/* Ops whose time is that of the one before. */
+/* Names the ops whose time is included in an earlier op's. */
 static void name_fused(const struct profiler *p, struct profile *profile) {
   for (int i = 0; i < p->plan->op_count; i++)
     for (int j = 1; j < p->program->fused[i].count; j++)
@@ -393,7 +394,7 @@ static int measure(struct profiler *p, const struct run_params *params, const st
     status = measure_alone(p, profile, request, err);
   }
   profiler_close(p);
-  /* Each graph that ran has passed the turn on. */
+  /* Each graph that ran has advanced the turn. */
   int restored = program_set_turn(p->device->queue.stream, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }
@@ -402,7 +403,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
-  (void)pictures; /* the runs take their own */
+  (void)pictures; /* each run takes pictures of its own */
   if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)

@@ -1,11 +1,11 @@
-/* A loop's launches are captured once, as the body of a node that the GPU repeats: fifty iterations are prepared as
- * fast as one, and a run stays one launch. Regions are bodies of nodes that the GPU enters or not: what decides is read
- * on the device, too, by one small launch for all regions of a stretch. */
+/* Records a run's launches. A loop's launches are captured once, as the body of a node that the GPU repeats: fifty
+ * iterations are prepared as fast as one, and a run is still one launch. Regions are bodies of nodes that the GPU
+ * enters or skips. The device reads the conditions itself, in one small launch for all regions of a stretch. */
 #include "cuda/recording.h"
 
 #include <stdlib.h>
 
-/* Before CUDA 13 the functions that take edges' data had other names. */
+/* Before CUDA 13 the functions with edge data had other names. */
 #if CUDART_VERSION < 13000
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
@@ -14,7 +14,7 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
-/* Of a node of the graph that is being captured; each run begins with the value `first`. */
+/* Creates the handle of a conditional node in the graph being captured. Each run begins with the value `first`. */
 static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphConditionalHandle *handle) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;
@@ -28,7 +28,7 @@ static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphCon
 
 enum { AFTER_MAX = 8 };
 
-/* A node that goes by the handle, behind what is captured so far and behind `also`, unless that is NULL. */
+/* Adds a conditional node after everything captured so far, and after the node `also` unless that is NULL. */
 static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                             cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
                             cudaGraph_t *body) {
@@ -57,7 +57,7 @@ static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeTy
   return status;
 }
 
-/* The same, and what is captured from now on comes behind it. */
+/* Adds a conditional node, and makes the next captured nodes depend on it. */
 static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                                cudaGraphConditionalHandle handle, cudaGraph_t *body) {
   cudaGraphNode_t node;
@@ -77,7 +77,7 @@ static cudaError_t end_body(cudaStream_t stream, cudaError_t status) {
   return status == cudaSuccess ? ended : status;
 }
 
-/* --- what is left out --- */
+/* --- launches that a graph leaves out --- */
 
 static bool is_left_out(const struct recording *r, int launch) {
   const struct plan_region *regions = r->program->regions;
@@ -89,7 +89,7 @@ static bool is_left_out(const struct recording *r, int launch) {
   return false;
 }
 
-/* Launches [first, end) but for those. */
+/* Enqueues launches [first, end) except those left out. */
 static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct recording *r, int first, int end) {
   cudaError_t status = cudaSuccess;
@@ -102,11 +102,11 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions --- */
 
 struct region_nodes {
-  cudaGraphConditionalHandle handle[2]; /* of what runs beside others; of the rest */
+  cudaGraphConditionalHandle handle[2]; /* for the part that runs in parallel to other launches; for the rest */
   cudaGraphNode_t beside;
 };
 
-/* Launches with regions among them, on their way into a graph. */
+/* Launches with regions among them, while they are recorded. */
 struct stretch {
   const struct cuda_device *device;
   const struct launch_queue *queue;
@@ -114,10 +114,11 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  cudaGraphNode_t last; /* of those that run beside others: they come after each other; NULL: none yet */
+  /* The last node of the parallel parts, which run one after the other. NULL: none yet. */
+  cudaGraphNode_t last;
 };
 
-/* Has the GPU decide on all nodes. */
+/* Captures the launch in which the GPU decides for all nodes. */
 static cudaError_t decide(const struct stretch *s) {
   struct decisions decisions = {0};
   cudaError_t status = cudaSuccess;
@@ -144,7 +145,7 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
   return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
-/* What a region runs beside what is captured next. */
+/* Captures the part of a region that runs in parallel to the launches captured next. */
 static cudaError_t capture_beside(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
@@ -154,7 +155,7 @@ static cudaError_t capture_beside(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].meet) : status;
 }
 
-/* Launches [first, end), of which none is a region's. */
+/* Captures launches [first, end), which belong to no region, with the parallel parts that begin among them. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
@@ -167,7 +168,7 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* The rest of a region. */
+/* Captures the rest of a region. */
 static cudaError_t capture_region(const struct stretch *s, int i) {
   const struct plan_region *region = &s->regions[i];
   struct region_nodes *nodes = &s->nodes[i];
@@ -196,7 +197,7 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Without nodes that decide: the host does. */
+/* Enqueues without conditional nodes: the host decides. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
@@ -208,7 +209,7 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
-/* Launches [first, end), which no region goes beyond. */
+/* Records launches [first, end). No region crosses these bounds. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *all = r->program->regions;
@@ -233,7 +234,7 @@ static cudaError_t launch_iteration(const struct cuda_device *device, const stru
   return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
 }
 
-/* The body says by its handle whether to go on. */
+/* Captures the loop. The body sets its handle to repeat or to end. */
 static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
                                 const struct recording *r) {
   cudaGraphConditionalHandle again;
@@ -261,7 +262,7 @@ static cudaError_t launch_loop(const struct cuda_device *device, const struct la
   return status;
 }
 
-/* Launches of a program without a loop or regions before those of a part. */
+/* Returns the number of launches before a part, in a program without loop and regions. */
 static int part_begin(const struct recording *r, int part) {
   return r->launches->count * part / r->program->base.parts;
 }

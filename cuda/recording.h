@@ -1,19 +1,19 @@
-/* A program's launches put on a stream, to run or to be captured. */
+/* Puts a program's launches on a stream, to run them or to capture them. */
 #ifndef CUDA_RECORDING_H
 #define CUDA_RECORDING_H
 
 #include "cuda/program.h"
 
-/* Launches of one part of a run, with the weights of one set. */
+/* The launches of one part of a run, with the weights of one set. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
-  unsigned without;                /* idle bits (device.h): what is left out */
-  const struct run_params *params; /* what regions go by without a graph */
+  unsigned without;                /* idle bits (device.h) of the controls and styles to leave out */
+  const struct run_params *params; /* parameters that decide about regions if there is no graph */
 };
 
-/* opaque: a struct recording. The first part begins a run, the last one ends it. */
+/* Records one part; opaque is a struct recording. The first part begins a run, the last one ends it. */
 cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque);
 
 #endif

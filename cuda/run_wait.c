@@ -1,14 +1,16 @@
 #include "cuda/run_wait.h"
 
-/* A thread that wakes too late wakes earlier from then on, by as much as eight that are in time give back. */
+/* The margin by which a thread wakes before the expected end. It grows by margin_up after a late wake, and shrinks by
+ * margin_down after one that was too early: eight of these undo one late wake. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
 static const int64_t margin_up = 8000, margin_down = 1000;
-/* A thread that is earlier than that could have slept longer; one that looks pays for each microsecond. */
+/* A thread that wakes earlier than this could have slept longer. The limit is lower for a thread that polls memory,
+ * because it uses the processor meanwhile. */
 static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-static const int64_t at_once_most = 120000; /* of naps that are short, so that it saw the end */
+static const int64_t at_once_most = 120000; /* limit for short naps, in which the thread saw the end at once */
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -18,7 +20,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* 0: there were none. */
+/* Returns the least of the values; 0 if there are none. */
 static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   int64_t least = count ? INT64_MAX : 0;
   for (unsigned i = 0; i < count; i++)
@@ -26,19 +28,20 @@ static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   return least;
 }
 
-/* Of many runs: one in ten may begin at once where the others do not, and is not to be seen late. */
+/* Returns the least delay of many runs: if one run in ten begins at once and the others do not, that run must not be
+ * seen late. */
 static int64_t expected_delay(const struct durations *durations) {
   return least_of(durations->delays_ns, durations->delays < DELAYS ? durations->delays : DELAYS);
 }
 
-/* From when it could begin until it ends. The shortest of the last ones: a longer run costs some more asking, a shorter
- * one would be late. */
+/* Returns the time from submission to the expected end, by the shortest of the last runs. A longer run costs some more
+ * questions; a shorter one would be seen late. */
 static int64_t expected_duration(const struct durations *durations) {
   return expected_delay(durations) +
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
-/* *early_ns: how long before the end it was there; -1: it came late. */
+/* Asks until the run has ended. *early_ns: how long before the end the thread was there; -1: it came after the end. */
 static int ask(const struct wait_world *world, int64_t *early_ns) {
   int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;
@@ -59,7 +62,8 @@ static void set_margin(struct waiter *waiter, int64_t early_ns, bool looks) {
     waiter->margin_ns = larger(waiter->margin_ns - margin_down, margin_least);
 }
 
-/* From a long sleep it wakes late, from a short one hardly. Returns whether it slept at all. */
+/* Sleeps until a time. A thread wakes late from a long sleep but hardly from a short one, so a long sleep is split.
+ * Returns true if it slept. */
 static bool sleep_before(int64_t wake_ns, const struct wait_world *world) {
   if (wake_ns - world->now_ns(world->opaque) > soon)
     world->sleep_until(world->opaque, wake_ns - approach);
@@ -85,15 +89,15 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   return ended;
 }
 
-/* A thread that came late knows no more than that the delay was not longer. Taken for it, that would make it come later
- * each time. */
+/* Updates the expected delay. A thread that came late knows only an upper limit of the delay. Using that as the delay
+ * would make it come later each time. */
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))
     durations->delays_ns[durations->delays++ % DELAYS] = delay_ns;
 }
 
-/* Likewise the end, by when it is to be expected. */
+/* Returns the end of a run that was seen late: the expected end, if that is earlier. */
 static int64_t late_end(const struct waiter *waiter, const struct durations *durations, int64_t took_ns) {
   return smaller(waiter->seen_ns, waiter->begun_ns + expected_delay(durations) + took_ns);
 }

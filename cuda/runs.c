@@ -1,16 +1,16 @@
-/* Runs: the frames' way in and out.
+/* Runs a program on frames: the copies to the GPU and back, and the launches.
  *
  *   upload stream    copy staged planes -> buffer i % 2; page-locked planes from where they are
  *   compute stream           begin (reads the order), launches ..., pixels out -> the run's picture, end (tells it)
  *   download stream                                                  the picture's host part
  *
- * That is the way of frames beside each other. A frame with no picture in flight before it is a launch, and nothing
- * else: its begin brings the planes and its end the host's part, which is sooner there than by copies, each of which
- * waits for another stream (cuda/kernels/carry.h). Parameters come by begin in any case.
+ * This is how overlapping frames are copied. A frame that begins while no other picture is in flight is one launch
+ * alone: its first kernels copy the planes, and its last one copies the host's part. That is faster than copies on
+ * other streams, each of which waits for another stream (cuda/kernels/carry.h). The first kernel copies the parameters
+ * in any case.
  *
- * Planes that lie in the GPU's memory stay there: the compute stream waits for their fence, and no other stream does.
- * Two runs are in flight at most, so a buffer is free again when its turn comes. What stays on the device is not
- * downloaded. */
+ * Planes in the GPU's memory stay there; the compute stream alone waits for their fence. At most two runs are in
+ * flight, so a buffer is free again when its turn comes. Pictures that stay on the device are not downloaded. */
 #include <string.h>
 
 #include "cuda/buffers.h"
@@ -25,7 +25,8 @@
 static const double origin_seconds = 0.5;
 static const char stopped[] = "the GPU stopped in the middle of a frame";
 
-/* More than that goes by copies: it takes as long either way, and copies let a frame that comes meanwhile begin. */
+/* More bytes than this are copied on the other streams: the kernels would take as long, and separate copies allow the
+ * next frame to begin meanwhile. */
 enum { CARRY_MOST = 4 << 20 };
 
 static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, int bytes, int rows) {
@@ -37,12 +38,12 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* Where a run finds a frame's planes. */
+/* The place where a run finds a frame's planes. */
 enum way {
   WAY_NONE,     /* there is no frame */
-  WAY_IN_PLACE, /* where they are */
-  WAY_PINNED,   /* in the run's buffer, copied from where they are */
-  WAY_STAGED,   /* likewise, by way of the pinned buffer */
+  WAY_IN_PLACE, /* at their own address */
+  WAY_PINNED,   /* in the run's buffer, copied directly from page-locked memory */
+  WAY_STAGED,   /* in the run's buffer, copied by way of the pinned buffer */
 };
 
 static enum way way_of(const struct cuda_device *device, const struct frame *frame) {
@@ -53,7 +54,8 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
   return frame_pinned(frame) ? WAY_PINNED : WAY_STAGED;
 }
 
-/* Bytes of a run's buffers. A later frame may be small now and large as the others in the next run. */
+/* Returns the bytes that a run's buffers need. Any frame that is small now may be as large as the others in the next
+ * run. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -68,7 +70,7 @@ static size_t room_for(const struct cuda_device *device, int count, const struct
   return most > sum ? most : sum;
 }
 
-/* Describes a frame whose planes will be in a run's buffer, `at` bytes from its beginning. Returns where they end. */
+/* Lays out a frame's planes in a run's buffer, from offset `at` on. Returns the offset of their end. */
 static size_t place_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame,
                            struct planes *input) {
   return at + planes_layout(input, frame->format, frame->width, frame->height, buffer->device + at);
@@ -90,7 +92,7 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
   }
 }
 
-/* Tells the run where its frames' planes are, and copies those that are staged. Returns their bytes. */
+/* Stores the addresses of all frames' planes in the order, and copies staged planes. Returns the bytes staged. */
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
   struct planes *inputs = buffer->order->block.input;
@@ -118,7 +120,7 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
   return staged;
 }
 
-/* Fills the order, and the pinned buffer with the frames' planes that pass through it; *staged: their bytes. */
+/* Fills the order, and the pinned buffer with the planes that go through it. *staged: their bytes. */
 static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                        const struct run_params *params, const struct frame *frames, size_t *staged, struct error *err) {
   struct run_order *order = buffer->order;
@@ -136,19 +138,19 @@ static int fill_buffer(struct cuda_device *device, struct cuda_program *program,
   order->ups = order->downs = 0;
   order->end = buffer->end;
   order->number = program->base.submitted + 1;
-  if (!order->number) /* after four billion */
+  if (!order->number) /* happens after four billion runs */
     order->number = UINT32_MAX;
   buffer->end->number = 0;
   return 0;
 }
 
-/* --- what the run's own launches carry --- */
+/* --- copies by the run's own kernels --- */
 
 static bool is_even(const void *address, int pitch, int bytes) {
   return ((uintptr_t)address | (unsigned)pitch | (unsigned)bytes) % CARRY_UNIT == 0;
 }
 
-/* Adds planes that lie in page-locked memory; false: they cannot be carried. */
+/* Adds planes in page-locked memory. Returns false if the kernels cannot copy them. */
 static bool add_planes(struct run_order *order, const struct frame *frame, const struct planes *input) {
   for (int i = 0; i < frame_planes(frame->format); i++) {
     int bytes = frame_row_bytes(frame->format, i, frame->width);
@@ -161,7 +163,7 @@ static bool add_planes(struct run_order *order, const struct frame *frame, const
   return true;
 }
 
-/* Has the run bring its frames' planes itself, if it can: else they come by copies. */
+/* Lets the run's kernels copy the planes, if they can; otherwise they are copied on the upload stream. */
 static void carry_up(const struct cuda_device *device, const struct cuda_program *program,
                      const struct run_buffer *buffer, const struct frame *frames, size_t staged) {
   struct run_order *order = buffer->order;
@@ -179,7 +181,8 @@ static void carry_up(const struct cuda_device *device, const struct cuda_program
     order->ups = 0;
 }
 
-/* The host's part has the same layout: one copy each does it. */
+/* Lets the run's last kernel copy the pictures. The host's memory has the same layout, so each picture is one copy.
+ * Returns false if it cannot. */
 static bool carry_down(const struct cuda_program *program, const struct run_buffer *buffer,
                        const struct frame *pictures) {
   struct run_order *order = buffer->order;
@@ -192,9 +195,9 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
   return true;
 }
 
-/* --- launches --- */
+/* --- launching --- */
 
-/* Of launches [first, end) those that a run has without a graph. */
+/* Counts the launches among [first, end) that a run without a graph makes. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
                          int iteration) {
   int count = end - first;
@@ -206,7 +209,8 @@ static int count_stretch(const struct cuda_program *program, int first, int end,
   return count;
 }
 
-/* Launches of a run without a graph: its beginning and end, the program's, and one at the end of each iteration. */
+/* Counts the launches of a run without a graph: begin and end, the program's launches, and one at the end of each
+ * iteration. */
 static int count_launches(const struct cuda_program *program, const struct run_params *params) {
   const struct plan_loop *loop = &program->loop;
   int count = BEGIN_LAUNCHES + 1 + count_stretch(program, 0, loop->first, params, 0) +
@@ -220,7 +224,7 @@ static const struct run_params *next_params(const struct cuda_program *program) 
   return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
 }
 
-/* The one that leaves out most of what the run can do without. */
+/* Chooses the graph that leaves out the most of the run's idle controls and styles. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
   const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
   unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
@@ -244,9 +248,9 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program,
   return record_part(device, &device->queue, &recording);
 }
 
-/* Relates the GPU's clock to the host's; the error is at most half of what the two calls take. The clocks drift apart
- * by some microseconds a second, so this is done again now and then, while no run of the program and no picture of any
- * program is in flight: it waits for all that is. */
+/* Relates the GPU's clock to the host's. The error is at most half of the time that the two calls take. The clocks
+ * drift apart by some microseconds a second, so this is repeated from time to time. It waits for all runs, so it
+ * happens only while no run of the program and no picture of any program is in flight. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
@@ -263,7 +267,7 @@ static int set_origin(struct cuda_device *device, const struct cuda_program *pro
   return 0;
 }
 
-/* 0 for an event that was not recorded. */
+/* Returns the time of an event; 0 if it was not recorded. */
 static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
   float milliseconds;
   if (cudaEventElapsedTime(&milliseconds, device->origin, event) == cudaSuccess)
@@ -276,7 +280,8 @@ static int64_t at_ns(uint32_t units) {
   return (int64_t)units * RUN_END_NS;
 }
 
-/* The event begun is recorded right before the run, whose own clock goes on from there. */
+/* Returns a run's times. The event `begun` is recorded directly before the run, whose own clock continues from
+ * there. */
 static struct run_stamps take_stamps(const struct cuda_device *device, const struct run_buffer *buffer) {
   const struct run_end *end = buffer->end;
   int64_t begun = stamp(device, buffer->begun), there = begun + at_ns(end->there);
@@ -291,7 +296,7 @@ static struct run_stamps take_stamps(const struct cuda_device *device, const str
   return stamps;
 }
 
-/* Planes in page-locked memory on their way into the buffer, straight from there. */
+/* Copies planes directly from page-locked memory to the buffer. */
 static int upload_pinned(const struct cuda_device *device, const struct frame *frame, const struct planes *input,
                          struct error *err) {
   for (int i = 0; i < frame_planes(frame->format); i++)
@@ -304,7 +309,7 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
   return 0;
 }
 
-/* What reads the frames comes behind their fences. */
+/* Makes the compute stream wait for the fences of frames that it reads in place. */
 static int wait_for_fences(const struct cuda_device *device, const struct cuda_program *program,
                            const struct frame *frames, struct error *err) {
   for (int i = 0; frames && i < program->base.frames; i++)
@@ -322,7 +327,7 @@ static bool brings_pixels(const struct cuda_device *device, const struct cuda_pr
   return any;
 }
 
-/* Frames on their way up, beside other runs. */
+/* Starts to copy frames on the upload stream, in parallel to other runs. */
 static int start_upload(const struct cuda_device *device, const struct cuda_program *program,
                         const struct run_buffer *buffer, const struct frame *frames, size_t staged, struct error *err) {
   static const char doing[] = "upload";
@@ -341,7 +346,7 @@ static int start_upload(const struct cuda_device *device, const struct cuda_prog
   return cuda_check(cudaStreamWaitEvent(device->queue.stream, buffer->uploaded, 0), doing, err);
 }
 
-/* What comes before the launches. */
+/* Does everything that must come before the launches. */
 static int start_run(struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                      const struct frame *frames, size_t staged, struct error *err) {
   buffer->pixels = brings_pixels(device, program, frames);
@@ -356,7 +361,7 @@ static int start_run(struct cuda_device *device, const struct cuda_program *prog
              : 0;
 }
 
-/* That, and the launches behind it. */
+/* Starts a run with all its parts. */
 static int start_launches(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                           const struct frame *frames, size_t staged, struct error *err) {
   if (start_run(device, program, buffer, frames, staged, err) < 0)
@@ -367,7 +372,7 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Where the run writes. */
+/* Stores the addresses of the run's pictures in the order. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {
@@ -398,7 +403,7 @@ static int start_download(const struct cuda_device *device, const struct cuda_pr
   return cuda_check(cudaEventRecord(buffer->downloaded, device->download), doing, err);
 }
 
-/* Which way pixels go. */
+/* Chooses how pixels are copied, in both directions. */
 static void choose_ways(const struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                         const struct frame *frames, const struct frame *pictures, size_t staged) {
   bool alone = program->has_output && device->pictures_in_flight == 0;
@@ -407,8 +412,8 @@ static void choose_ways(const struct cuda_device *device, const struct cuda_prog
   buffer->downloads = program->has_output && !buffer->on_device && !(alone && carry_down(program, buffer, pictures));
 }
 
-/* Ends a run of which something may have been started: its frames and pictures are read and written no more, nothing is
- * carried for it, and the turn, which its launches may have passed on, is the same run's again. */
+/* Ends a run that may have started in part. Afterwards its frames and pictures are no longer read or written, nothing
+ * is copied for it, and the turn, which its launches may have advanced, is reset. */
 static void undo_start(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer) {
   cudaStream_t streams[] = {device->upload, device->queue.stream, device->download};
   for (int i = 0; i < 3; i++)
@@ -441,7 +446,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
   return -1;
 }
 
-/* The buffer stays the run's until its last part was started. */
+/* Starts one part of a run. The buffer belongs to the run until its last part was started. */
 int program_start_part(struct device *base, struct program *program_base, const struct run_params *params, int part,
                        bool merged, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
@@ -470,7 +475,7 @@ static void sleep_until(void *opaque, int64_t ns) {
   platform_sleep_until_ns(ns);
 }
 
-/* What a thread waits for, and since when it has asked. */
+/* The run that a thread waits for, and the time of its first question. */
 struct awaited {
   const struct run_buffer *buffer;
   cudaStream_t stream;
@@ -481,8 +486,8 @@ static bool is_told(const struct run_buffer *buffer) {
   return __atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) == buffer->order->number;
 }
 
-/* To look into memory costs next to nothing, and CUDA's calls a microsecond and more on a processor that has slept. A
- * run that is late may never end: then it is CUDA that says so. */
+/* Returns 1 if the run has ended, -1 if it never will. A look into memory costs next to nothing, whereas calls of CUDA
+ * take a microsecond and more on a processor that has slept. A late run may never end, and only CUDA can tell that. */
 static int has_ended(void *opaque) {
   static const int64_t late_ns = 300000;
   struct awaited *run = opaque;
@@ -506,7 +511,7 @@ static void make_timers_exact(struct cuda_device *device) {
   device->waited = true;
 }
 
-/* *took_ns: from its beginning until it was seen to end. */
+/* *took_ns: time from the run's beginning to the end that the wait sees. */
 static int time_run(const struct run_buffer *buffer, int64_t *took_ns, struct error *err) {
   float milliseconds;
   *took_ns = at_ns(buffer->end->done);
@@ -522,7 +527,7 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
                         struct error *err) {
   struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
   const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
-  struct waiter other = {0}; /* runs without pictures may come between parts of each other */
+  struct waiter other = {0}; /* runs without pictures may come between other runs' parts */
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   int64_t took_ns;
   make_timers_exact(device);
@@ -550,14 +555,14 @@ int program_collect(struct device *base, struct program *program_base, struct er
     picture_copied(buffer->pictures[i]);
   if (device->stamps)
     device->counters.stamps = take_stamps(device, buffer);
-  buffer->order->ups = buffer->order->downs = 0; /* whoever launches the graph once more carries nothing */
+  buffer->order->ups = buffer->order->downs = 0; /* a graph that is launched again copies nothing */
   return 0;
 }
 
 int program_poison(struct device *base, struct program *program_base, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  /* All bits set is a quiet NaN in FP16 and in FP32. */
+  /* All bits set is a quiet NaN, in FP16 and in FP32. */
   cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;

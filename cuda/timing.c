@@ -11,12 +11,12 @@ double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* A first run may load code, which takes less than loading_s. Runs of long_s need no repeats for the clock's sake, and
- * are made until they have taken enough_s. Where the best so far takes less than short_s, the others are not run alone
- * before they are repeated. */
+/* A first run may load code, which takes less than loading_s. Runs longer than long_s are timed one by one, until they
+ * have taken enough_s together. If the best time so far is below short_s, the others are not run once alone before they
+ * are repeated. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
-/* What is timed, and where. */
+/* The launches to time, and the stream. */
 struct stopwatch {
   struct cuda_device *device;
   const struct launch_queue *queue;
@@ -24,7 +24,7 @@ struct stopwatch {
   cudaEvent_t start, stop;
 };
 
-/* A time; disturbed: a program ran meanwhile. Negative: a failure. */
+/* A measured time. disturbed: a program ran at the same time. Negative: a failure. */
 struct reading {
   double seconds;
   bool disturbed;
@@ -32,7 +32,8 @@ struct reading {
 
 static const struct reading failure = {-1, false};
 
-/* The fastest that nothing disturbed, else the fastest: what disturbs a run makes it slower, never faster. */
+/* Returns the better reading: the faster undisturbed one, or else the faster one. A disturbance makes a run slower,
+ * never faster. */
 static struct reading better(struct reading a, struct reading b) {
   if (a.disturbed != b.disturbed)
     return a.disturbed ? b : a;
@@ -41,7 +42,7 @@ static struct reading better(struct reading a, struct reading b) {
 
 static const struct reading none = {INFINITY, true};
 
-/* --- one time --- */
+/* --- one reading --- */
 
 static cudaError_t record_repeats(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct launches *launches = opaque;
@@ -51,7 +52,7 @@ static cudaError_t record_repeats(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Of the graph, or of the launches one by one where that is NULL. */
+/* Times the graph once; if it is NULL, the launches one by one. */
 static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph) {
   cudaStream_t stream = w->queue->stream;
   float milliseconds;
@@ -68,13 +69,13 @@ static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph
   return (struct reading){(double)milliseconds * 1e-3, busy || w->device->runs != runs};
 }
 
-/* --- the best of a few --- */
+/* --- the best of several readings --- */
 
 static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* it was the code; or a failure */
+    if (reading.seconds < long_s) /* the first reading included loading code; or it failed */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;
@@ -82,13 +83,13 @@ static struct reading time_long(const struct stopwatch *w) {
   return best;
 }
 
-/* The same with replays of a graph, in which the launches follow each other without gaps. */
+/* Times replays of a graph, in which the launches follow each other without gaps. */
 static struct reading time_graph(const struct stopwatch *w) {
   struct reading best = none;
   cudaGraphExec_t graph = graph_capture(w->device, w->queue, record_repeats, w->launches, NULL);
   if (!graph)
     return failure;
-  /* The first brings in the graph, and maybe code. Others are repeated for as long as all were disturbed. */
+  /* The first replay loads the graph, and perhaps code. Readings are repeated while all of them were disturbed. */
   for (int i = 0; i < RUNS || (best.disturbed && i < DISTURBED_RUNS); i++) {
     struct reading reading = time_once(w, graph);
     if (reading.seconds < 0) {

@@ -1,4 +1,4 @@
-/* Weights in other forms, and weights that change: see device_update. */
+/* Weights in other forms, and changes of weights: see device_update. */
 #include "blends.h"
 #include "check.h"
 #include "cuda_device.h"
@@ -8,10 +8,10 @@
 
 /* --- other forms --- */
 
-/* A form whose values come from the resource's in order, so that some rows can be made alone. */
+/* A form whose rows follow from the resource's rows in order, so that some rows can be made alone. */
 struct cuda_form {
   struct form form;
-  size_t (*bytes)(const struct resource *r, size_t elements); /* of this form, for so many elements of the resource */
+  size_t (*bytes)(const struct resource *r, size_t elements); /* bytes of the form for some elements of the resource */
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
 };
@@ -67,12 +67,12 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Forms of what is in one place are in the first table. */
+/* Returns the table that has a resource's forms. Weights that are in one set alone use the first table. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
 
-/* The copy of a resource that is loaded, made on first use: of its values behind the last change. */
+/* Returns a resource's copy in another form, made on first use, from its values after the last change. */
 static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   set = table_of(device, index, set);
@@ -109,19 +109,20 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 
 /* --- changes --- */
 
-/* Changed rows and their other forms are made in a shadow, on the stream of loads beside the frames. Then one kernel
- * between two runs copies all of them to their places. What a preparation was loading has arrived by then. */
+/* An update. Changed rows and their other forms are made in a shadow buffer, on the stream of loads, in parallel to
+ * frames. Then one kernel between two runs copies all of them to their places. Weights that a preparation was loading
+ * have arrived by then. */
 struct update {
   const struct weight_change *changes;
   int count;
-  struct segment *segments; /* of each change: its rows, then their other forms; source is the place in the shadow */
+  struct segment *segments; /* for each change: its rows, then their other forms; source is the offset in the shadow */
   int segment_count;
-  size_t bytes; /* of the shadow: the segments' data, the list of them, the lists of blends */
+  size_t bytes; /* size of the shadow: the segments' data, their list, and the lists of blends */
   size_t list_at, blends_at;
   struct blends blends;
 };
 
-static const float f16_limit = 65520; /* what rounds to infinity */
+static const float f16_limit = 65520; /* values from here on round to infinity */
 
 static int check_f16(const struct resource *r, const struct weight_change *change, struct error *err) {
   size_t row = resource_row_elements(r);
@@ -165,7 +166,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
-/* The second set of weights gets what the first does: the sources are the same, which begin with those of `first`. */
+/* Adds copies for the second set of weights, from the same places in the shadow. first: the change's first segment for
+ * the first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -210,7 +212,7 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* The shadow is kept, for changes that come again and again. */
+/* Enlarges the shadow, which is kept for further changes. */
 static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error *err) {
   if (bytes <= device->shadow_bytes)
     return 0;
@@ -224,7 +226,7 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-/* Goes over the changes' segments: each one's rows, then so many other forms. */
+/* Sends the changed rows to the shadow. Each change has one segment of rows, followed by one for each other form. */
 static int fill_rows(struct cuda_device *device, const struct update *update, struct error *err) {
   const struct segment *segment = update->segments;
   for (int i = 0; i < update->count; i++) {
@@ -239,7 +241,7 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* The other forms of rows that are in the shadow. Returns the segment after the change's last. */
+/* Makes the other forms of rows that are in the shadow. Returns the segment after the change's last one. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -269,9 +271,9 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Products and norms may read weights before they wait for the kernel ahead of them (mainloop_sm90.cuh, norm.cuh): the
- * copy is done by then, because each run begins with a kernel that reads no weights and waits for the copy
- * (launch_begin). */
+/* Copies the changes to their places. Products and norms may read weights before they wait for the kernel ahead
+ * (mainloop_sm90.cuh, norm.cuh). The copy is done by then, because each run begins with a kernel that reads no weights
+ * and waits for the copy (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;
