@@ -10,7 +10,10 @@
  *     +---------+         +---------+
  *
  * Rows in shared memory have 128 bytes: eight 16-byte chunks, of which chunk i of row r is stored at i ^ (r % 8). One
- * ldmatrix reads chunk i of eight rows, and these lie in different banks. */
+ * ldmatrix reads chunk i of eight rows, and these lie in different banks.
+ *
+ * Limits: a tile does M N / (M + N) operations for each byte that it loads from L2 or memory: 64 for 128 x 128, 32 for
+ * 64 x 64. Where there are too few tiles for the chip, the sum is split, and the parts are added at the end. */
 #include "cuda/kernels/common.cuh"
 
 namespace {

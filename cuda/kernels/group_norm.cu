@@ -5,7 +5,11 @@
  * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise the two
  * launches of group_norm_runs.cu do. Sums are taken in a fixed order, so results are the same to the bit every time.
  * They are sums of distances to each group's pivot, its first value in the picture, so that a large mean costs no
- * precision. */
+ * precision.
+ *
+ * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
+ * 2 us and a launch 2 us, so the time goes to waits that follow each other: for the kernel ahead, for the input, for
+ * sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
 #include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/norm.cuh"
 
