@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "unet/plan/profile.h"
+#include "unet/engine.h"
 
 /* Sums over a frame of the rows (or launches) that are alike in some way. */
 struct profile_total {

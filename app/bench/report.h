@@ -10,7 +10,6 @@
 #include "app/live/sightings.h"
 #include "app/platform/app_platform.h"
 #include "unet/engine.h"
-#include "unet/plan/profile.h"
 
 struct report_row {
   const char *name, *meaning;
@@ -34,15 +33,15 @@ struct report_live {
   double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
   long presented, missed, dropped, repeated, unread;
   struct late_picture late[LATE_PICTURES_MAX]; /* the first of those missed */
-  long missed_by[3];                        /* waiting for the engine, in the engine, on the way to the screen */
-  double spare_ms;                          /* that the median picture came before it was late */
-  long woken_late;                          /* how often a thread that only wakes, and as often, was later than that */
-  bool is_front;                            /* what was presented was read, not what was drawn to be presented */
-  double engine_cpu_us, window_cpu_us;      /* of their threads, a picture */
-  double engine_bytes, window_bytes;        /* of pixels, copied by the host or between it and a device, a picture */
-  long shared, uploaded;                    /* pictures that the window read on the GPU; that were uploaded to it */
-  double engine_ms, compute_ms;             /* medians of a frame: in the window, and alone */
-  double paced_ms;                          /* likewise alone, but as often as in the window */
+  long missed_by[3];                           /* waiting for the engine, in the engine, on the way to the screen */
+  double spare_ms;                             /* that the median picture came before it was late */
+  long woken_late;                     /* how often a thread that only wakes, and as often, was later than that */
+  bool is_front;                       /* what was presented was read, not what was drawn to be presented */
+  double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
+  double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
+  long shared, uploaded;               /* pictures that the window read on the GPU; that were uploaded to it */
+  double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
+  double paced_ms;                     /* likewise alone, but as often as in the window */
   struct report_change change[REPORT_CHANGES_MAX];
   /* What their threads were, and how many became usual meanwhile because they did not rest */
   enum urgency engine_urgency, window_urgency;
