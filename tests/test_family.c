@@ -324,6 +324,8 @@ static void check_scheduler(const struct family *family) {
 
 static void test_configs(void **state) {
   (void)state;
+  struct look tiny1 = variant(&sd1, 4, 1, 0, 1), tiny2 = variant(&sd2, 4, 1, 0, 1);
+  tiny1.levels = tiny2.levels = 3;
   const struct look looks[] = {sd1,
                                sd2,
                                with(&sd2, NULL, NULL, 1),
@@ -332,8 +334,12 @@ static void test_configs(void **state) {
                                variant(&sdxl, 4, 2, 1, 4),
                                variant(&sdxl, 4, 2, 1, 2),
                                variant(&sd1, 9, 2, 2, 1),
+                               variant(&sd1, 4, 1, 2, 1),
                                variant(&sd1, 4, 1, 0, 1),
-                               variant(&sd2, 4, 1, 2, 1)};
+                               tiny1,
+                               variant(&sd2, 4, 1, 2, 1),
+                               variant(&sd2, 4, 1, 0, 1),
+                               tiny2};
   for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
     struct family family = recognise(&looks[i]);
     check_unet(&family, &looks[i]);

@@ -6,133 +6,88 @@
 #include <string.h>
 
 #include "unet/base/text.h"
+#include "unet/checkpoint/family_files.h"
 
 /* --- published configs --- */
 
-/* Fields beyond the defaults of diffusers' and transformers' classes. */
+/* A family's configs are files of assets/families. They have what differs from the defaults of diffusers' and
+ * transformers' classes. */
 struct family_row {
   const char *name;
   int context, levels, layers; /* width of the text; levels of the U-Net, its resnets on the first */
   enum { MID_NONE, MID_RESNET, MID_CROSS } mid;
-  int depth; /* transformer blocks of the innermost way down's first attention; 0: not looked at */
-  const char *unet;
+  int depth;          /* transformer blocks of the innermost way down's first attention; 0: not looked at */
+  const char *folder; /* the folder with unet/config.json */
   enum { STAGES_SD1, STAGES_SD2, STAGES_SDXL } stages; /* text encoders, scheduler, autoencoder */
 };
 
-#define XL_LEVELS                                                                                                      \
-  "\"block_out_channels\": [320, 640, 1280], \"attention_head_dim\": [5, 10, 20], \"cross_attention_dim\": 2048,"      \
-  "\"down_block_types\": [\"DownBlock2D\", \"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\"],"                       \
-  "\"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"UpBlock2D\"],"                               \
-  "\"use_linear_projection\": true, \"addition_embed_type\": \"text_time\", \"addition_time_embed_dim\": 256,"         \
-  "\"projection_class_embeddings_input_dim\": 2816, \"sample_size\": 128"
-#define SD1_WIDTH "\"attention_head_dim\": 8, \"cross_attention_dim\": 768, \"sample_size\": 64"
-#define SD2_WIDTH "\"cross_attention_dim\": 1024, \"use_linear_projection\": true"
-#define THREE_LEVELS                                                                                                   \
-  "\"block_out_channels\": [320, 640, 1280], \"down_block_types\": [\"CrossAttnDownBlock2D\", "                        \
-  "\"CrossAttnDownBlock2D\","                                                                                          \
-  "\"CrossAttnDownBlock2D\"], \"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\","                    \
-  "\"CrossAttnUpBlock2D\"]"
-#define ONE_LAYER "\"layers_per_block\": 1"
-#define NO_MID "\"mid_block_type\": null"
-#define HEADS4 "\"attention_head_dim\": [5, 10, 20, 20]"
-#define HEADS3 "\"attention_head_dim\": [5, 10, 20]"
-
 static const struct family_row rows[] = {
-    {"SD 1", 768, 4, 2, MID_CROSS, 1, SD1_WIDTH, STAGES_SD1},
-    {"SD 2", 1024, 4, 2, MID_CROSS, 1, SD2_WIDTH ", " HEADS4, STAGES_SD2},
-    {"SDXL", 2048, 3, 2, MID_CROSS, 10, XL_LEVELS ", \"transformer_layers_per_block\": [1, 2, 10]", STAGES_SDXL},
-    {"SSD-1B", 2048, 3, 2, MID_RESNET, 4,
-     XL_LEVELS ", \"mid_block_type\": \"UNetMidBlock2D\", \"transformer_layers_per_block\": [[1, 1], [2, 2], [4, 4]],"
-               "\"reverse_transformer_layers_per_block\": [[4, 4, 10], [2, 1, 1], 1]",
-     STAGES_SDXL},
-    {"Segmind Vega", 2048, 3, 2, MID_RESNET, 2,
-     XL_LEVELS ", \"mid_block_type\": \"UNetMidBlock2D\", \"transformer_layers_per_block\": [1, 1, 2]", STAGES_SDXL},
-    {"BK-SDM base (SD 1)", 768, 4, 1, MID_CROSS, 1, SD1_WIDTH ", " ONE_LAYER, STAGES_SD1},
-    {"BK-SDM small (SD 1)", 768, 4, 1, MID_NONE, 1, SD1_WIDTH ", " ONE_LAYER ", " NO_MID, STAGES_SD1},
-    {"BK-SDM tiny (SD 1)", 768, 3, 1, MID_NONE, 1, SD1_WIDTH ", " ONE_LAYER ", " NO_MID ", " THREE_LEVELS, STAGES_SD1},
-    {"BK-SDM base (SD 2)", 1024, 4, 1, MID_CROSS, 1, SD2_WIDTH ", " ONE_LAYER ", " HEADS4, STAGES_SD2},
-    {"BK-SDM small (SD 2)", 1024, 4, 1, MID_NONE, 1, SD2_WIDTH ", " ONE_LAYER ", " NO_MID ", " HEADS4, STAGES_SD2},
-    {"BK-SDM tiny (SD 2)", 1024, 3, 1, MID_NONE, 1, SD2_WIDTH ", " ONE_LAYER ", " NO_MID ", " HEADS3 ", " THREE_LEVELS,
-     STAGES_SD2},
+    {"SD 1", 768, 4, 2, MID_CROSS, 1, "sd1", STAGES_SD1},
+    {"SD 2", 1024, 4, 2, MID_CROSS, 1, "sd2", STAGES_SD2},
+    {"SDXL", 2048, 3, 2, MID_CROSS, 10, "sdxl", STAGES_SDXL},
+    {"SSD-1B", 2048, 3, 2, MID_RESNET, 4, "ssd-1b", STAGES_SDXL},
+    {"Segmind Vega", 2048, 3, 2, MID_RESNET, 2, "segmind-vega", STAGES_SDXL},
+    {"BK-SDM base (SD 1)", 768, 4, 1, MID_CROSS, 1, "bk-sdm-base", STAGES_SD1},
+    {"BK-SDM small (SD 1)", 768, 4, 1, MID_NONE, 1, "bk-sdm-small", STAGES_SD1},
+    {"BK-SDM tiny (SD 1)", 768, 3, 1, MID_NONE, 1, "bk-sdm-tiny", STAGES_SD1},
+    {"BK-SDM base (SD 2)", 1024, 4, 1, MID_CROSS, 1, "bk-sdm-v2-base", STAGES_SD2},
+    {"BK-SDM small (SD 2)", 1024, 4, 1, MID_NONE, 1, "bk-sdm-v2-small", STAGES_SD2},
+    {"BK-SDM tiny (SD 2)", 1024, 3, 1, MID_NONE, 1, "bk-sdm-v2-tiny", STAGES_SD2},
 };
 
-#define CLIP_L "\"hidden_size\": 768, \"intermediate_size\": 3072, \"num_attention_heads\": 12"
-#define OPEN_CLIP_H                                                                                                    \
-  "\"hidden_act\": \"gelu\", \"hidden_size\": 1024, \"intermediate_size\": 4096, \"num_attention_heads\": 16,"         \
-  "\"num_hidden_layers\": 23"
-#define OPEN_CLIP_G                                                                                                    \
-  "\"architectures\": [\"CLIPTextModelWithProjection\"], \"hidden_act\": \"gelu\", \"hidden_size\": 1280,"             \
-  "\"intermediate_size\": 5120, \"num_attention_heads\": 20, \"num_hidden_layers\": 32, \"projection_dim\": 1280"
-#define BETAS "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"beta_end\": 0.012, \"steps_offset\": 1"
-#define KL                                                                                                             \
-  "\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [128, 256, 512, 512], \"layers_per_block\": 2,"         \
-  "\"down_block_types\": [\"DownEncoderBlock2D\", \"DownEncoderBlock2D\", \"DownEncoderBlock2D\","                     \
-  "\"DownEncoderBlock2D\"], \"up_block_types\": [\"UpDecoderBlock2D\", \"UpDecoderBlock2D\", \"UpDecoderBlock2D\","    \
-  "\"UpDecoderBlock2D\"]"
-#define PARTS                                                                                                          \
-  "\"unet\": [\"diffusers\", \"UNet2DConditionModel\"], \"text_encoder\": [\"transformers\", \"CLIPTextModel\"]"
-
-static const struct stages {
-  const char *index, *text_encoder, *text_encoder_2, *vae, *scheduler;
-} stages[] = {
-    [STAGES_SD1] =
-        {"\"_class_name\": \"StableDiffusionPipeline\", " PARTS, CLIP_L, NULL, KL ", \"scaling_factor\": 0.18215",
-         "\"_class_name\": \"PNDMScheduler\", \"skip_prk_steps\": true, \"set_alpha_to_one\": false, " BETAS},
-    [STAGES_SD2] = {"\"_class_name\": \"StableDiffusionPipeline\", " PARTS, OPEN_CLIP_H, NULL,
-                    KL ", \"scaling_factor\": 0.18215",
-                    "\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false, " BETAS},
-    [STAGES_SDXL] = {"\"_class_name\": \"StableDiffusionXLPipeline\", \"force_zeros_for_empty_prompt\": true, " PARTS
-                     ", \"text_encoder_2\": [\"transformers\", \"CLIPTextModelWithProjection\"]",
-                     CLIP_L, OPEN_CLIP_G, KL ", \"scaling_factor\": 0.13025, \"force_upcast\": true",
-                     "\"_class_name\": \"EulerDiscreteScheduler\", \"timestep_spacing\": \"leading\", " BETAS},
-};
+/* The folders that have the configs of all but the U-Net. */
+static const char *const stage_folders[] = {[STAGES_SD1] = "sd1", [STAGES_SD2] = "sd2", [STAGES_SDXL] = "sdxl"};
 
 const char *family_name(const struct family *family) {
   return family->row->name;
 }
 
-static char *unet_config(const struct family *family) {
-  char *text;
-  bool sd2 = family->row->stages == STAGES_SD2, large = sd2 && family->prediction == PREDICT_V;
-  int length = asprintf(&text, "{\"_class_name\": \"UNet2DConditionModel\", \"in_channels\": %d, %s%s}",
-                        family->in_channels, family->row->unet,
-                        !sd2    ? ""
-                        : large ? ", \"upcast_attention\": true, \"sample_size\": 96"
-                                : ", \"sample_size\": 64");
-  return length < 0 ? NULL : text;
+static const char *find_file(const char *folder, const char *name) {
+  size_t length = strlen(folder);
+  const struct family_file *file = family_files;
+  while (file->path &&
+         (strncmp(file->path, folder, length) || file->path[length] != '/' || strcmp(file->path + length + 1, name)))
+    file++;
+  return file->text;
 }
 
-static char *scheduler_config(const struct family *family) {
+/* Returns the object with further fields (", \"name\": value") at its end, allocated; NULL: no memory. */
+static char *add_fields(const char *object, const char *fields) {
+  char *text;
+  int end = (int)(strrchr(object, '}') - object);
+  return asprintf(&text, "%.*s%s}", end, object, fields) < 0 ? NULL : text;
+}
+
+static char *unet_config(const struct family *family, const char *published) {
+  char fields[128];
+  bool sd2 = family->row->stages == STAGES_SD2, large = sd2 && family->prediction == PREDICT_V;
+  snprintf(fields, sizeof fields, ", \"in_channels\": %d%s", family->in_channels,
+           !sd2    ? ""
+           : large ? ", \"upcast_attention\": true, \"sample_size\": 96"
+                   : ", \"sample_size\": 64");
+  return add_fields(published, fields);
+}
+
+static char *scheduler_config(const struct family *family, const char *published) {
   /* A guess is no field, so that what the weights say counts before it. */
   bool guess = family->guessed && family->prediction == PREDICT_EPSILON;
   static const char *const predictions[] = {[PREDICT_EPSILON] = ", \"prediction_type\": \"epsilon\"",
                                             [PREDICT_V] = ", \"prediction_type\": \"v_prediction\"",
                                             [PREDICT_SAMPLE] = ", \"prediction_type\": \"sample\""};
-  char *text;
-  int length =
-      asprintf(&text, "{%s%s%s}", stages[family->row->stages].scheduler, guess ? "" : predictions[family->prediction],
-               family->zero_snr && family->prediction == PREDICT_V ? ", \"rescale_betas_zero_snr\": true" : "");
-  return length < 0 ? NULL : text;
+  char fields[128];
+  snprintf(fields, sizeof fields, "%s%s", guess ? "" : predictions[family->prediction],
+           family->zero_snr && family->prediction == PREDICT_V ? ", \"rescale_betas_zero_snr\": true" : "");
+  return add_fields(published, fields);
 }
 
 char *family_config(const struct family *family, const char *name) {
-  const struct stages *own = &stages[family->row->stages];
-  const struct {
-    const char *name, *fields;
-  } files[] = {{"model_index.json", own->index},
-               {"text_encoder/config.json", own->text_encoder},
-               {"text_encoder_2/config.json", own->text_encoder_2},
-               {"vae/config.json", own->vae}};
-  if (!strcmp(name, "unet/config.json"))
-    return unet_config(family);
-  if (!strcmp(name, "scheduler/scheduler_config.json"))
-    return scheduler_config(family);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    char *text;
-    if (!strcmp(name, files[i].name) && files[i].fields)
-      return asprintf(&text, "{%s}", files[i].fields) < 0 ? NULL : text;
-  }
-  return NULL;
+  bool unet = !strcmp(name, "unet/config.json");
+  const char *published = find_file(unet ? family->row->folder : stage_folders[family->row->stages], name);
+  if (!published)
+    return NULL;
+  if (unet)
+    return unet_config(family, published);
+  return strcmp(name, "scheduler/scheduler_config.json") ? strdup(published) : scheduler_config(family, published);
 }
 
 /* --- what a file shows --- */

@@ -1,0 +1,14 @@
+/* The configs that families of models were published with: the files of assets/families, which embed_texts.sh makes a
+ * table of when the program is built. */
+#ifndef UNET_CHECKPOINT_FAMILY_FILES_H
+#define UNET_CHECKPOINT_FAMILY_FILES_H
+
+struct family_file {
+  const char *path; /* "sd1/unet/config.json" */
+  const char *text;
+};
+
+/* The last one has no path. */
+extern const struct family_file family_files[];
+
+#endif
