@@ -24,9 +24,10 @@
  *   merges.[ch]         weights that adapters add to, in two sets
  *   blends.[ch]         changes of weights that the device calculates: adapters
  *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
- *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
- *                       narrow.cu for convolutions with few channels, group_norm.cu and layer_norm.cu (NORM.md), row_*.cu,
- *                       block.cu and norm_conv.cu for several ops at once (ROWS.md); the names of the others say it
+ *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products,
+ *                       halo_sm90.cu and narrow.cu for convolutions with few channels, group_norm.cu and layer_norm.cu
+ *                       (NORM.md), row_*.cu, block.cu and norm_conv.cu for several ops at once (ROWS.md); the names of
+ *                       the others say what they do
  *
  * One compute stream runs all runs in order, so that programs may share workspaces. Frames are copied on other streams,
  * while the frame before is calculated.
