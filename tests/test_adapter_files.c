@@ -238,6 +238,8 @@ static void test_hostile(void **state) {
        "asks for [16, 2]"},
       {{{KOHYA ".oft_blocks", {4, 4, 4}}}, "is OFT"},
       {{{KOHYA ".on_input", {1}}}, "is IA3"},
+      {{{KOHYA ".lora_A", {2, 16}}, {KOHYA ".lora_B", {16, 2}}, {KOHYA ".lora_E", {2, 1}}}, "is AdaLoRA"},
+      {{{KOHYA ".hra_u", {16, 2}}}, "is HRA"},
       {{{"lora_transformer_single_blocks_0_x.diff", {16, 16}}}, "is for FLUX"},
       {{{"transformer.single_transformer_blocks.0.attn.to_q.diff", {16, 16}},
         {"transformer.transformer_blocks.0.attn.to_q.diff", {16, 16}}},
@@ -252,7 +254,9 @@ static void test_hostile(void **state) {
       {{{"emb_params", {4, 16}}}, "is an embedding (textual inversion"},
       {{{"bundle_emb.name.clip_l", {4, 16}}}, "is an embedding (textual inversion"},
       {{{"lora_unet_no_such_layer.lora_down.weight", {2, 16}}, {"lora_unet_no_such_layer.lora_up.weight", {16, 2}}},
-       "none of its 2 tensors has a place in this model, the first is lora_unet_no_such_layer.lora_down.weight; take"},
+       "nothing of it has a place in this model, the first of its 2 tensors is "
+       "lora_unet_no_such_layer.lora_down.weight; "
+       "take"},
       {{{"transformer.layers.0.attn.to_q.diff", {16, 16}}}, "is for Lumina"},
       {{{"lora_te3_encoder_block_0_layer_0_SelfAttention_q.diff", {16, 16}}}, "is for T5"},
       {{{"double_blocks.0.processor.proj_lora1.down.weight", {16, 3072}},

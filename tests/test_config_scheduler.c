@@ -26,24 +26,24 @@ static void test_scheduler(void **state) {
     enum sampler sampler;
     enum spacing spacing;
     bool one;
-    const char *differs; /* in what: a word of the line that says so */
+    bool differs; /* it runs otherwise than the file's class */
   } cases[] = {
       {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
        "\"beta_start\": 0.00085, \"clip_sample\": false, \"interpolation_type\": \"linear\", \"num_train_timesteps\":"
        "1000, \"prediction_type\": \"epsilon\", \"sigma_max\": null, \"sigma_min\": null, \"skip_prk_steps\": true,"
        "\"set_alpha_to_one\": false, \"steps_offset\": 1, \"timestep_spacing\": \"trailing\", \"timestep_type\":"
        "\"discrete\", \"trained_betas\": null, \"use_karras_sigmas\": false}",
-       SAMPLER_EULER, SPACING_TRAILING, false, NULL},
+       SAMPLER_EULER, SPACING_TRAILING, false, false},
       {"{\"_class_name\": \"PNDMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false,"
        "\"skip_prk_steps\": true, \"steps_offset\": 1}",
-       SAMPLER_PNDM, SPACING_LEADING, false, NULL},
-      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", SAMPLER_EULER, SPACING_LINSPACE, true, NULL},
-      {"{\"_class_name\": \"PNDMScheduler\"}", SAMPLER_PNDM, SPACING_LEADING, false, "skip_prk_steps"},
-      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", SAMPLER_DDIM, SPACING_LEADING, true, NULL},
-      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_LCM, SPACING_LCM, true, NULL},
-      {"{\"_class_name\": \"TCDScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_TCD, SPACING_LCM, true, NULL},
+       SAMPLER_PNDM, SPACING_LEADING, false, false},
+      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", SAMPLER_EULER, SPACING_LINSPACE, true, false},
+      {"{\"_class_name\": \"PNDMScheduler\"}", SAMPLER_PNDM, SPACING_LEADING, false, true},
+      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", SAMPLER_DDIM, SPACING_LEADING, true, false},
+      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_LCM, SPACING_LCM, true, false},
+      {"{\"_class_name\": \"TCDScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_TCD, SPACING_LCM, true, false},
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", SAMPLER_UNIPC,
-       SPACING_LINSPACE, true, NULL},
+       SPACING_LINSPACE, true, false},
       /* As diffusers 0.42 saves them */
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"beta_end\": 0.012,"
        "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"disable_corrector\": [],"
@@ -53,33 +53,33 @@ static void test_scheduler(void **state) {
        "\"solver_order\": 2, \"solver_p\": null, \"solver_type\": \"bh2\", \"steps_offset\": 0, \"thresholding\":"
        "false, \"time_shift_type\": \"exponential\", \"timestep_spacing\": \"linspace\", \"use_dynamic_shifting\":"
        "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
-       SAMPLER_UNIPC, SPACING_LINSPACE, true, NULL},
+       SAMPLER_UNIPC, SPACING_LINSPACE, true, false},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"_note\": \"\\\"-Infinity\", \"algorithm_type\":"
        "\"dpmsolver++\", \"euler_at_final\": false, \"lambda_min_clipped\": -Infinity, \"lower_order_final\": true,"
        "\"solver_type\": \"midpoint\", \"time_shift_type\": \"exponential\", \"use_lu_lambdas\": false,"
        "\"variance_type\": null, \"timestep_spacing\": \"trailing\"}",
-       SAMPLER_DPM, SPACING_TRAILING, true, NULL},
+       SAMPLER_DPM, SPACING_TRAILING, true, false},
       {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}",
-       SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, NULL},
+       SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, false},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"sde-dpmsolver++\"}", SAMPLER_DPM_SDE,
-       SPACING_LINSPACE, true, NULL},
+       SPACING_LINSPACE, true, false},
       {"{\"_class_name\": \"DDPMScheduler\", \"_diffusers_version\": \"0.42.1\", \"clip_sample\": false,"
        "\"clip_sample_range\": 1.0, \"dynamic_thresholding_ratio\": 0.995, \"rescale_betas_zero_snr\": false,"
        "\"sample_max_value\": 1.0, \"steps_offset\": 0, \"thresholding\": false, \"timestep_spacing\": \"leading\","
        "\"trained_betas\": null, \"variance_type\": \"fixed_small\"}",
-       SAMPLER_DDPM, SPACING_LEADING, true, NULL},
+       SAMPLER_DDPM, SPACING_LEADING, true, false},
       {"{\"_class_name\": \"LMSDiscreteScheduler\", \"_diffusers_version\": \"0.42.1\", \"steps_offset\": 0,"
        "\"timestep_spacing\": \"linspace\", \"trained_betas\": null, \"use_beta_sigmas\": false,"
        "\"use_exponential_sigmas\": false, \"use_karras_sigmas\": true}",
-       SAMPLER_LMS, SPACING_LINSPACE, true, NULL},
+       SAMPLER_LMS, SPACING_LINSPACE, true, false},
       {"{\"_class_name\": \"DEISMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"algorithm_type\": \"deis\","
        "\"dynamic_thresholding_ratio\": 0.995, \"flow_shift\": 1.0, \"lower_order_final\": true, \"sample_max_value\":"
        "1.0, \"solver_order\": 3, \"solver_type\": \"logrho\", \"thresholding\": false, \"time_shift_type\":"
        "\"exponential\", \"use_beta_sigmas\": false, \"use_dynamic_shifting\": false, \"use_exponential_sigmas\":"
        "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
-       SAMPLER_DEIS, SPACING_LINSPACE, true, NULL},
+       SAMPLER_DEIS, SPACING_LINSPACE, true, false},
       {"{\"_class_name\": \"DPMSolverSinglestepScheduler\", \"solver_order\": 3}", SAMPLER_DDIM, SPACING_LINSPACE, true,
-       "DDIM"},
+       true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct scheduler_config scheduler;
@@ -91,9 +91,8 @@ static void test_scheduler(void **state) {
     assert_int_equal(scheduler.sampler, cases[i].sampler);
     assert_int_equal(scheduler.spacing, cases[i].spacing);
     assert_int_equal(scheduler.set_alpha_to_one, cases[i].one);
-    assert_int_equal(lines.count, cases[i].differs != NULL);
-    if (cases[i].differs)
-      assert_non_null(strstr(lines.last, cases[i].differs));
+    assert_int_equal(lines.count, 0); /* a sampler may be chosen yet */
+    assert_int_equal(scheduler.stand_in || scheduler.warms_up, cases[i].differs);
   }
 }
 

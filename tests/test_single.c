@@ -61,6 +61,8 @@ static void test_refused(void **state) {
     const char *says;
   } cases[] = {
       {{.extra = "something.else"}, "something.else"},
+      {{.extra = "edm_mean"}, "is Playground 2.5, or another model of the EDM formulation, as its tensor edm_mean"},
+      {{.extra = "edm_vpred.sigma_max"}, "is CosXL, or another model that predicts v in the EDM formulation"},
       {{.extra = "model.diffusion_model.input_blocks.1.2.weight"}, "model.diffusion_model.input_blocks.1.2.weight"},
       {{.extra = "model.diffusion_model.label_emb.0.0.bias"}, "model.diffusion_model.label_emb.0.0.bias"},
       {{.extra = "model.diffusion_model.output_blocks.99999999999.0.weight"}, "output_blocks.99999999999.0.weight"},
@@ -220,6 +222,8 @@ static void test_published(void **state) {
     if (!(fabs(taken - wanted) < 1e-3 * wanted))
       fail_msg("%s takes %.1f MB, not %.1f", cases[i].name, taken, wanted);
 
+    params.zero_snr = ENGINE_ON;
+    params.prediction = ENGINE_PREDICTION_V;
     must(engine_open_checkpoint(&params.checkpoint, &params, &rig.err), &rig.err);
     char *text, family[64];
     size_t length;
@@ -227,7 +231,8 @@ static void test_published(void **state) {
     checkpoint_print(params.checkpoint, false, out);
     fclose(out);
     snprintf(family, sizeof family, "family        %s; one file", cases[i].family);
-    if (!strstr(text, family))
+    if (!strstr(text, family) || !strstr(text, "v prediction, zero terminal SNR\n") ||
+        !strstr(text, cases[i].parameters > 1500 ? ", clip skip 2\n" : ", clip skip 1\n"))
       fail_msg("expected %s in: %s", family, text);
     free(text);
     checkpoint_close(&params.checkpoint);

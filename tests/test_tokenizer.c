@@ -326,10 +326,10 @@ static void test_bad_files(void **state) {
       {NULL, "", NULL, "vocab.json"},
       {"", "", NULL, "vocab.json"},
       {"[1]", "", NULL, "vocab.json"},
-      {"{\"a\": \"b\"}", "", NULL, "no whole number"},
-      {"{\"a\": -1}", "", NULL, "no whole number"},
-      {"{\"a\": 1e99}", "", NULL, "no whole number"},
-      {"{\"a\": 531.5}", "", NULL, "token a has no whole number"},
+      {"{\"a\": \"b\"}", "", NULL, "has no id"},
+      {"{\"a\": -1}", "", NULL, "has no id"},
+      {"{\"a\": 1e99}", "", NULL, "has no id"},
+      {"{\"a\": 531.5}", "", NULL, "token a has no id"},
       {"{\"a\": 1, \"b\": 1}", "", NULL, "tokens a and b have one id, 1"},
       {"{\"a\": 1, \"a\": 2}", "", NULL, "token a is there twice"},
       {"{\"a\": 1}", "", NULL, "<|startoftext|>"},
@@ -369,8 +369,8 @@ static void test_bad_learned(void **state) {
   static const struct {
     const char *file, *text, *says;
   } cases[] = {
-      {"added_tokens.json", "{\"<a>\": 5.5}", "added_tokens.json: token <a> has no whole number"},
-      {"added_tokens.json", "{\"<a>\": \"5\"}", "token <a> has no whole number"},
+      {"added_tokens.json", "{\"<a>\": 5.5}", "added_tokens.json: token <a> has no id"},
+      {"added_tokens.json", "{\"<a>\": \"5\"}", "token <a> has no id"},
       {"added_tokens.json", "{\"<a>\": 5, \"<b>\": 5}", "added_tokens.json: tokens <b> and <a> have one id, 5"},
       {"added_tokens.json", "{\"<a>\": 5, \"<a>\": 6}", "token <a> has the id 6, and 5 elsewhere"},
       {"added_tokens.json", "{\"<a>\": 2}", "tokens <a> and a have one id, 2"},
@@ -380,7 +380,7 @@ static void test_bad_learned(void **state) {
       {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"5.5\": {\"content\": \"<a>\"}}}",
        "added_tokens_decoder"},
       {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"\": {\"content\": \"<a>\"}}}", "added_tokens_decoder"},
-      {"tokenizer.json", "{\"added_tokens\": [{\"id\": 5.5, \"content\": \"<a>\"}]}", "token <a> has no whole number"},
+      {"tokenizer.json", "{\"added_tokens\": [{\"id\": 5.5, \"content\": \"<a>\"}]}", "token <a> has no id"},
       {"tokenizer.json", "{\"added_tokens\": [{\"id\": 5, \"content\": \"<a>\"}, {\"id\": 5, \"content\": \"<b>\"}]}",
        "tokenizer.json: tokens <b> and <a> have one id, 5"},
   };

@@ -245,7 +245,7 @@ static void test_schedule_of_another(void **state) {
       {DDIM "}", "v", NULL, false, PREDICT_V, false, NULL},
       {DDIM "}", "v", NULL, true, PREDICT_V, false, NULL},
       {DDIM "}", NULL, "parameterization: v\nzero_snr: true", false, PREDICT_V, true, NULL},
-      {DDIM "}", NULL, NULL, false, PREDICT_EPSILON, false, NULL},
+      {DDIM "}", NULL, NULL, false, PREDICT_EPSILON, false, "so it is a guess: --prediction says otherwise"},
       {DDIM SAYS("epsilon") "}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon; epsilon is followed"},
       {DDIM ", \"predict_epsilon\": true}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon"},
   };
@@ -313,6 +313,55 @@ static void test_unet_of_silent_model(void **state) {
   models_close(&m);
 }
 
+struct guess {
+  int lines;
+  enum log_level level;
+};
+
+static void remember_guess(void *opaque, enum log_level level, const char *text) {
+  struct guess *guess = opaque;
+  if (!strstr(text, "epsilon prediction, told by nothing but the scheduler's class"))
+    return;
+  guess->lines++;
+  guess->level = level;
+}
+
+/* Where neither a file nor the borrowed scheduler's config says what is predicted, the guess is said; a folder's own
+ * config means epsilon by its silence. */
+static void test_guess(void **state) {
+  (void)state;
+  struct models m;
+  models_open(&m, args, scratch, "sd15", NULL);
+  char *silent = make_model(&m.rig.golden, "silent", DDIM "}");
+  const struct {
+    const char *model, *config, *unet;
+    enum engine_prediction asked;
+    int lines;
+    enum log_level level;
+  } cases[] = {{m.file, silent, NULL, ENGINE_PREDICTION_AUTO, 1, LOG_WARNING},
+               {silent, NULL, m.unet, ENGINE_PREDICTION_AUTO, 1, LOG_WARNING},
+               {m.rig.golden.folder, NULL, m.unet, ENGINE_PREDICTION_AUTO, 0, 0},
+               {m.file, silent, NULL, ENGINE_PREDICTION_EPSILON, 0, 0},
+               {silent, NULL, NULL, ENGINE_PREDICTION_AUTO, 1, LOG_INFO}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct guess guess = {0};
+    struct checkpoint *checkpoint;
+    const struct log log = {remember_guess, &guess};
+    struct engine_params params = models_file_params(&m);
+    params.model = cases[i].model;
+    params.config = cases[i].config;
+    params.unet = cases[i].unet;
+    params.prediction = cases[i].asked;
+    params.device.log = &log;
+    must(engine_open_checkpoint(&checkpoint, &params, &m.rig.err), &m.rig.err);
+    checkpoint_close(&checkpoint);
+    if (guess.lines != cases[i].lines || guess.level != cases[i].level)
+      fail_msg("case %zu: %d lines of level %d", i, guess.lines, (int)guess.level);
+  }
+  free(silent);
+  models_close(&m);
+}
+
 int main(int argc, char **argv) {
   args = argv;
   if (argc != 3)
@@ -322,7 +371,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_unet_folder),          cmocka_unit_test(test_named_timestep),
       cmocka_unit_test(test_unet_beside_surplus),  cmocka_unit_test(test_twice),
       cmocka_unit_test(test_signs_of_unet),        cmocka_unit_test(test_schedule_of_another),
-      cmocka_unit_test(test_unet_of_silent_model),
+      cmocka_unit_test(test_unet_of_silent_model), cmocka_unit_test(test_guess),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -84,15 +84,16 @@ static int refuse_unmatched(const struct opening *o, const struct unmatched *unm
   const char *model = own == BASE_SD ? "of another family" : base_name(own);
   struct quoted name = text_quote(first);
   if (!base_fits(base, own))
-    return error_set(err, STATUS_MODEL,
-                     "%s: is for %s, as names and shapes of its tensors show (%s), and this model is %s; take a LoRA "
-                     "that was made for it",
-                     path, base_name(base), name.text, model);
+    return error_set(
+        err, STATUS_MODEL, "%s: is for %s, as %s (%s), and this model is %s; take a LoRA that was made for it", path,
+        base_name(base),
+        groups_base_by_names(&o->groups) == base ? "names and shapes of its tensors show" : "its metadata says",
+        name.text, model);
   if (!found)
     return error_set(
         err, STATUS_MODEL,
-        "%s: none of its %zu tensors has a place in this model, the first is %s; take a LoRA that was made "
-        "for %s",
+        "%s: nothing of it has a place in this model, the first of its %zu tensors is %s; take a LoRA that "
+        "was made for %s",
         path, safetensors_count(o->files), name.text, own == BASE_SD ? "it" : base_name(own));
   return error_set(err, STATUS_MODEL,
                    "%s: %d of its %zu tensors have no place in this model, the first is %s; --lora-lenient leaves them "

@@ -40,6 +40,8 @@ void groups_summarise(const struct groups *groups, struct adapter_summary *summa
 
 /* What the file's names and shapes say of the model that it is for, and its metadata where those leave a choice. */
 enum adapter_base groups_base(const struct groups *groups);
+/* What its names and shapes alone say. */
+enum adapter_base groups_base_by_names(const struct groups *groups);
 /* What its metadata alone says. */
 enum adapter_base base_said(const struct safetensors *files);
 /* What a model is, as far as its config says. */

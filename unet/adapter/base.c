@@ -221,13 +221,18 @@ static bool is_open(enum adapter_base base) {
          base == BASE_TRANSFORMER;
 }
 
-enum adapter_base groups_base(const struct groups *groups) {
+enum adapter_base groups_base_by_names(const struct groups *groups) {
   enum adapter_base base = BASE_UNKNOWN;
   for (int i = 0; i < groups->count; i++) {
     enum adapter_base found = base_of_group(&groups->list[i]);
     if (says_more(found, base))
       base = found;
   }
+  return base;
+}
+
+enum adapter_base groups_base(const struct groups *groups) {
+  enum adapter_base base = groups_base_by_names(groups);
   bool other = base == BASE_UNKNOWN || groups->said >= BASE_OTHER;
   return groups->said && is_open(base) && other ? groups->said : base;
 }

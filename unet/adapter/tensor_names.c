@@ -107,6 +107,13 @@ static const struct {
     {".b1.weight", false, "GLoRA"},
     {".b2.weight", false, "GLoRA"},
     {".vera_lambda", false, "VeRA"},
+    {".lora_E", false, "AdaLoRA"},
+    {".hra_u", false, "HRA"},
+    {".randlora_", false, "RandLoRA"},
+    {".vblora_", false, "VB-LoRA"},
+    {".fourierft_", false, "FourierFT"},
+    {".bone_", false, "Bone"},
+    {".road_", false, "RoAd"},
     {".lora_embedding_", false, "a LoRA of an embedding table"},
 };
 

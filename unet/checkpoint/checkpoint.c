@@ -328,7 +328,7 @@ static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log)
       log_line(
           log, LOG_WARNING,
           "%s: vocab_size: %d, which is %d more than its tokenizer has ids: words that were learned for these rows "
-          "are spelled out, unless added_tokens.json beside vocab.json names them",
+          "are spelled out, unless an added_tokens.json in the tokenizer's folder names them",
           component_origin(&encoder->weights), encoder->config.vocab_size, rows);
   }
 }

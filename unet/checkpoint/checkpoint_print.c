@@ -113,8 +113,9 @@ static void print_autoencoder(const struct autoencoder *autoencoder, FILE *out) 
 
 static void print_text_encoder(const struct text_encoder *encoder, FILE *out) {
   const struct clip_config *config = &encoder->config;
-  fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d\n              ", config->layers,
-          config->hidden_size, config->heads, config->positions, config->vocab_size);
+  fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d, clip skip %d\n              ",
+          config->layers, config->hidden_size, config->heads, config->positions, config->vocab_size,
+          encoder->unread + 1);
   print_files(encoder->weights.files, out);
 }
 
@@ -141,11 +142,11 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   if (c->scheduler.lacks)
     fprintf(out, "scheduler     not supported: %s; --sampler takes its place\n", c->scheduler_refusal.message);
   else
-    fprintf(out, "scheduler     %s: runs as %s, %s timesteps%s%s%s, %s prediction\n",
+    fprintf(out, "scheduler     %s: runs as %s, %s timesteps%s%s%s, %s prediction%s\n",
             text_quote(c->scheduler.class_name).text, sampler_name(c->scheduler.sampler),
             spacing_name(c->scheduler.spacing), c->scheduler.sigmas ? ", " : "",
             c->scheduler.sigmas ? spacing_name(c->scheduler.sigmas) : "", c->scheduler.sigmas ? " noise levels" : "",
-            prediction_name(c->scheduler.prediction));
+            prediction_name(c->scheduler.prediction), c->scheduler.zero_snr ? ", zero terminal SNR" : "");
   print_styles(c, out);
   const struct component *component;
   for (int i = 0; tensors && (component = checkpoint_component(c, i)); i++) {

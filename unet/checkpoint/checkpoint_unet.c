@@ -75,6 +75,17 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 
 /* --- what the network predicts --- */
 
+/* Says that neither the weights nor a scheduler's file names the prediction. A folder's own file without the field means
+ * epsilon by its class; for weights from elsewhere that is a guess. */
+static void tell_guess(const struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log) {
+  bool own = !c->single && !sources->unet;
+  if (c->scheduler.says_prediction)
+    return;
+  log_line(log, own ? LOG_INFO : LOG_WARNING, "%s: %s prediction, told by nothing but the scheduler's class%s",
+           sources->unet ? sources->unet : sources->model, prediction_name(c->scheduler.prediction),
+           own ? "" : ", so it is a guess: --prediction says otherwise where that is wrong");
+}
+
 /* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
  * weights' file says counts before it, but for metadata, which may be older than --config. A file without the field
  * says nothing. Where another prediction is followed, the schedule's end in noise alone is not of these weights. */
@@ -85,8 +96,10 @@ static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *
   enum prediction file = scheduler->prediction, own = signs->first.prediction;
   bool follows = signs->first.witness < WITNESS_METADATA || sources->unet || !scheduler->says_prediction;
   prediction_tell(signs, path, log);
-  if (signs->first.witness == WITNESS_NONE)
+  if (signs->first.witness == WITNESS_NONE) {
+    tell_guess(c, sources, log);
     return;
+  }
   bool dropped = follows && own != file && scheduler->zero_snr && !signs->zero_snr;
   if (follows) {
     scheduler->zero_snr = (own == file && scheduler->zero_snr) || signs->zero_snr;

@@ -301,19 +301,6 @@ static void read_variance(const struct scheduler_config *scheduler, struct confi
     read_choice(config, "variance_type", CHOICES(variances, "fixed_small is"), 0);
 }
 
-/* Says where our samplers are not the file's own. */
-static void log_differences(const struct scheduler_config *scheduler, const char *path, const struct log *log) {
-  if (scheduler->stand_in)
-    log_line(
-        log, LOG_WARNING,
-        "%s: %s is not built in: where --sampler names no other, DDIM runs in its place, with its %s timesteps and %s "
-        "prediction",
-        path, scheduler->class_name, spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
-  if (scheduler->warms_up)
-    log_line(log, LOG_WARNING,
-             "%s: the Runge-Kutta steps of PNDMScheduler are not built in: it runs as with skip_prk_steps true", path);
-}
-
 /* Says which betas stand in for those that the file of a class that is not known leaves to its class. */
 static void log_betas(const struct scheduler_class *class, const struct config *config, const char *name,
                       const struct log *log) {
@@ -395,9 +382,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   config_ignore(&config, no_matter);
   if (config_finish(&config, scheduler->lacks ? NULL : &first))
     scheduler->lacks |= LACKS_SAMPLER; /* by a field that is not known */
-  if (!scheduler->lacks)
-    log_differences(scheduler, path, log);
-  else if (err)
+  if (scheduler->lacks && err)
     *err = first;
   return scheduler->lacks ? -1 : 0;
 }

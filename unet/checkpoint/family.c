@@ -164,8 +164,6 @@ static void read_signs(struct signs *signs, const struct safetensors *files) {
 
 /* What the file is of those that look like one of ours and are not; NULL: nothing of the kind. */
 static const char *look_alike(const struct signs *signs) {
-  if (safetensors_find(signs->files, "edm_mean") || safetensors_find(signs->files, "edm_vpred.sigma_max"))
-    return "Playground 2.5 or another model of the EDM formulation";
   if (safetensors_find(signs->files, "cc_projection.weight"))
     return "Zero123, which turns objects";
   if (signs->in == 7)
@@ -177,6 +175,22 @@ static const char *look_alike(const struct signs *signs) {
   if (signs->label == 768 || signs->label == 1536 || signs->label == 2048)
     return "unCLIP or Stable Video Diffusion";
   return NULL;
+}
+
+int family_refuse_edm(const struct safetensors *files, struct error *err) {
+  static const struct {
+    const char *tensor, *model;
+  } kinds[] = {{"edm_vpred.sigma_max", "CosXL, or another model that predicts v in the EDM formulation"},
+               {"edm_vpred.sigma_min", "CosXL, or another model that predicts v in the EDM formulation"},
+               {"edm_mean", "Playground 2.5, or another model of the EDM formulation"},
+               {"edm_std", "Playground 2.5, or another model of the EDM formulation"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (safetensors_find(files, kinds[i].tensor))
+      return error_set(err, STATUS_MODEL,
+                       "%s: is %s, as its tensor %s shows: no sampler here is made for that; take SDXL or a model "
+                       "that was trained as it",
+                       safetensors_path(files), kinds[i].model, kinds[i].tensor);
+  return 0;
 }
 
 static const struct family_row *find_row(const struct signs *signs) {
@@ -242,6 +256,8 @@ int family_recognise(struct family *family, const struct safetensors *files, str
   struct signs signs;
   *family = (struct family){0};
   read_signs(&signs, files);
+  if (family_refuse_edm(files, err))
+    return -1;
   const char *other = look_alike(&signs);
   if (other)
     return error_set(err, STATUS_MODEL, "%s: is %s, which is not supported", safetensors_path(files), other);

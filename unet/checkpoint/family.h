@@ -24,6 +24,8 @@ struct family {
 /* By keys, shapes, metadata and what lies beside the file: safetensors_path says where it is. Files of other
  * networks are refused with what they look like. */
 int family_recognise(struct family *family, const struct safetensors *files, struct error *err);
+/* Refuses a model of the EDM formulation, whose tensors are those of SDXL. */
+int family_refuse_edm(const struct safetensors *files, struct error *err);
 const char *family_name(const struct family *family); /* "SD 1" */
 /* Text of a file of the family's folder ("unet/config.json"), allocated; NULL: no memory, or there is no such file. */
 char *family_config(const struct family *family, const char *name);

@@ -4,14 +4,26 @@
 
 #include "unet/base/text.h"
 
+/* Returns a name without what programs put before those of a transformer. */
+static const char *skip_prefixes(const char *name) {
+  static const char *const prefixes[] = {"model.diffusion_model.", "diffusion_model.", "transformer.", "model.",
+                                         "net."};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+      return name + strlen(prefixes[i]);
+  return name;
+}
+
 /* True if a name begins with the text, or with '*' in front of that has it anywhere, or with '$' ends with it. */
 static bool has_name(const char *name, const char *text) {
   if (*text == '*')
     return strstr(name, text + 1) != NULL;
+  if (*text == '@')
+    return has_name(skip_prefixes(name), text + 1);
   return *text == '$' ? text_ends(name, text + 1) : !strncmp(name, text, strlen(text));
 }
 
-/* True if a tensor has such a name; with '=' in front the name is the text. */
+/* True if a tensor has such a name; with '=' in front the name is the text, with '@' in front prefixes do not count. */
 static bool matches(const struct safetensors *files, const char *text) {
   if (*text == '=')
     return safetensors_find(files, text + 1) != NULL;
@@ -46,10 +58,23 @@ static const struct rule {
     {WEIGHTS_LORA,
      {"*.processor.proj_lora", "*.processor.qkv_lora", "*.lokr_w", "*.oft_blocks", "*.oft_diag", "*.dora_scale",
       "*.ia3_l", "*.glora_"}},
+    {WEIGHTS_LORA,
+     {"*.oft_", "*.boft_", "*.vera_lambda", "*.lora_E", "*.hra_u", "*.randlora_", "*.vblora_", "*.fourierft_",
+      "*.bone_", "*.road_"}},
     {WEIGHTS_LORA, {"$.lora_A", "$.lora_B", "$.diff", "$.diff_b", "$.w_norm", "$.b_norm", "$.on_input"}},
-    {WEIGHTS_TRANSFORMER,
-     {"model.diffusion_model.double_blocks.", "model.diffusion_model.joint_blocks.", "double_blocks.", "joint_blocks.",
-      "transformer_blocks.", "single_transformer_blocks.", "model.diffusion_model.layers.", "blocks.0."}},
+    {WEIGHTS_CHROMA, {"@distilled_guidance_layer."}},
+    {WEIGHTS_QWEN, {"@transformer_blocks.0.img_mod.", "@transformer_blocks.0.img_mlp."}},
+    {WEIGHTS_HUNYUAN,
+     {"@double_blocks.0.img_mlp.fc1.", "@double_blocks.0.img_mod.linear.", "@txt_in.individual_token_refiner.",
+      "@context_embedder.token_refiner."}},
+    {WEIGHTS_AURAFLOW, {"@double_layers.", "@joint_transformer_blocks."}},
+    {WEIGHTS_FLUX, {"@double_blocks.", "@single_transformer_blocks."}},
+    {WEIGHTS_SD3, {"@joint_blocks.", "@transformer_blocks.0.ff_context."}},
+    {WEIGHTS_WAN, {"@blocks.0.self_attn.", "@blocks.0.cross_attn.", "@blocks.0.ffn.", "@vace_blocks."}},
+    {WEIGHTS_LTX, {"@patchify_proj."}},
+    {WEIGHTS_LUMINA, {"@cap_embedder.", "@noise_refiner.", "@context_refiner.", "@layers.0.attention."}},
+    {WEIGHTS_TRANSFORMER, {"@transformer_blocks.", "@single_blocks.", "model.diffusion_model.layers.", "@blocks.0."}},
+    {WEIGHTS_T5, {"encoder.block.0.layer.0.", "text_encoders.t5xxl.", "t5xxl."}},
     {WEIGHTS_VAE,
      {"first_stage_model.", "=encoder.conv_in.weight", "=decoder.conv_in.weight", "=vae.encoder.conv_in.weight",
       "=vae.decoder.conv_in.weight"}},
@@ -112,6 +137,8 @@ int weights_refuse_quantised(const struct safetensors *files, struct error *err)
   return 0;
 }
 
+#define SUPPORTED "models with a U-Net are supported: SD 1, SD 2, SDXL"
+
 static const struct description {
   const char *name, *instead;
 } descriptions[] = {
@@ -139,8 +166,17 @@ static const struct description {
     [WEIGHTS_IMAGE_ENCODER] = {"an image encoder of CLIP", "give its folder with --image-encoder beside --ip-adapter"},
     [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion, pivotal tuning)", "embeddings are not supported"},
     [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
-    [WEIGHTS_TRANSFORMER] = {"a transformer network (FLUX, SD 3 and their like)",
-                             "models with a U-Net are supported: SD 1, SD 2, SDXL"},
+    [WEIGHTS_FLUX] = {"FLUX", SUPPORTED},
+    [WEIGHTS_SD3] = {"SD 3", SUPPORTED},
+    [WEIGHTS_WAN] = {"Wan, or another video transformer", SUPPORTED},
+    [WEIGHTS_QWEN] = {"Qwen-Image", SUPPORTED},
+    [WEIGHTS_LTX] = {"LTX-Video", SUPPORTED},
+    [WEIGHTS_HUNYUAN] = {"HunyuanVideo or HunyuanImage", SUPPORTED},
+    [WEIGHTS_CHROMA] = {"Chroma", SUPPORTED},
+    [WEIGHTS_AURAFLOW] = {"AuraFlow", SUPPORTED},
+    [WEIGHTS_LUMINA] = {"Lumina, Z-Image, or another transformer of equal layers", SUPPORTED},
+    [WEIGHTS_TRANSFORMER] = {"a transformer network (PixArt, Sana, CogVideoX and their like)", SUPPORTED},
+    [WEIGHTS_T5] = {"T5, a text encoder of FLUX, SD 3 and PixArt", SUPPORTED},
 };
 
 const char *weights_kind_name(enum weights_kind kind) {

@@ -26,7 +26,17 @@ enum weights_kind {
   WEIGHTS_DEPTH_AUTHORS, /* as its authors have it */
   WEIGHTS_EMBEDDING,     /* textual inversion */
   WEIGHTS_MOTION,        /* a motion module for video */
-  WEIGHTS_TRANSFORMER    /* FLUX, SD 3 and their like: no U-Net */
+  WEIGHTS_FLUX,          /* networks of other families, from here on without a U-Net */
+  WEIGHTS_SD3,
+  WEIGHTS_WAN,
+  WEIGHTS_QWEN,
+  WEIGHTS_LTX,
+  WEIGHTS_HUNYUAN,
+  WEIGHTS_CHROMA,
+  WEIGHTS_AURAFLOW,
+  WEIGHTS_LUMINA,
+  WEIGHTS_TRANSFORMER, /* another of them */
+  WEIGHTS_T5           /* a text encoder of theirs */
 };
 enum weights_kind weights_kind(const struct safetensors *files);
 const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */

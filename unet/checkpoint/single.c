@@ -75,6 +75,8 @@ static int load(struct single *single, const struct checkpoint_sources *sources,
   enum weights_kind kind = weights_kind(single->files);
   if (kind != WEIGHTS_MODEL)
     return weights_kind_refuse(kind, single->path, WEIGHTS_MODEL, err);
+  if (family_refuse_edm(single->files, err))
+    return -1;
   return sources->config ? 0 : recognise(single, sources, log, err);
 }
 
@@ -232,9 +234,10 @@ int single_open_unet(struct safetensors **result, const char *path, struct predi
   if (safetensors_open_file(&files, path, err))
     return -1;
   enum weights_kind kind = weights_kind(files);
-  int status = weights_refuse_quantised(files, err)            ? -1
-               : kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
-                                                               : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
+  bool unet = kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL;
+  int status = weights_refuse_quantised(files, err) || family_refuse_edm(files, err) ? -1 : 0;
+  if (!status)
+    status = unet ? view_unet(&view, files, err) : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
   status = status ? status : prediction_read(signs, files, err);
   safetensors_close(&files);
   if (status)

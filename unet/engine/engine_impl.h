@@ -241,6 +241,7 @@ struct engine {
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
   struct sampling sampling; /* what each handle begins with */
+  bool told_stand_in;       /* that a sampler is not the file's own; under preparing */
   struct mask mask;
   struct style_pictures styles;
   bool blends; /* strength is the picture's share beside the input; the sampler's is always 1 */
@@ -375,6 +376,9 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
 /* What a handle's shape says. */
 int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, const struct checkpoint *checkpoint,
                     struct error *err);
+/* Says once where the sampler is not the one that the scheduler's file names, and nothing was chosen. With preparing
+ * held. */
+void sampling_tell(struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling);
 /* sampling_table fills the handle's table for this strength and eta, and sampling_times computes the time projections
  * of this run's steps. Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);

@@ -155,6 +155,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       choose_shape(engine, wish, &prepared->sampling, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
+  sampling_tell(engine, wish, &prepared->sampling);
   if (keys_prepare(engine, &prepared->shape, err) < 0)
     return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||

@@ -80,6 +80,23 @@ int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, 
   return 0;
 }
 
+void sampling_tell(struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling) {
+  const struct scheduler_config *config = &engine->checkpoint->scheduler;
+  if (wish->sampler != SAMPLER_AUTO || engine->told_stand_in)
+    return;
+  engine->told_stand_in = true;
+  if (config->stand_in)
+    log_line(engine->log, LOG_WARNING,
+             "%s: its %s is not built in: DDIM runs in its place, with %s timesteps and %s prediction; --sampler "
+             "chooses another",
+             engine->model_path, config->class_name, spacing_name(sampling->spacing),
+             prediction_name(config->prediction));
+  if (config->warms_up)
+    log_line(engine->log, LOG_WARNING,
+             "%s: the Runge-Kutta steps of its PNDMScheduler are not built in: it runs as with skip_prk_steps true",
+             engine->model_path);
+}
+
 /* --- coefficients and time projections --- */
 
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta) {

@@ -153,10 +153,11 @@ static int add_from_whole(struct adding *adding, struct error *err) {
   const cJSON *item;
   cJSON_ArrayForEach(item, field(adding, LISTING_WHOLE, "added_tokens")) {
     const char *text = token_text(item);
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, "id");
     int id;
-    if (!text)
+    if (!text || !number)
       return error_set(err, STATUS_MODEL, "%s: added_tokens: is not a list of tokens with ids", path);
-    if (!tokenizer_read_id(cJSON_GetObjectItemCaseSensitive(item, "id"), &id))
+    if (!tokenizer_read_id(number, &id))
       return tokenizer_refuse_id(path, text, err);
     const struct added_token *added = find_added(adding, text);
     if (added && !added->guessed ? check_id(adding, text, id, path, err) : add_token(adding, item, text, id, path, err))

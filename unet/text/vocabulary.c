@@ -41,7 +41,7 @@ bool tokenizer_read_id(const cJSON *item, int *id) {
 }
 
 int tokenizer_refuse_id(const char *path, const char *text, struct error *err) {
-  return error_set(err, STATUS_MODEL, "%s: token %s has no whole number from 0 to %d for its id", path,
+  return error_set(err, STATUS_MODEL, "%s: token %s has no id that is a whole number from 0 to %d", path,
                    text_quote(text).text, ID_MAX - 1);
 }
 
