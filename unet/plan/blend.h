@@ -1,9 +1,10 @@
-/* A weight as a sum: its values in the checkpoint, and what adapters add to them, each times a weight of its own.
+/* A weight as a sum: its values in the checkpoint, and the values that adapters add, each times the adapter's weight.
  *
  *   W = base + sum over terms of weight * ((gain - 1) * base + gain * scale * D)      gain 1 where there is none
  *
- * D is made of factors, FP32, which lie in one vector for each adapter. Rows are the weight's own; columns are [taps,
- * channels], as a resource has them. A term whose weight is 0 adds nothing, so that the base comes out to the bit. */
+ * D is a product of factors in FP32, which lie in one vector for each adapter. Rows are the weight's own; columns are
+ * [taps, channels], as a resource has them. A term whose weight is 0 adds nothing, so that the result equals base to
+ * the bit. */
 #ifndef UNET_PLAN_BLEND_H
 #define UNET_PLAN_BLEND_H
 
@@ -12,12 +13,12 @@
 
 enum blend_kind {
   BLEND_PRODUCT,   /* D = left @ right: left [rows, rank], right [rank, columns] */
-  BLEND_HADAMARD,  /* that times the same of left2, right2 and rank2, element by element */
+  BLEND_HADAMARD,  /* the same product times that of left2, right2 and rank2, element by element */
   BLEND_KRONECKER, /* D[o m + p, t, i n + q] = left[o, i] * right[p, t, q]; right is [m, taps, n] */
   BLEND_DENSE,     /* D = left [rows, columns] */
 };
 
-enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS }; /* one for each row; for each input channel */
+enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS }; /* no gain; one for each row; one for each input channel */
 
 enum { BLEND_RANK_MAX = 1 << 16 };
 
@@ -25,15 +26,16 @@ struct blend_term {
   enum blend_kind kind;
   float weight, scale;
   int rank, rank2;
-  int block_rows, block_channels;    /* m and n of a Kronecker product */
-  size_t left, right, left2, right2; /* where the factors begin in the vector */
+  int block_rows, block_channels; /* m and n of a Kronecker product */
+  /* indices at which the factors begin in the vector */
+  size_t left, right, left2, right2;
   enum blend_gain axis;
-  size_t gain;          /* likewise */
-  int store;            /* the vector as a resource */
+  size_t gain;          /* index at which the gains begin in the vector */
+  int store;            /* index of the vector as a resource */
   const float *factors; /* the same vector in host memory; borrowed */
 };
 
-/* The terms of some rows of a weight. */
+/* The terms that are added to some rows of a weight. */
 struct blend {
   const struct blend_term *terms;
   int count;
@@ -41,11 +43,11 @@ struct blend {
   int taps, channels;
 };
 
-/* Whether all of a term's factors are inside a vector of so many elements, and fit the weight. */
+/* True if all of a term's factors lie within a vector of this many elements, and their shapes fit the weight. */
 bool blend_term_fits(const struct blend_term *term, const struct blend *blend, size_t elements);
 
-/* The plain definition, for rows [first, first + rows) of the blend: base and out hold these rows, and may be the same;
- * scratch holds three rows. */
+/* Computes rows [first, first + rows) of the blend by the plain definition. base and out hold these rows and may be the
+ * same; scratch holds three rows. */
 void blend_rows(const struct blend *blend, size_t first, size_t rows, const float *base, float *out, float *scratch);
 
 #endif

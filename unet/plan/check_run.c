@@ -1,4 +1,4 @@
-/* What a run is told, checked once for all devices. */
+/* The check of a run's parameters, done once for all devices. */
 #include "unet/plan/check_run.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static bool valid_slot(int slot, struct tensor slots) {
 /* What an op is checked against. */
 struct submission {
   const struct run_params *params;
-  int runs; /* how often the op runs */
+  int runs; /* number of times that the op runs */
 };
 
 static int check_nothing(const struct op *op, const struct submission *s, struct error *err) {
@@ -39,7 +39,7 @@ static int check_geometry(const struct op *op, const struct submission *s, struc
   return 0;
 }
 
-/* Of a map's parameters the first ones, which its op reads. */
+/* Checks the first `read` parameters of a map, which its op reads. */
 static int check_parameters(enum map_kind kind, int read, const struct control_params *control, struct error *err) {
   const struct map_parameter *list;
   int count = map_parameters(kind, &list);
@@ -168,7 +168,7 @@ static int check_op(const struct op *op, const struct submission *submission, st
   return check[op->type](op, submission, err);
 }
 
-/* Values that regions go by. */
+/* Checks the values that decide whether a region runs. */
 static int check_region(const struct plan *plan, const struct plan_region *region, const struct run_params *params,
                         struct error *err) {
   const struct region_when *when = &region->when;

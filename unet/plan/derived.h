@@ -1,6 +1,6 @@
-/* Copies of weights in forms of a device's own (packed, padded, transformed): one table, keyed by resource, version and
- * form. A copy keeps its address for as long as the table is there, so that captured graphs may name it; its version
- * says which of the resource's it holds.
+/* Copies of weights in a device's own forms (packed, padded, transformed): one table, keyed by resource and form. A
+ * copy keeps its address as long as the table exists, so that captured graphs may contain it. Its version says which
+ * version of the resource it was made from.
  *
  * Ownership: the device allocates and frees data; the table owns the rest. */
 #ifndef UNET_PLAN_DERIVED_H
@@ -16,11 +16,11 @@
 struct device;
 struct derived;
 
-/* A kind of copy. Copies of one kind may differ in details, which are a struct of the kind's own. */
+/* A kind of copy. Copies of one form may differ in details, which are a struct of the form's own. */
 struct form {
-  size_t detail_bytes;                        /* 0: there are none */
-  bool (*same)(const void *a, const void *b); /* details; NULL where there are none */
-  /* Fills data from all of the resource as the device holds it. */
+  size_t detail_bytes;                        /* size of the details; 0: there are none */
+  bool (*same)(const void *a, const void *b); /* compares details; NULL: there are none */
+  /* Fills copy->data from the whole resource as the device holds it. */
   int (*make)(struct device *device, const struct derived *copy, struct error *err);
 };
 
@@ -38,12 +38,12 @@ struct derived_table {
   int count, capacity;
 };
 
-/* The copy in this form, or NULL. The pointer is good until the next derived_add. */
+/* Returns the copy in this form, or NULL. The pointer is valid until the next derived_add. */
 struct derived *derived_find(const struct derived_table *table, int resource, const struct form *form,
                              const void *detail);
 /* Adds a copy; its detail is copied. */
 int derived_add(struct derived_table *table, const struct derived *copy, struct error *err);
-/* Makes each copy again whose version is not its resource's. After a failure the next call makes the rest. */
+/* Makes each copy again whose version is not its resource's. After a failure the next call makes the remaining ones. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
 void derived_free(struct derived_table *table);

@@ -107,7 +107,7 @@ static int count_pictures(const struct plan *plan) {
   return count;
 }
 
-/* Returns the device's pictures as they have to be for this output; without a pool they are to be made. */
+/* Returns the device's pictures as this output needs them; pool is NULL if a new pool must be made. */
 static struct device_pictures needed_pictures(const struct device_pictures *pictures, const struct frame *output,
                                               int batch) {
   struct frame frame = *output;
@@ -122,18 +122,18 @@ static struct device_pictures needed_pictures(const struct device_pictures *pict
   return needed;
 }
 
-/* Those before are given back when the larger ones are there. */
+/* Returns the bytes that make_room will allocate. The old pool is freed only after the new one exists. */
 static size_t picture_bytes(const struct device_pictures *pictures, const struct frame *output, int batch) {
   struct device_pictures needed = needed_pictures(pictures, output, batch);
   return batch && !needed.pool ? needed.bytes * (size_t)needed.count : 0;
 }
 
-/* Makes the device's pictures large enough, and enough of them. On failure they are as they were. */
+/* Makes the device's pictures large enough and numerous enough. On failure they are unchanged. */
 static int make_room(struct device_pictures *pictures, const struct frame *output, int batch, struct error *err) {
   struct device_pictures larger = needed_pictures(pictures, output, batch);
   if (!batch || larger.pool)
     return 0;
-  /* All are made now, so that `larger` is needed no longer than this. */
+  /* All pictures are made now, because their owner `larger` exists only in this function. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
   pthread_mutex_lock(&pictures->lock);
@@ -147,7 +147,7 @@ static int make_room(struct device_pictures *pictures, const struct frame *outpu
   return 0;
 }
 
-/* A picture laid out as the program's output. */
+/* Takes a picture from the pool and lays it out as the program's output. */
 static int take_picture(struct device_pictures *pictures, const struct frame *output, struct frame *picture,
                         struct error *err) {
   struct frame taken;
@@ -169,7 +169,7 @@ static void release_pictures(struct frame pictures[BATCH_MAX]) {
     frame_release(&pictures[i]);
 }
 
-/* Those of a run. On failure there are none. */
+/* Takes the pictures of a run. On failure it takes none. */
 static int take_pictures(struct device_pictures *from, const struct program *program, struct frame pictures[BATCH_MAX],
                          struct error *err) {
   memset(pictures, 0, BATCH_MAX * sizeof *pictures);
@@ -183,7 +183,7 @@ static int take_pictures(struct device_pictures *from, const struct program *pro
 
 /* --- frames --- */
 
-/* 16-bit samples lie on even addresses. */
+/* True unless 16-bit samples lie on odd addresses. */
 static bool is_aligned(const struct frame *frame) {
   uintptr_t any = 0;
   for (int i = 0; i < frame_planes(frame->format); i++)
@@ -199,7 +199,7 @@ bool device_reads_later(const struct device *device, const struct frame *frame) 
   return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
 }
 
-/* To the host's memory. */
+/* Waits until the frame is in the host's memory, and counts its bytes if this copied them from a device. */
 static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
   bool there = frame_ready(frame, MEMORY_HOST);
   if (frame_wait(frame, MEMORY_HOST, err) < 0)
@@ -212,7 +212,7 @@ static int bring_down(struct device *device, const struct frame *frame, struct e
   return 0;
 }
 
-/* Afterwards it is in the host's memory unless the device reads it where it lies. */
+/* Checks a frame. Afterwards it is in the host's memory, unless the device reads it in place. */
 static int check_frame(struct device *device, const struct frame *frame, struct error *err) {
   if (!frame)
     return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
@@ -230,7 +230,7 @@ static int check_frame(struct device *device, const struct frame *frame, struct 
   return 0;
 }
 
-/* Those that some op reads. */
+/* Checks the frames that some op reads. */
 static int check_frames(struct device *device, const struct plan *plan, const struct frame *frames, struct error *err) {
   for (int i = 0; i < plan->told_count; i++) {
     const struct op *told = &plan->ops[plan->told[i]];
@@ -258,7 +258,7 @@ static void release_frames(struct frame held[FRAMES_MAX]) {
 
 /* --- programs --- */
 
-/* States of one name are of one kind. */
+/* Refuses a state that the owner has under the same name in another shape. */
 static int check_owner(const struct plan *plan, const struct program *owner, struct error *err) {
   for (int i = 0; owner && i < plan->state_count; i++) {
     const struct declared_state *a = &plan->states[i], *b;
@@ -307,7 +307,8 @@ int device_prepare(struct device *device, struct program **program, const struct
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
-  /* Last, because pictures that have grown stay so: a program that has no room leaves them as they were. */
+  /* This is last because pictures that have grown stay large: if a program does not fit into memory they must not
+   * change. */
   if (make_room(&device->pictures, &described, (*program)->pictures, err) == 0)
     return 0;
   device_release(device, program);
@@ -316,14 +317,14 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- runs --- */
 
-/* A device for sizes only has nothing to run with, and no memory to write to or read from. */
+/* Refuses an action on a device for sizes only, which has no weights and no memory to write to or read from. */
 static int check_weights(const struct device *device, const char *doing, struct error *err) {
   if (!device->sizes_only)
     return 0;
   return error_set(err, STATUS_FAILED, "%s: this device was opened for sizes only, and has no weights", doing);
 }
 
-/* Arguments as device_submit has them. */
+/* Checks arguments as device_submit documents them. */
 static int check_arguments(struct device *device, const struct program *program, const struct run_params *params,
                            const struct frame *frames, struct error *err) {
   return check_frames(device, program->plan, frames, err) < 0 ? -1 : check_run(program->plan, params, err);
@@ -404,7 +405,7 @@ static void describe_sources(struct profile *profile, const struct plan *plan, c
     const struct op_pixels_in *op = &plan->ops[i].pixels_in;
     if (plan->ops[i].type != OP_PIXELS_IN)
       continue;
-    const struct frame *frame = &frames[op->source * op->y.n]; /* of those of a run the first one */
+    const struct frame *frame = &frames[op->source * op->y.n]; /* the first frame of the run */
     const struct geometry *g = &params->geometry[op->source * op->y.n];
     double part = (double)g->source_w * (double)g->source_h / ((double)frame->width * frame->height);
     profile_describe_source(profile, plan, i, frame, part);
@@ -450,7 +451,8 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
-/* The host's copy of the factors is what has the values; devices load them as any weight. */
+/* Checks that a blend's terms fit the weight. The values of their factors are checked when the device loads the
+ * factors' vector, which is a weight like any other. */
 static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
                        struct error *err) {
   const struct blend *blend = change->blend;

@@ -1,22 +1,22 @@
-/* What the elements of tensors are. A plan says what a tensor needs (enum demand). A device answers with a type for
- * each tensor when it prepares the plan (struct element): temporaries in its program, states and weights with their
- * memory.
+/* The types of tensors' values. A plan says what precision a tensor needs (enum demand). A device chooses a type for
+ * each tensor when it prepares the plan (struct element); it keeps the types of temporaries in its program, and those
+ * of states and weights with their memory.
  *
- * Whoever asks about a tensor asks for its element; nothing assumes a type. For another type (BF16, FP8 with a scale),
- * on some tensors or all, a device changes the one function in which it answers, and the kernels that are to read and
- * write the type; a kernel's caller refuses what the kernel does not take. A type that is new has its size here and its
- * conversions in element.c. */
+ * Code that uses a tensor asks for its element; no code assumes a type. To use another type (BF16, FP8 with a scale)
+ * for some or all tensors, a device changes the one function that chooses types, and the kernels that read and write
+ * this type; the caller of a kernel refuses types that the kernel does not take. A new type needs its size in weights.h
+ * and its conversions in element.c. */
 #ifndef UNET_PLAN_ELEMENT_H
 #define UNET_PLAN_ELEMENT_H
 
 #include "unet/plan/weights.h"
 
 enum demand {
-  ELEMENT_DEVICE = 0, /* what the device computes in */
-  ELEMENT_PRECISE,    /* FP32: latents and noise, whose rounding errors the sampler would amplify */
+  ELEMENT_DEVICE = 0, /* the type in which the device computes */
+  ELEMENT_PRECISE,    /* FP32, for latents and noise, whose rounding errors the sampler would amplify */
 };
 
-/* A value is scale times what is stored. */
+/* The type of a tensor's values. A value is scale times the stored number. */
 struct element {
   enum dtype type;
   float scale; /* 1 where the type's range is wide enough */
@@ -27,7 +27,7 @@ static inline struct element element_of(enum dtype type) {
   return element;
 }
 
-/* For code that knows no scales. */
+/* True if the values are of this type without a scale. It is for code that does not apply scales. */
 static inline bool element_is(struct element element, enum dtype type) {
   return element.type == type && element.scale == 1;
 }
@@ -36,7 +36,7 @@ static inline size_t element_size(struct element element) {
   return dtype_size(element.type);
 }
 
-/* Value number i of data; rounded to nearest even where it is stored. */
+/* Read and write value number i of data; a stored value is rounded to nearest even. */
 float element_load(struct element element, const void *data, size_t i);
 void element_store(struct element element, void *data, size_t i, float value);
 

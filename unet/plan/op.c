@@ -8,7 +8,7 @@
 
 struct place {
   const char *name;
-  unsigned short at; /* bytes into the op's struct */
+  unsigned short at; /* offset in the op's struct, in bytes */
   unsigned short roles;
 };
 

@@ -1,16 +1,17 @@
-/* The ops: the whole contract between models, which append them to a plan, and devices, which run them. Both know this
- * file and nothing of each other.
+/* The ops are the whole contract between models, which append them to a plan, and devices, which run them. Both know
+ * this file and nothing of each other.
  *
- * Ops are as coarse as the fastest device fuses. A field a device cannot fuse it runs before or after; the CPU's plain
- * loops (cpu_ops.c) are the definition of each op and what every other implementation is compared with.
+ * An op is as coarse as the fastest device can fuse it. A device that cannot fuse some part of an op, such as its norm
+ * or its activation, runs that part as a separate step. The CPU's plain loops (cpu_ops.c) define each op, and every
+ * other implementation is compared with them.
  *
- * Each op is one row of OP_TABLE and one list of operands. From these come its type, its struct's tensors, its
- * constructor (plan.h), reads, writes and lifetimes, the checks that all ops share, and the devices' tables: an op that
- * lacks one of its parts does not compile or link. To add an op: a row here, a list and a struct in the op_*.h of its
- * kind, its rule in the op_*.c beside that, its definition in the CPU device, its way on other devices, its cases in
- * tests/rigs/op_cases*.c.
+ * Each op is one row of OP_TABLE and one list of operands. Its type, the tensors of its struct, its constructor
+ * (plan.h), its reads, writes and lifetimes, the checks that all ops share, and the devices' tables are made from these
+ * two. An op that lacks one of its parts does not compile or link. A new op needs a row here, a list and a struct in
+ * the op_*.h of its kind, its rule in the op_*.c next to that, its definition in the CPU device, an implementation in
+ * other devices, and cases in tests/rigs/op_cases*.c.
  *
- * Tensors are NHWC. Those called precise are ELEMENT_PRECISE. */
+ * Tensors are NHWC. "Precise" tensors are ELEMENT_PRECISE. */
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
@@ -19,8 +20,8 @@
 #include "unet/plan/op_prompts.h"
 #include "unet/plan/op_steps.h"
 
-/* All ops: TYPE, its field in struct op, its name for people, which of the run's parameters device_submit checks for it
- * (check_run.c), and the function that counts its floating-point operations (op.c). */
+/* All ops. A row has the TYPE, the field in struct op, the name in messages, the run parameters that device_submit
+ * checks for the op (check_run.c), and the function that counts its floating-point operations (op.c). */
 #define OP_TABLE(ROW)                                                                                                  \
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
@@ -62,7 +63,7 @@ enum op_type { OP_TABLE(OP_TYPE) OP_TYPES };
 #define OP_FIELD(TYPE, field, ...) struct op_##field field;
 struct op {
   enum op_type type;
-  const char *name; /* where it is in the model ("down_blocks.0.resnets.1.conv1"); owned by the plan */
+  const char *name; /* place in the model ("down_blocks.0.resnets.1.conv1"); owned by the plan */
   union {
     OP_TABLE(OP_FIELD)
   };
@@ -74,32 +75,34 @@ const char *op_type_name(enum op_type type);
 struct op_operand {
   struct tensor tensor;
   const char *name; /* "x2", "prologue.gamma" */
-  unsigned roles;   /* of enum operand_role */
+  unsigned roles;   /* bits of enum operand_role */
 };
 
-/* The operands that have any of these roles, those left out left out, in the order of the op's list; the number of
- * them. */
+/* Lists the operands that have any of these roles, in the order of the op's list, and returns their number. Optional
+ * operands that were left out are listed too, with TENSOR_NONE. */
 enum { OPERANDS_MAX = 10 };
 int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
-/* The same without names. */
+/* Lists the tensors of the operands that have any of these roles, without those that were left out, and returns their
+ * number. */
 int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
 
-/* What an op makes. */
+/* The result of an op: y's shape and the precision that it needs. */
 struct op_result {
-  int n, h, w, c; /* of y */
+  int n, h, w, c; /* shape of y */
   enum demand demand;
 };
 
-/* Checks an op before it joins a plan in which it runs so many times in a row, and gives the shape of its y, where that
- * is to be made. Returns what is wrong with it in a few words; NULL: nothing. */
+/* Checks an op before it is appended to a plan that runs it `runs` times in a row, and fills the shape of its y if the
+ * plan has to make y. Returns the fault in a few words, or NULL if there is none. */
 const char *op_check(const struct op *op, int runs, struct op_result *result);
-/* The y of an op; NULL: it has none, and what it writes was there before. */
+/* Returns the op's y, or NULL if the op has none and only writes tensors that exist already. */
 struct tensor *op_y(struct op *op);
 
-/* Floating-point operations of the op's matrix products (2 per multiply-add); 0 for ops that have none. */
+/* Returns the floating-point operations of the op's matrix products (2 per multiply-add), or 0 if it has none. */
 double op_flops(const struct op *op);
-/* Whether device_submit checks arguments of the run for it. It is so of OP_PIXELS_IN, whose frames are checked, and of
- * OP_STYLE, which a run may do without: what is done with each run looks at such ops alone. */
+/* True if device_submit checks run parameters for ops of this type. Code that is executed with each run visits only the
+ * ops for which this holds; it holds for OP_PIXELS_IN, whose frames are checked, and for OP_STYLE, which a run may
+ * skip. */
 bool op_is_told(enum op_type type);
 
 #endif

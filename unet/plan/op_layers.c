@@ -15,7 +15,7 @@ static const char *check_input(struct tensor x, struct tensor x2, const struct p
   return p->act == ACT_GEGLU ? "GEGLU cannot be applied to an input" : NULL;
 }
 
-/* Of all pictures or of each. */
+/* True if time is one row for all pictures or one for each. */
 static bool has_time_rows(const struct op_conv *o) {
   struct tensor one = o->time;
   one.n = o->time.n == o->x.n ? 1 : o->time.n;

@@ -1,17 +1,19 @@
-/* The ops of networks' layers (op.h). */
+/* The ops that are layers of networks (op.h). */
 #ifndef UNET_PLAN_OP_LAYERS_H
 #define UNET_PLAN_OP_LAYERS_H
 
 #include "unet/base/controls.h"
 #include "unet/plan/operands.h"
 
-/* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding, after the prologue.
- * Output size: (up * h + 2 pad - k) / stride + 1, and with pad_end_only (the KL autoencoder's downsampling: one zero
- * row and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1.
+/* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding is applied after the prologue.
+ * Output size: (up * h + 2 pad - k) / stride + 1. With pad_end_only, which the KL autoencoder's downsampling uses, one
+ * row and one column of zeros are added at the end and none at the start; pad must be 0, and the output size is (h + 1
+ * - k) / stride + 1.
  *   x2        concatenated after x along c; same n, h, w
  *   weight    [c_out, k, k, c_in]; k is 1 or 3
  *   bias      [c_out]
- *   time      [1 or n, 1, 1, c_out]: added to every pixel of all pictures, or of each; in the second case act is none
+ *   time      [1, 1, 1, c_out]: added to every pixel of all pictures; or [n, 1, 1, c_out]: one row for each picture,
+ *             and act must be ACT_NONE
  *   residual  shape of y */
 #define OPERANDS_CONV(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
@@ -31,12 +33,13 @@ struct op_conv {
   enum activation act;
 };
 
-/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. Note: the residual comes after act.
+/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. The residual is added after act.
  *   x2        concatenated after x along c
  *   weight    [N, 1, 1, K]
  *   bias      [N]
  *   residual  shape of y
- *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (time projections) that the result goes to */
+ *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (for time projections), which then gets the
+ *             result */
 #define OPERANDS_LINEAR(T, P)                                                                                          \
   T(x, OPERAND_READ)                                                                                                   \
   T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
@@ -65,14 +68,15 @@ struct op_linear {
   T(y, OPERAND_READ | OPERAND_WRITE)
 struct op_inject {
   OPERANDS(INJECT)
-  int control, step; /* step as OP_TIME_ROW's */
-  int index, count;  /* which of the control's injections in a call of the network */
-  int rows, first;   /* pictures of each latent, of the first one; 0: y.n, and as many as of each */
+  int control, step; /* step has the meaning of OP_TIME_ROW's */
+  int index, count;  /* number of this injection, and of all injections of the control, in one call of the network */
+  /* pictures of each latent, and of the first one; 0: rows is y.n, first is rows */
+  int rows, first;
 };
-/* What guessing multiplies g by. */
+/* Returns the factor by which OP_INJECT multiplies g with run.control[control].guess. */
 float inject_guess(const struct op_inject *op);
 
-/* y = prologue(x), for a norm that no other op can carry. */
+/* y = prologue(x). It is for a norm that cannot be the prologue of another op. */
 #define OPERANDS_NORM(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   P(prologue)                                                                                                          \
@@ -81,9 +85,9 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
-/* y = scale * x + bias, value by value.
- *   x  may be some of a tensor's pictures
- *   y  precise where asked for */
+/* y = scale * x + bias for each value.
+ *   x  may be a view of some of a tensor's pictures
+ *   y  precise if the op's field says so */
 #define OPERANDS_AFFINE(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -107,9 +111,9 @@ struct op_blocks {
   bool mean;
 };
 
-/* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
- * FP32 accumulation and softmax everywhere.
- *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 serve all n
+/* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D). Sums
+ * and the softmax are FP32.
+ *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 are used for all n of q
  *   y        [n, h, w, q.c] */
 #define OPERANDS_ATTENTION(T, P)                                                                                       \
   T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
@@ -120,7 +124,7 @@ struct op_attention {
   OPERANDS(ATTENTION)
   int heads;   /* head_dim = q.c / heads */
   float scale; /* usually 1 / sqrt(head_dim) */
-  bool causal; /* row i sees columns 0..i */
+  bool causal; /* row i attends to columns 0..i */
 };
 
 /* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head, in
@@ -139,11 +143,12 @@ struct op_style {
   int heads;
   float scale;
   enum style_part part;
-  int rows, first; /* of each latent, of the first one; 0: n, and as many as of each */
+  /* rows of each latent, and of the first one; 0: rows is n, first is rows */
+  int rows, first;
 };
 
-/* y = the tokens of x, then those of x2, + position, token by token.
- *   x, x2     [1, 1, tokens, c], also weights
+/* y = the tokens of x, followed by those of x2, + position.
+ *   x, x2     [1, 1, tokens, c]; may be weights
  *   position  [tokens of both, 1, 1, c]
  *   y         [1, 1, tokens of both, c] */
 #define OPERANDS_JOIN(T, P)                                                                                            \

@@ -33,7 +33,8 @@ const char *op_check_pixels_out(const struct op *op, int runs, struct op_result 
   return fits_latents(o->input, o->x) ? NULL : "input and output sizes differ";
 }
 
-/* Of no more pixels than a tensor may have (plan.c); each factor is checked, so that their product is in range. */
+/* True if a picture of so many patches has no more pixels than a tensor may have (plan.c). Each factor is bounded, so
+ * that their product does not overflow. */
 static bool has_grid(int rows, int columns, int size) {
   enum { SIDE_MAX = 1 << 14 };
   return rows > 0 && columns > 0 && size > 0 && rows <= SIDE_MAX / size && columns <= SIDE_MAX / size;

@@ -1,6 +1,6 @@
 #include "unet/plan/op_checks.h"
 
-/* Of so many latents; 0: they are not all together. */
+/* Returns the number of steps at which the latents are, or 0 if they are not whole groups of `together`. */
 static int count_steps(int latents, int together) {
   int each = together ? together : 1;
   return each > 0 && latents % each == 0 ? latents / each : 0;
@@ -36,7 +36,7 @@ const char *op_check_mask(const struct op *op, int runs, struct op_result *y) {
   return fits ? NULL : "the mask's size differs from the picture's";
 }
 
-/* Whether there is a mask value or k x k of them for each pixel, of all pictures or of each. */
+/* True if kept has k x k values for each pixel of x, either for all pictures or for each. */
 static bool fits_mask(struct tensor kept, struct tensor x) {
   int k = kept.h / x.h;
   return !tensor_exists(kept) ||

@@ -4,8 +4,8 @@
 
 #include "unet/plan/operands.h"
 
-/* noise = run.between[i][0] * a + run.between[i][1] * b, where ends is a and then b, and i a sample's number modulo
- * pictures.
+/* noise = run.between[i][0] * a + run.between[i][1] * b, where `ends` holds all samples of a and then all samples of b,
+ * and i is the sample's number modulo `pictures`.
  *   ends   precise [2 samples, h, w, c]
  *   noise  precise [samples, h, w, c] */
 #define OPERANDS_BETWEEN(T, P)                                                                                         \
@@ -16,9 +16,9 @@ struct op_between {
   int pictures; /* 0: 1 */
 };
 
-/* y = run.start_latent * z + run.start_noise * noise: what the sampler starts from.
- *   z      [n, h, w, c]: without it, text to image
- *   noise  precise [n, h, w, c]; with z those behind the first n are not read
+/* y = run.start_latent * z + run.start_noise * noise: the latent from which the sampler starts.
+ *   z      [n, h, w, c]; without it the plan is for text to image
+ *   noise  precise [n, h, w, c]; with z, samples after the first n are not read
  *   y      precise */
 #define OPERANDS_START(T, P)                                                                                           \
   T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
@@ -28,9 +28,9 @@ struct op_start {
   OPERANDS(START)
 };
 
-/* y = x where kept is at least 0.5, else value: what an inpainting network sees of the picture.
+/* y = x where kept is at least 0.5, else value: the picture as an inpainting network sees it.
  *   x     [n, H, W, c]
- *   kept  precise [1, H, W, 1]: of all pictures */
+ *   kept  precise [1, H, W, 1]: the same for all pictures */
 #define OPERANDS_MASK(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   T(kept, OPERAND_READ | OPERAND_STATE)                                                                                \
@@ -55,24 +55,25 @@ struct op_mask {
 struct op_unet_input {
   OPERANDS(UNET_INPUT)
   unsigned image_rows;
-  int rows, first; /* copies of each latent, of the first one; 0: y.n, and as many as of each */
+  /* copies of each latent, and of the first one; 0: rows is y.n, first is rows */
+  int rows, first;
 };
 
-/* What guidance makes of a U-Net's predictions, for each latent i of x, which is at s = step + steps_behind(i,
- * together), with rows model[first row of i + r]:
+/* y = the prediction after guidance, for each latent i of x. The latent is at step s = step + steps_behind(i,
+ * together), and its predictions are model[first row of i + r]:
  *   m = sum over r of run.row_weight[r] * model[r]
- * and, where the op has an x that it compares with reference and no anew of its own for the latent,
+ * If the op has x, and it does not write anew for this latent, the residual is added:
  *   m += run.virtual_weight * (p.x * x + p.reference * reference), p = run.residual[s]
- * which is the prediction that would lead from x to the reference (zeros where there is none): Kodaira et al.,
- * StreamDiffusion, 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)), f = run.guidance_rescale, std over all of a
- * latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023.
- * anew: of the latents at the first step, which have two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the
- * picture that the negative prompt alone would lead to.
+ * This is the prediction that would lead from x to the reference (zeros without one): Kodaira et al., StreamDiffusion,
+ * 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)) with f = run.guidance_rescale and std over all values of a
+ * latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023. anew: for latents at the
+ * first step, which have two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the picture to which the
+ * negative prompt alone would lead.
  *   model      [rows, h, w, c]
  *   x          precise [n, h, w, c]; without it there is one latent
  *   reference  [n, h, w, c]
  *   y          precise [n, h, w, c]
- *   anew       precise [n, h, w, c], of which that of these is written; may be reference */
+ *   anew       precise [n, h, w, c]; only latents at the first step are written; may be the same tensor as reference */
 #define OPERANDS_GUIDE(T, P)                                                                                           \
   T(model, OPERAND_READ)                                                                                               \
   T(x, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
@@ -82,22 +83,23 @@ struct op_unet_input {
 struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
-  int rows, first; /* of each latent, of the first one; 0: all there are, as many as of each */
+  /* rows of each latent, and of the first one; 0: rows is model.n, first is rows */
+  int rows, first;
 };
 
-/* x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] + s.noise * noise[step], with
- * s = run.step[step]. Then earlier[i] becomes earlier[i - 1], and earlier[0] s.keep_x * x + s.keep_model * model, of
- * the x before: what the step knew, as epsilon or as x0. A step that keeps nothing, both factors 0, leaves earlier as
- * it is. Every few-step sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++,
- * PNDM, UniPC): unet/sample/ makes the coefficients in double. In place: x and earlier are what one iteration hands on.
- * What has the coefficient 0 is not read: before the first step, earlier may hold anything. Of several latents latent i
- * is at step + steps_behind(i, together), with an earlier and a noise of its own: samples are those of a step after
- * those of the step before, as many as are together.
+/* One step of a sampler, in place: x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] +
+ * s.noise * noise[step], with s = run.step[step]. Then earlier[i] becomes earlier[i - 1], and earlier[0] becomes
+ * s.keep_x * x + s.keep_model * model of the x before the step: the step's prediction, as epsilon or as x0. If both
+ * factors are 0, earlier does not change. Every few-step sampler on epsilon- or v-prediction has this form, and so have
+ * multistep ones (DPM-Solver++, PNDM, UniPC): unet/sample/ computes the coefficients in double. An iteration of a loop
+ * gives x and earlier to the next one. Tensors whose coefficient is 0 are not read, so before the first step earlier
+ * may hold anything. With several latents, latent i is at step + steps_behind(i, together) and has its own earlier and
+ * noise; `together` noise samples of one step are followed by those of the next step.
  *   x      precise [n, h, w, c]
  *   model  [n, h, w, c]
- *   earlier  precise [n times 1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
- *   noise  precise [samples, h, w, c]: without it s.noise is not read, and it must be 0 for steps from samples on
- *          (device_submit checks) */
+ *   earlier  precise [n times 1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients of more must be 0
+ *   noise  precise [samples, h, w, c]: without it s.noise is not read; s.noise must be 0 for steps that have no
+ *          sample (device_submit checks) */
 #define OPERANDS_STEP(T, P)                                                                                            \
   T(x, OPERAND_READ | OPERAND_WRITE)                                                                                   \
   T(model, OPERAND_READ)                                                                                               \
@@ -105,7 +107,7 @@ struct op_guide {
   T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
   OPERANDS(STEP)
-  int step; /* as OP_TIME_ROW's */
+  int step; /* step has the meaning of OP_TIME_ROW's */
   int together;
 };
 

@@ -1,4 +1,4 @@
-/* What the ops' structs are made of: their operands and what is done with them, norms and activations, rows. */
+/* Types that the ops' structs share: operands and their roles, norms, activations, and guidance rows. */
 #ifndef UNET_PLAN_OPERANDS_H
 #define UNET_PLAN_OPERANDS_H
 
@@ -6,14 +6,16 @@
 #include "unet/plan/tensor.h"
 
 enum {
-  GUIDANCE_ROWS_MAX = 3, /* rows of one U-Net call: 1 none, 2 classifier-free, 3 InstructPix2Pix */
-  TOKENS_MAX = 256,      /* text positions */
-  TIMESTEPS = 1000,      /* of training: a timestep is a real number from 0 to one less */
-  EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
-  EMPHASIS_MAX = 10,     /* that a token's weight may be, either way */
-  EDGE_TILE = 128,       /* pixels that a round of a map's hysteresis goes */
+  /* rows of one U-Net call: 1 without guidance, 2 for classifier-free guidance, 3 for InstructPix2Pix */
+  GUIDANCE_ROWS_MAX = 3,
+  TOKENS_MAX = 256,  /* most tokens of a text */
+  TIMESTEPS = 1000,  /* timesteps of the training; a timestep is a real number from 0 to TIMESTEPS - 1 */
+  EARLIER_MAX = 3,   /* most predictions of earlier steps that a sampler's step may use */
+  EMPHASIS_MAX = 10, /* largest weight of a token, positive or negative */
+  EDGE_TILE = 128,   /* side of the tiles, in pixels, within which one round of a map's hysteresis spreads */
   EDGE_ROUNDS = 4,
-  SIZES = 6, /* that a U-Net may be told: of the original picture, of its crop's corner, of the target */
+  /* most sizes that a U-Net takes as input: those of the original picture, its crop's corner and the target */
+  SIZES = 6,
 };
 
 enum activation {
@@ -28,36 +30,39 @@ enum activation {
 
 enum norm_kind { NORM_NONE, NORM_GROUP, NORM_LAYER };
 
-/* What happens to an op's input first: norm, then activation. With NORM_NONE the activation alone.
+/* The norm and then the activation that an op applies to its input first. With NORM_NONE there is the activation alone.
  * Group norm: statistics over (h, w, c / groups) for each n and group. Layer norm: over c for each row. Biased
- * variance, y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. Over a concatenated input the norm spans both parts.
- */
+ * variance, y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. Over a concatenated input the norm spans both
+ * parts. */
 struct prologue {
   enum norm_kind norm;
   enum activation act;
   int groups;
   float eps;
-  struct tensor gamma, beta; /* vectors of c; optional, as 1 and 0 */
+  struct tensor gamma, beta; /* vectors of c; without them gamma is 1 and beta is 0 */
 };
 
-/* What an op does with an operand. */
+/* The use that an op makes of an operand. */
 enum operand_role {
   OPERAND_READ = 1,
-  OPERAND_WRITE = 2,    /* with READ: in place */
+  OPERAND_WRITE = 2,    /* together with OPERAND_READ: changed in place */
   OPERAND_OPTIONAL = 4, /* may be TENSOR_NONE */
   OPERAND_VIEW = 8,     /* may be a channel slice; all others are whole tensors */
-  OPERAND_MATRIX = 16,  /* rows: a product's weight, a table of embeddings; a resource, unless it may be a state */
-  OPERAND_VECTOR = 32,  /* values for each channel: a weight, unless it may be a slice */
-  OPERAND_STATE = 64,   /* what one run writes and later ones read: a plan's state, or a resource */
-  OPERAND_ADDEND = 128, /* added to y elementwise: where nothing reads it later, y may take its place */
+  /* rows of values: a product's weight or a table of embeddings; a resource, unless OPERAND_STATE is set */
+  OPERAND_MATRIX = 16,
+  OPERAND_VECTOR = 32,  /* a value for each channel: a weight, unless OPERAND_VIEW is set */
+  OPERAND_STATE = 64,   /* written by one run and read by later ones: a plan's state, or a resource */
+  OPERAND_ADDEND = 128, /* added to y elementwise; y may take its memory if no later op reads it */
 };
 
-/* Guidance rows of several latents or steps after each other: so many of the first, so many of each later one. */
+/* Guidance rows of several latents or steps, one after another: `first` rows of the first latent and `each` rows of
+ * every later one. */
 struct guidance_rows {
   int first, each;
 };
 
-/* Whose row it is, which of its rows, and how many rows there are of so many. */
+/* guidance_index returns the latent or step to which a row belongs, guidance_row the row's number within that latent,
+ * and guidance_total the number of rows of `count` latents. */
 static inline int guidance_index(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -67,18 +72,20 @@ static inline int guidance_row(struct guidance_rows rows, int row) {
 static inline int guidance_total(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
-/* How many steps behind the first one of several latents is, where so many in a row are at the same one; 0: 1. */
+/* Returns the number of steps by which a latent is ahead of the first one, if groups of `together` neighbours are at
+ * the same step; 0 means 1. */
 static inline int steps_behind(int latent, int together) {
   return latent / (together ? together : 1);
 }
-/* From an op's fields, where 0 stands for something. */
+/* Returns the guidance rows that an op's fields stand for. If `each` is 0 it is `standard`; if `first` is 0 it is
+ * `each`. */
 static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
   each = each ? each : standard;
   return (struct guidance_rows){first ? first : each, each};
 }
 
-/* The lists of operands: T(name, roles) is a tensor; P(name) a prologue, whose gamma and beta are vectors. In this
- * order op_operands gives them. */
+/* Each op has a list of operands, OPERANDS_<TYPE>. T(name, roles) is a tensor; P(name) is a prologue, whose gamma and
+ * beta are vectors. op_operands lists them in this order. */
 #define OPERAND_TENSOR(name, roles) struct tensor name;
 #define OPERAND_PROLOGUE(name) struct prologue name;
 #define OPERANDS(TYPE) OPERANDS_##TYPE(OPERAND_TENSOR, OPERAND_PROLOGUE)

@@ -147,7 +147,7 @@ int plan_op_runs(const struct plan *plan, int op) {
 
 /* --- regions --- */
 
-/* What is wrong with it in a plan that asks it so many times in a row; NULL: nothing. */
+/* Returns the fault of a region's condition in a plan that asks for it this many times in succession, or NULL. */
 static const char *misfit_when(const struct region_when *when, int runs) {
   int latents = when->latents ? when->latents : 1;
   if (when->kind > REGION_STYLE || when->index < 0 ||
@@ -212,7 +212,8 @@ const struct plan_region *plan_region_of(const struct plan *plan, int op) {
   return NULL;
 }
 
-/* The op that is the first to write each temporary; -1 for inputs, which none writes before one reads them. */
+/* Finds the first op that writes each temporary: op_count if there is none; -1 for inputs, which are read before they
+ * are written. */
 static void find_makers(const struct plan *plan, int *maker) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->temporary_count; i++)
@@ -229,7 +230,7 @@ static void find_makers(const struct plan *plan, int *maker) {
   }
 }
 
-/* An op outside a region finds nothing that only the region makes. */
+/* Refuses an op outside a region that reads a temporary made within the region. */
 static void check_reach(struct plan *plan, int index, const int *maker) {
   const struct op *op = &plan->ops[index];
   const struct plan_region *region = plan_region_of(plan, index);
@@ -247,7 +248,7 @@ static bool is_one(struct tensor a, struct tensor b) {
   return a.space == b.space && a.index == b.index;
 }
 
-/* Whether one of two ops writes what the other reads or writes. */
+/* True if one of two ops writes a tensor that the other reads or writes. */
 static bool collide(const struct op *a, const struct op *b) {
   struct op_operand of_a[OPERANDS_MAX], of_b[OPERANDS_MAX];
   int count_a = op_operands(a, OPERAND_READ | OPERAND_WRITE, of_a),
@@ -290,8 +291,8 @@ static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
 }
 
-/* What is wrong with an operand by its roles alone; NULL: nothing. An operand that is only written need not exist
- * yet. */
+/* Returns the fault of an operand that follows from its roles alone, or NULL. An operand that is only written need not
+ * exist yet. */
 static const char *misfit(const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
@@ -315,7 +316,7 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
   return !plan->failed;
 }
 
-/* Where y was given: one thread of a kernel may not write what another still reads. */
+/* True if y, which was given, is also read: no thread of a kernel may write values that another one still reads. */
 static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   struct tensor list[OPERANDS_MAX];
   int count = op_tensors(op, OPERAND_READ, list);
@@ -325,7 +326,7 @@ static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   return false;
 }
 
-/* Makes y where none was given. */
+/* Makes y unless it was given. */
 static bool settle_result(struct plan *plan, const char *name, struct tensor *y, const struct op_result *shape) {
   if (tensor_exists(*y)) {
     size_t rows = (size_t)shape->n * (size_t)shape->h * (size_t)shape->w;
@@ -404,7 +405,7 @@ struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int 
                                                           : none;
 }
 
-/* A temporary that an op reads before any op writes it is an input. */
+/* Computes the first and last use of each temporary. One that is read before it is written is an input. */
 static void settle_lifetimes(struct plan *plan) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->op_count; i++) {
@@ -421,7 +422,7 @@ static void settle_lifetimes(struct plan *plan) {
   const struct plan_loop *loop = &plan->loop;
   for (int i = 0; i < plan->temporary_count; i++) {
     struct temporary *t = &plan->temporaries[i];
-    if (t->first < 0 || t->last < 0) /* inputs and results of tests live throughout */
+    if (t->first < 0 || t->last < 0) /* inputs, and results that only tests read, live throughout */
       t->first = 0, t->last = plan->op_count - 1;
     else if (t->first < loop->first && t->last >= loop->first &&
              t->last < loop->end) /* the next iteration reads it too */
@@ -429,7 +430,7 @@ static void settle_lifetimes(struct plan *plan) {
   }
 }
 
-/* For what is done with each run, which would else go through all ops. */
+/* Lists the ops that read run parameters, so that the code executed with each run need not go through all ops. */
 static int list_told(struct plan *plan) {
   free(plan->told);
   plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);
@@ -465,10 +466,10 @@ static int larger_first(const void *a, const void *b) {
   const struct placed *p = a, *q = b;
   if (p->size != q->size)
     return p->size < q->size ? 1 : -1;
-  return p->temporary - q->temporary; /* the same layout every time */
+  return p->temporary - q->temporary; /* makes the layout reproducible */
 }
 
-/* The lowest offset at which temporary i fits beside those already placed whose lifetimes touch its own. */
+/* Returns the lowest offset at which a temporary fits between those already placed whose lifetimes overlap its own. */
 static size_t lowest_gap(const struct plan *plan, const struct placed *placed, int count, size_t size,
                          const size_t *offset) {
   const struct temporary *t = &plan->temporaries[placed[count].temporary];

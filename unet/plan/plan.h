@@ -1,6 +1,6 @@
-/* A plan: ops in order over tensors whose shapes are settled. Models append; a finished plan never changes; devices run
- * it. Appending does not return errors: the first one sticks and plan_finish reports it, so that model code reads like
- * the paper.
+/* A plan: a list of ops in order, over tensors whose shapes are known. Models append ops; a finished plan never
+ * changes; devices run it. The functions that append ops return no errors: the first error is kept and plan_finish
+ * reports it, so that model code reads like the paper.
  *
  * Ownership: the plan owns its ops, names, temporaries and states; it borrows the resources, which outlive it. */
 #ifndef UNET_PLAN_PLAN_H
@@ -13,119 +13,129 @@
 struct temporary {
   int n, h, w, c;
   enum demand demand;
-  int first, last; /* ops between which it holds something: as a rule those that write it first and read it last; set
-                      by plan_finish */
+  /* first and last op between which the temporary holds values that are needed: as a rule its first writer and its last
+   * reader; set by plan_finish */
+  int first, last;
 };
 
-/* What runs leave to later ones; each program of the plan has memory of its own for it. */
+/* A state of the plan: what one run leaves to later ones. Each program of the plan has its own memory for it. */
 struct declared_state {
   char *name;
   int n, h, w, c;
   enum demand demand;
 };
 
-/* Ops [first, end) run `iterations` times in a row, the others once. All 0: none do. */
+/* Ops [first, end) run `iterations` times in succession, the others once. A zeroed struct is no loop. */
 struct plan_loop {
   int first, end, iterations;
 };
 
-/* What decides whether a region runs: a value of the run's parameters (device.h), which is not 0 where it does. */
+/* The run parameter (run.h) that decides whether a region runs: the region runs unless the value is 0. */
 enum region_kind {
-  REGION_CONTROL, /* run.control[index].gain at the step; of several latents, at any of theirs */
+  REGION_CONTROL, /* run.control[index].gain at the step, or at the step of any latent if there are several */
   REGION_MAP,     /* run.control[index].map */
   REGION_STYLE,   /* run.style[index].weight */
 };
 struct region_when {
   enum region_kind kind;
   int index;
-  int step;    /* REGION_CONTROL: as OP_TIME_ROW's */
-  int latents; /* REGION_CONTROL: latent i is at step + i; 0: 1 */
+  int step;    /* for REGION_CONTROL; has the meaning of OP_TIME_ROW's */
+  int latents; /* for REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
 };
 
-/* Ops [first, end) run where `when` says so; elsewhere they are skipped, and what they would have written stays as it
- * is. Those before `meet` may run beside ops [beside, first). */
+/* Ops [first, end) run if `when` holds. Otherwise they are skipped, and the tensors that they would write keep their
+ * values. Ops [first, meet) may run at the same time as ops [beside, first). */
 struct plan_region {
   int first, end;
   struct region_when when;
-  int beside, meet; /* meet 0: none may */
+  int beside, meet; /* meet 0: no ops of the region may run at the same time as others */
 };
 
 struct plan {
   struct resources *resources;
+
+  /* The ops, and the order in which they run. */
   struct op *ops;
   int op_count, op_capacity;
-  int *told, told_count; /* of a finished plan: the few ops that have arguments of the run (op_is_told), in order */
+  /* of a finished plan: the numbers of the few ops that read run parameters (op_is_told), in order */
+  int *told, told_count;
   struct plan_loop loop;
   struct plan_region *regions; /* in the order of their ops */
   int region_count, region_capacity;
+
+  /* The tensors that belong to the plan. */
   struct temporary *temporaries;
   int temporary_count, temporary_capacity;
   struct declared_state *states;
   int state_count, state_capacity;
-  char scope[256]; /* name prefix of ops being appended: see plan_enter */
+
+  /* Used while ops are appended. */
+  char scope[256]; /* prefix of the names of ops that are being appended: see plan_enter */
   struct error error;
   bool failed, finished;
 };
 
 void plan_init(struct plan *plan, struct resources *resources);
-void plan_free(struct plan *plan); /* also of a zeroed plan */
+void plan_free(struct plan *plan); /* Takes a zeroed plan too. */
 
-/* Names: plan_enter("down_blocks.0") makes later ops' names begin with it; returns what plan_leave restores. */
+/* After plan_enter("down_blocks.0") the names of appended ops begin with that text. It returns the mark with which
+ * plan_leave restores the prefix. */
 PRINTF_LIKE(2, 3) size_t plan_enter(struct plan *plan, const char *format, ...);
 void plan_leave(struct plan *plan, size_t mark);
 
-/* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
+/* Records an error of model code ("expected 320 channels") unless there was one before; the plan stays failed. */
 PRINTF_LIKE(2, 3) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* plan_conv, plan_linear, ...: append one op of the table. Operands and shapes are checked. Its y is made here, from
- * the sizes in op.y where op.h says that they are given, or is the state that op.y names; returned is y, or no tensor
- * for ops without one. name is the part after the scope. */
+/* plan_conv, plan_linear, ...: each appends one op of the table and checks its operands and shapes. The op's y is made
+ * here, with the sizes in op.y where the op's header says that they are given, or it is the state that op.y names.
+ * Returns y, or no tensor for ops without one. name is the part after the prefix. */
 #define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
   struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op);
 OP_TABLE(PLAN_CONSTRUCTOR)
 #undef PLAN_CONSTRUCTOR
 
-/* The ops appended between the two are the plan's loop: there is one at most, and its last op is an OP_STEP, whose x is
- * all that an iteration hands on to the next, beside the earlier predictions that it keeps. */
+/* The ops that are appended between these two calls are the plan's loop. A plan has at most one, and the loop's last op
+ * is an OP_STEP. An iteration gives the next one the x of this op and its earlier predictions, and nothing else. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
-/* The ops appended between the two are a region: beside others, inside the loop or outside it. What it makes it alone
- * reads, unless that is a state; what it changes for others to read, they find there also where it was skipped. */
+/* The ops that are appended between these two calls are a region. A region is not within another one, and is either
+ * inside the loop or outside it. Temporaries that it makes are read by its own ops alone; tensors that it changes in
+ * place, and states, may be read by others, who find the old values if the region was skipped. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* The open region's ops so far take nothing from ops [beside, its first), nor the other way round: a device may run
- * both at the same time. Its later ops come after both. Op `beside` is in no region, and in the loop where the region
- * is. */
+/* Declares that the ops of the open region so far share no data with ops [beside, first op of the region), so a device
+ * may run both groups at the same time. Later ops of the region wait for both. Op `beside` is in no region, and is
+ * inside the loop if and only if the region is. */
 void plan_region_meet(struct plan *plan, int beside);
-/* Whether an op is one of those. */
+/* True if an op belongs to the part of a region that may run at the same time as other ops. */
 bool plan_is_beside(const struct plan *plan, int op);
-/* The region that an op is in, or NULL. */
+/* Returns the region that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
-/* Whether every run of the plan runs each op once. */
+/* True if every run of the plan runs each op exactly once. */
 static inline bool plan_is_straight(const struct plan *plan) {
   return !plan->loop.iterations && !plan->region_count;
 }
-/* The highest version of the weights that the plan reads. State that a run has left is out of date when this has grown
- * since. */
+/* Returns the highest version of the weights that the plan reads. States that a run has written are out of date if this
+ * has grown since that run. */
 uint64_t plan_weights_version(const struct plan *plan);
-/* How often one run of the plan runs an op. */
+/* Returns the number of times that one run of the plan runs an op, if no region is skipped. */
 int plan_op_runs(const struct plan *plan, int op);
 
-/* A temporary that no op of this plan writes, except in place. It holds what a loop's iterations hand on;
- * tests give a device its input in one (device_write). It and every temporary that is never read live for the whole
- * plan, so tests can read results. */
+/* Makes a temporary that no op of this plan writes, except in place. Loops keep values in it from one iteration to the
+ * next, and tests write a device's input to it (device_write). It lives for the whole plan, and so does every temporary
+ * that no op reads, so that tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
-/* State that a run reads and writes and the next run reads again: latents, a flow field, a ring of keys and values. It
- * is zero when a program is prepared, belongs to the program, and is reached by ops as any tensor is and by
- * device_write and device_read. The same name gives the same tensor; shapes must agree. A program that is prepared
- * with an owner (struct program_options) shares the states of equal names with it. */
+/* Makes a state, which one run writes and the next run reads: latents, a flow field, a ring of keys and values. A state
+ * is zero when a program is prepared and belongs to the program. Ops use it like any tensor; device_write and
+ * device_read reach it too. The same name returns the same tensor; shapes must agree. A program that is prepared with
+ * an owner (struct program_options) shares the states of equal names with it. */
 struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int w, int c, enum demand demand);
-/* Index of a state by name, or -1. */
+/* Returns the index of the state with this name, or -1. */
 int plan_find_state(const struct plan *plan, const char *name);
 
-/* What devices keep for each temporary and each state is one list, the temporaries first: its length, and a tensor's
- * place in it. */
+/* Devices keep one list with an entry for each temporary, followed by one for each state. plan_places returns the
+ * list's length, plan_place a tensor's index in it, and plan_demand the demand of an entry. */
 static inline int plan_places(const struct plan *plan) {
   return plan->temporary_count + plan->state_count;
 }
@@ -137,11 +147,12 @@ static inline enum demand plan_demand(const struct plan *plan, int place) {
                                        : plan->states[place - plan->temporary_count].demand;
 }
 
-/* Settles lifetimes. Returns -1 with the first error of the plan. */
+/* Computes the lifetimes of temporaries and checks the regions. Returns -1 with the plan's first error. */
 int plan_finish(struct plan *plan, struct error *err);
 
-/* Arena layout of a finished plan: offset[i] for temporary i, made of element[i], such that temporaries alive together
- * do not overlap. Offsets are multiples of align. Returns the arena's bytes; SIZE_MAX: out of memory. */
+/* Lays out the arena of a finished plan: offset[i] is for temporary i with elements of type element[i]. Temporaries
+ * that hold values at the same time do not overlap. Offsets are multiples of align. Returns the arena's bytes;
+ * SIZE_MAX: out of memory. */
 size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset);
 
 #endif

@@ -8,7 +8,7 @@
 #include "unet/base/frame.h"
 #include "unet/plan/plan.h"
 
-static const double rgba_bytes = 4; /* of a pixel */
+static const double rgba_bytes = 4; /* bytes of a pixel */
 
 int profile_init(struct profile *profile, int count) {
   *profile = (struct profile){.rows = calloc((size_t)count + 1, sizeof *profile->rows), .count = count};
@@ -27,7 +27,8 @@ static bool reads_whole(const struct op *op) {
          op->type == OP_ATTENTION;
 }
 
-/* Of a table, a list of prompts or of noise samples, one row is read, as long as what is made of it. */
+/* Counts the elements of t that an op reads. From a table, a list of prompts or of noise samples it reads one row,
+ * which is as long as its result. */
 static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
   if (t.space != TENSOR_TEMPORARY && !reads_whole(op) && tensor_elements(y) < elements)
@@ -57,7 +58,7 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
     double size = resource ? element : (double)element_size(elements[plan_place(plan, writes[i])]);
     *activations += elements_written(op, writes[i]) * size;
   }
-  if (op->type == OP_PIXELS_IN) /* where no frame is known */
+  if (op->type == OP_PIXELS_IN) /* an estimate, used while no frame is known */
     *activations += rgba_bytes * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
     *activations += rgba_bytes * op->pixels_out.x.n * pixels_out_w(&op->pixels_out) * pixels_out_h(&op->pixels_out);

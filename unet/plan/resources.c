@@ -15,10 +15,11 @@ static struct tensor resource_tensor(const struct resource *r, int index) {
   return (struct tensor){TENSOR_RESOURCE, index, r->n, r->h, r->w, r->c, 0, r->c};
 }
 
-/* An empty resource behind the last, not counted yet. */
+/* Returns an empty resource after the last one. resources->count does not include it yet. */
 static struct resource *append(struct resources *resources, const char *name, struct error *err) {
   if (!resources->list)
-    resources->list = calloc(RESOURCES_MAX, sizeof *resources->list); /* memory comes as it is used */
+    /* the system provides the pages when they are used */
+    resources->list = calloc(RESOURCES_MAX, sizeof *resources->list);
   if (!resources->list || resources->count == RESOURCES_MAX) {
     error_set(err, STATUS_FAILED, "%s: %s", name, resources->list ? "too many tensors" : "out of memory");
     return NULL;
@@ -31,13 +32,13 @@ static struct resource *append(struct resources *resources, const char *name, st
   return r->name ? r : NULL;
 }
 
-/* A whole one: others may see it. */
+/* Publishes the resource that was appended, now that it is complete: other threads may see it. */
 static void count(struct resources *resources) {
   __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
 }
 
-/* The resource already there under this name, or a new one with this shape, which is to be counted when it is whole.
- * *fresh tells which. */
+/* Returns the resource with this name, or a new one of this shape, which the caller must count when it is complete.
+ * *fresh tells which of the two it is. */
 static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
                                        struct error *err) {
   int index = resources_find(resources, name);
@@ -116,9 +117,9 @@ size_t resource_row_elements(const struct resource *r) {
   return resource_elements(r) / resource_rows(r);
 }
 
-/* Room for some rows at a time, as stored and as FP32. */
+/* Buffers for some rows at a time, as stored and as FP32. */
 struct piece {
-  size_t rows, row; /* elements of a row */
+  size_t rows, row; /* rows in the buffers, and elements of a row */
   void *stored;
   float *values;
 };
@@ -146,7 +147,7 @@ static void times_power(float *values, size_t count, int exponent) {
     values[i] *= factor;
 }
 
-/* Rows in checkpoint order to device order. */
+/* Reorders rows from checkpoint order to device order. */
 static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
   size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
   for (size_t o = 0; o < count; o++)
@@ -155,7 +156,7 @@ static void turn_rows(const struct resource *r, const float *rows, size_t count,
         *out++ = rows[o * row + i * taps + tap];
 }
 
-/* Rows [first, end) of a part. out NULL: checks alone. */
+/* Reads rows [first, end) of a part. If out is NULL the values are only checked. */
 static int read_part(const struct resource *r, const struct weight_part *part, size_t first, size_t end,
                      struct piece *piece, bool f16, float *out, struct error *err) {
   bool turned = r->h * r->w > 1;
@@ -180,7 +181,7 @@ static size_t clamp(size_t row, size_t first, size_t rows) {
   return row < first ? 0 : row - first < rows ? row - first : rows;
 }
 
-/* Rows [first, end) of the resource. */
+/* Reads rows [first, end) of the resource. */
 static int read_rows(const struct resource *r, size_t first, size_t end, bool f16, float *out, struct error *err) {
   struct piece piece;
   int result = piece_open(&piece, r, err);

@@ -50,8 +50,8 @@ static float stored_value(enum dtype dtype, const void *stored, size_t i) {
   return dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
-/* The bits of the smallest magnitude that is refused: infinity's, or those of what FP16 rounds to it. FP16 itself has
- * no more values than it can hold, as long as its exponents are not raised. */
+/* Returns the bits of the smallest magnitude that is refused: infinity, or with f16 the smallest number that FP16
+ * rounds to infinity. A stored FP16 number always fits FP16, provided that the part's exponent is not positive. */
 static uint32_t refused_from(const struct weight_part *part, bool f16) {
   int32_t raised = part->exponent;
   switch (part->dtype) {
@@ -64,8 +64,8 @@ static uint32_t refused_from(const struct weight_part *part, bool f16) {
   }
 }
 
-/* Whether one of the magnitudes reaches a limit: ordered as integers, as floating-point bits are. No early end: the
- * loops are to be vectors. */
+/* True if one of the magnitudes reaches a limit. They are compared as integers, which have the same order. The loops
+ * have no early exit, so that the compiler can vectorise them. */
 static bool reaches_32(const unsigned char *stored, size_t count, uint32_t limit) {
   uint32_t most = 0;
   for (size_t i = 0; i < count; i++) {
@@ -92,7 +92,7 @@ static bool reaches(enum dtype dtype, const void *stored, size_t count, uint32_t
   return dtype == DTYPE_F32 ? reaches_32(stored, count, limit) : reaches_16(stored, count, (uint16_t)limit);
 }
 
-/* The error for the first value that reaches the limit; there is one. */
+/* Reports the first value that reaches the limit; there is one. */
 static int refuse(const struct weight_part *part, const void *stored, size_t first, uint32_t limit, struct error *err) {
   size_t i = 0;
   while (!reaches(part->dtype, (const char *)stored + i * dtype_size(part->dtype), 1, limit))
@@ -108,7 +108,7 @@ static int refuse(const struct weight_part *part, const void *stored, size_t fir
                    path, name, first + i, value != value ? "not a number" : "infinite");
 }
 
-/* Elements as they lie in memory or in the file. */
+/* Reads elements as they are stored in memory or in the file. */
 static int read_stored(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype);
   if (part->data)
@@ -118,7 +118,8 @@ static int read_stored(const struct weight_part *part, size_t first, size_t coun
   return 0;
 }
 
-/* Of a matrix that is stored by columns: each column's share of the rows, put in its place where it is asked for. */
+/* Reads from a matrix that is stored by columns: the needed rows of each column are read, and each value is copied to
+ * its place. */
 static int read_turned(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype), columns = (size_t)part->columns;
   size_t top = first / columns, rows = (first + count - 1) / columns + 1 - top;
@@ -147,7 +148,8 @@ int weight_part_read(const struct weight_part *part, size_t first, size_t count,
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }
 
-/* FP16's exponent and mantissa in FP32's place stand for the value times 2^-112, also where they are subnormal. */
+/* FP16's exponent and mantissa, shifted to FP32's place, are the value times 2^-112; this holds for subnormal numbers
+ * too. */
 static void f16_row(const unsigned char *stored, size_t count, float *out) {
   for (size_t i = 0; i < count; i++) {
     uint16_t bits;
@@ -183,7 +185,7 @@ uint16_t f32_to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, 4);
   if ((bits & 0x7fffffff) > 0x7f800000)
-    return (uint16_t)(bits >> 16 | 0x40); /* stay a NaN when the payload is cut */
+    return (uint16_t)(bits >> 16 | 0x40); /* keeps a NaN when the payload is cut */
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -211,7 +213,7 @@ uint16_t f32_to_f16(float value) {
     return sign | 0x7e00;
   if (bits >= 0x477ff000) /* rounds to 65536 or more */
     return sign | 0x7c00;
-  if (bits < 0x38800000) { /* below 2^-14: let FP32 addition round to multiples of 2^-24 */
+  if (bits < 0x38800000) { /* below 2^-14: FP32 addition rounds to multiples of 2^-24 */
     float magnitude;
     memcpy(&magnitude, &bits, 4);
     magnitude += 0.5f;

@@ -1,8 +1,8 @@
-/* Weights in their files, and the way from there to a device: read a piece at a time, and checked on the way. Files are
- * read, not mapped: a mapping of a file that shrinks (a download that starts anew, a network's file system) would end
- * the program with SIGBUS.
+/* Weights in their files, and how they are read from there: in pieces, each of which is checked. Files are read, not
+ * mapped: a mapped file that shrinks (because a download starts again, or on a network file system) would end the
+ * program with SIGBUS.
  *
- * Threads: a file that is open may be read by several. */
+ * Threads: several threads may read an open file. */
 #ifndef UNET_PLAN_WEIGHTS_H
 #define UNET_PLAN_WEIGHTS_H
 
@@ -19,44 +19,45 @@ static inline size_t dtype_size(enum dtype dtype) {
   return dtype == DTYPE_F32 ? 4 : 2;
 }
 
-/* A file, open. */
+/* An open file. */
 struct weight_file {
   char *path;
   struct platform_file opened;
-  size_t size; /* when it was opened */
+  size_t size; /* size when the file was opened */
 };
 
 /* Opens a regular file. weight_file_close must follow, also on failure. Errors are STATUS_MODEL. */
 int weight_file_open(struct weight_file *file, const char *path, struct error *err);
 void weight_file_close(struct weight_file *file);
-/* Reads size bytes from offset on. A file that ends sooner is an error, STATUS_MODEL, as every other failure is. */
+/* Reads size bytes from offset on. If the file ends before that the error is STATUS_MODEL, as for every other
+ * failure. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
-/* One checkpoint tensor, or some of its rows. A convolution's is [rows = out][in][kh][kw], a matrix' [rows = out][in],
- * a vector's [rows]. */
+/* One tensor of a checkpoint, or some of its rows. A convolution is [rows = out][in][kh][kw], a matrix [rows =
+ * out][in], a vector [rows]. */
 struct weight_part {
-  const void *data; /* little endian, any alignment; NULL: in file */
+  const void *data; /* little endian, any alignment; NULL: the data is in file */
   enum dtype dtype;
   int rows;
   const struct weight_file *file; /* borrowed */
-  size_t offset;                  /* of the first row in the file */
-  const char *name;               /* of the tensor in the file, for messages; borrowed */
-  int columns;                    /* of a matrix that is stored as [columns][rows]; 0: stored as it is read */
-  int exponent;                   /* values are what is stored times 2 to this power */
+  size_t offset;                  /* offset of the first row in the file */
+  const char *name;               /* name of the tensor in the file, for messages; borrowed */
+  int columns;                    /* of a matrix that is stored as [columns][rows]; 0: stored as [rows][columns] */
+  int exponent;                   /* values are the stored numbers times 2 to this power */
 };
 
-/* Elements [first, first + count) of a part, of the type that is stored, into out. A value that is not finite is an
- * error (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16 once it has the
- * part's exponent. */
+/* Reads elements [first, first + count) of a part into out, in the stored type. If a value is not finite the error
+ * (STATUS_MODEL) names the tensor. With f16 this also holds for a value that would be infinite in FP16 after the part's
+ * exponent is applied. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 
-/* count stored elements, all finite, as FP32. */
+/* Converts count stored elements, all of them finite, to FP32. */
 void weights_to_f32(enum dtype dtype, const void *stored, size_t count, float *out);
 
 float f16_to_f32(uint16_t bits);
-uint16_t f32_to_f16(float value); /* round to nearest even */
+uint16_t f32_to_f16(float value); /* rounds to nearest even */
 float bf16_to_f32(uint16_t bits);
-uint16_t f32_to_bf16(float value); /* round to nearest even */
+uint16_t f32_to_bf16(float value); /* rounds to nearest even */
 
 #endif
