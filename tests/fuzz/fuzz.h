@@ -5,7 +5,8 @@
  *   CC=clang meson setup build-fuzz -Dlibfuzzer=true -Dcuda=disabled -Donednn=disabled -Db_lundef=false \
  *     -Dc_args='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' \
  *     -Dc_link_args=-fsanitize=address,undefined
- *   ninja -C build-fuzz tests/fuzz/fuzz_single && build-fuzz/tests/fuzz/fuzz_single -max_total_time=600 -detect_leaks=1 CORPUS
+ *   ninja -C build-fuzz tests/fuzz/fuzz_single
+ *   build-fuzz/tests/fuzz/fuzz_single -max_total_time=600 -detect_leaks=1 CORPUS
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
