@@ -10,22 +10,22 @@
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static const char scheme_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
 static const char digits[] = "0123456789", blanks[] = " \t\r\n";
-/* These stand in the place of what is left out of a path. */
+/* Replaces the parts of a path that are left out. */
 static const char dots[] = "...";
 
-/* These are addresses also without "//" behind the colon, as FFmpeg takes them. */
+/* Schemes that FFmpeg accepts without "//" after the colon. */
 static const char *const networks[] = {"amqp",   "ftp",  "gopher", "gophers", "http",  "httpproxy", "https", "icecast",
                                        "mmsh",   "mmst", "rist",   "rtmp",    "rtmpe", "rtmps",     "rtmpt", "rtmpte",
                                        "rtmpts", "rtp",  "rtsp",   "rtsps",   "satip", "sctp",      "sftp",  "smb",
                                        "srt",    "srtp", "tcp",    "tls",     "udp",   "udplite"};
 
-/* These name files and devices, with or without "//". */
+/* Schemes of files and devices, which need no "//". */
 static const char *const local[] = {"av", "file", "tv"};
 
-/* The options of these stand behind '?', right behind the port. */
+/* Schemes whose options follow '?' directly after the port. */
 static const char *const bare[] = {"amqp", "rist", "rtp", "sctp", "srt", "srtp", "tcp", "tls", "udp", "udplite"};
 
-/* A piece of the text that is read. */
+/* A part of the text. */
 struct piece {
   const char *at;
   size_t length;
@@ -34,7 +34,7 @@ struct piece {
 /* The parts of an address as it was typed. */
 struct address {
   struct piece scheme, host, path;
-  bool guessed; /* something was left out that FFmpeg would have taken for the host */
+  bool guessed; /* a part was removed that FFmpeg would have taken for the host */
 };
 
 struct writer {
@@ -56,7 +56,7 @@ static const char *until(const char *from, const char *end, const char *set) {
   return from;
 }
 
-/* --- where an address begins --- */
+/* --- the beginning of an address --- */
 
 static bool is_listed(const char *const *names, size_t count, struct piece scheme) {
   for (size_t i = 0; i < count; i++)
@@ -81,12 +81,12 @@ static bool is_rtmp(struct piece scheme) {
   return scheme.length >= 4 && !strncasecmp(scheme.at, "rtmp", 4);
 }
 
-/* A filter graph has backslashes before the characters that mean something there. */
+/* In a filter graph, special characters have backslashes before them. */
 static const char *skip_backslashes(const char *at) {
   return at + strspn(at, "\\");
 }
 
-/* Returns what follows the scheme's colon and slashes; NULL: no address begins at this word. */
+/* Returns the text after the scheme's colon and slashes, or NULL if no address begins at this word. */
 static const char *begin_address(const char *word, struct piece *scheme) {
   size_t length = strspn(word, scheme_characters);
   *scheme = (struct piece){word, length};
@@ -100,8 +100,8 @@ static const char *begin_address(const char *word, struct piece *scheme) {
   return is_network(*scheme) && follows ? one + (*one == '/') : NULL;
 }
 
-/* Returns the next word at which an address begins; NULL: there is none up to end. *behind: what follows its slashes.
- */
+/* Returns the next word at which an address begins, or NULL if there is none before end. *behind is the text after its
+ * slashes. */
 static const char *find_address(const char *from, const char *end, struct piece *scheme, const char **behind) {
   for (const char *at = from; at < end;) {
     size_t length = strspn(at, scheme_characters);
@@ -112,9 +112,9 @@ static const char *find_address(const char *from, const char *end, struct piece 
   return NULL;
 }
 
-/* --- where it ends --- */
+/* --- the end of an address --- */
 
-/* Returns whether these are a host and a port, both as FFmpeg would take them. */
+/* Returns true if this text is a host and an optional port, as FFmpeg understands them. */
 static bool is_place(const char *at, size_t length) {
   const char *bracket = *at == '[' ? memchr(at, ']', length) : NULL;
   const char *from = bracket ? bracket : at;
@@ -122,13 +122,13 @@ static bool is_place(const char *at, size_t length) {
   return !colon || strspn(colon + 1, digits) >= (size_t)(at + length - colon - 1);
 }
 
-/* Returns the end of the word of a line that goes on at from. One with a quote before it ends where that quote comes
- * again. */
+/* Returns the end of the word in a line that continues at `from`. A word with a quote before it ends at the same
+ * quote. */
 static const char *end_of_word(const char *from, char before) {
   const char *end = from + strcspn(from, blanks);
   const char *quote = before == '\'' || before == '"' ? strchr(from, before) : NULL;
   for (const char *next = quote; next && isalnum((unsigned char)next[1]); next = strchr(next + 1, before))
-    quote = strchr(next + 1, before); /* it is one within a password */
+    quote = strchr(next + 1, before); /* the quote is part of a password */
   if (quote)
     return quote;
   while (end > from && strchr(":,.;)", end[-1]) && !(end - from > 3 && !memcmp(end - 3, dots, 3)))
@@ -136,7 +136,7 @@ static const char *end_of_word(const char *from, char before) {
   return end;
 }
 
-/* Returns the quote that stands in the word before at; 0: none does. */
+/* Returns the quote that precedes `at` in its word, or 0 if there is none. */
 static char quote_before(const char *begin, const char *at) {
   while (at > begin && !strchr(blanks, at[-1]))
     if (*--at == '\'' || *at == '"')
@@ -144,7 +144,8 @@ static char quote_before(const char *begin, const char *at) {
   return 0;
 }
 
-/* A password may hold blanks. What cannot be a host alone goes on to the last '@' before the next address. */
+/* Returns the end of an address within a line. A password may contain blanks: if the text cannot be a host on its own,
+ * the address extends to the last '@' before the next address. */
 static const char *end_in_line(const char *behind, char before) {
   const char *end = end_of_word(behind, before), *at = NULL, *next, *last = behind + strlen(behind);
   struct piece ignored;
@@ -157,7 +158,8 @@ static const char *end_in_line(const char *behind, char before) {
   return at && !memchr(behind, '@', (size_t)(end - behind)) ? end_of_word(at, 0) : end;
 }
 
-/* librtmp takes options behind the address, a password among them: " pubUser=me pubPasswd=secret". */
+/* Returns the end of librtmp's options after the address, which may contain a password: " pubUser=me
+ * pubPasswd=secret". */
 static const char *skip_options(const char *end) {
   for (;;) {
     const char *word = end + strspn(end, " ");
@@ -168,7 +170,7 @@ static const char *skip_options(const char *end) {
   }
 }
 
-/* --- its parts --- */
+/* --- the parts of an address --- */
 
 static const char *last_of(const char *from, const char *end, char wanted) {
   while (end > from)
@@ -177,9 +179,9 @@ static const char *last_of(const char *from, const char *end, char wanted) {
   return NULL;
 }
 
-/* Returns the '@' that ends user and password; NULL: there are none. place_end, path_end: where the host's part and the
- * path end if all is as it should be. A password that holds '/', '?' or '#' moves them, and shows by what would be no
- * port then. Where both can be meant, more is left out. */
+/* Returns the '@' that ends user and password, or NULL if there are none. place_end and path_end are the ends of host
+ * and path in a well-formed address. A password that contains '/', '?' or '#' moves them; it is recognised by a port
+ * that is no number. In doubtful cases more text is removed. */
 static const char *find_login_end(struct piece scheme, const char *from, const char *place_end, const char *path_end,
                                   const char *end) {
   const char *in_place = last_of(from, place_end, '@'), *in_path = last_of(place_end, path_end, '@');
@@ -193,7 +195,7 @@ static const char *find_login_end(struct piece scheme, const char *from, const c
   return is_login || may_be_login ? last_of(path_end, end, '@') : NULL;
 }
 
-/* An address of version 6 without its brackets is a host, too. */
+/* True for an IPv6 address without its brackets, which is a host too. */
 static bool is_bare_v6(struct piece host) {
   size_t colons = 0;
   for (size_t i = 0; i < host.length; i++) {
@@ -204,7 +206,7 @@ static bool is_bare_v6(struct piece host) {
   return colons > 1;
 }
 
-/* What is no port may be a password that nothing follows. */
+/* Removes a port that is no number, because it may be a password. */
 static struct piece drop_wrong_port(struct piece host) {
   const char *colon = host.length ? memchr(host.at, ':', host.length) : NULL;
   if (colon && !is_place(host.at, host.length) && !is_bare_v6(host))
@@ -228,9 +230,9 @@ static struct address read_address(struct piece scheme, const char *from, const 
                           .guessed = guessed};
 }
 
-/* --- how it is shown --- */
+/* --- output --- */
 
-/* The last part goes, with the slashes behind it. */
+/* Writes the path without its last part and the slashes after that. */
 static void put_rtmp_path(struct writer *out, struct piece path) {
   size_t length = path.length;
   while (length && path.at[length - 1] == '/')
@@ -256,9 +258,8 @@ static void put_address(struct writer *out, const struct address *address) {
     put(out, address->path.at, address->path.length);
 }
 
-/* Returns the end of the address, or where another one begins in its path, which is shown by itself. What follows '?'
- * or
- * '#' is not looked at. */
+/* Returns the end of the address, or the beginning of another address in its path, which is shown on its own. The text
+ * after '?' or '#' is not searched. */
 static const char *end_before_next(const char *behind, const char *end) {
   struct piece scheme;
   const char *ignored, *place_end = until(behind, end, "/?#"), *path_end = until(place_end, end, "?#");
@@ -266,7 +267,7 @@ static const char *end_before_next(const char *behind, const char *end) {
   return next ? next : end;
 }
 
-/* One that stood in a filter graph is written as elsewhere. */
+/* Copies an address from a filter graph without its backslashes. */
 static struct piece without_backslashes(char *buffer, size_t size, const char *from, const char *end) {
   size_t length = 0;
   for (; from < end && length + 1 < size; from++)
@@ -286,7 +287,8 @@ static void put_shown(struct writer *out, struct piece scheme, const char *behin
   put_address(out, &address);
 }
 
-/* line: whether other words follow an address; otherwise all that is left belongs to it. */
+/* Writes text without secrets. With `line`, other words may follow an address; without it, an address extends to the
+ * end of text. */
 static void conceal(struct writer *out, const char *text, bool line) {
   const char *begin = text, *end = text + strlen(text), *at, *behind;
   struct piece scheme;

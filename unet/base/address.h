@@ -1,6 +1,6 @@
-/* Addresses made fit to be shown. Of an address a message, a figure or a report gives scheme, host, port and path. User
- * and password, what stands behind '?' or '#', and the last part of an RTMP path, which is the key of a stream, stay
- * with whoever typed it. */
+/* Addresses without their secrets, for messages, figures and reports. These show scheme, host, port and path. They
+ * never show user and password, the text after '?' or '#', or the last part of an RTMP path, which is a stream's
+ * key. */
 #ifndef UNET_BASE_ADDRESS_H
 #define UNET_BASE_ADDRESS_H
 
@@ -11,20 +11,19 @@ struct shown {
   char text[4096];
 };
 
-/* Returns the name of a source or an output without what is secret in it: an address ("rtsp://user:password@host/x"),
- * one behind other words ("cache:https://...", "lavfi:movie=http\\://..."), several of them ("concat:A|B"), or a path,
- * which comes back as it is but for its length. */
+/* Returns the name of a source or an output without its secrets. It may be an address ("rtsp://user:password@host/x"),
+ * an address after other words ("cache:https://...", "lavfi:movie=http\\://..."), several addresses ("concat:A|B"), or
+ * a path, which is returned unchanged, but cut if it is too long. */
 struct shown address_shown(const char *spec);
 
-/* Returns what a source is called where there is little room: the last part of a path, and an address as
- * address_shown gives it. */
+/* Returns a short name of a source: the last part of a path, or an address as address_shown returns it. */
 struct shown address_name(const char *spec);
 
-/* Takes what is secret out of all addresses in a line of text, in place. size counts the bytes that text may take: an
- * address can become two bytes longer, and the line's end is cut then. Returns text. */
+/* Removes the secrets from all addresses in a line of text, in place. size is the capacity of text in bytes: an address
+ * may become two bytes longer, and then the line is cut at its end. Returns text. */
 char *address_conceal(char *text, size_t size);
 
-/* Returns whether text begins with an address, and not with a path. */
+/* Returns true if text begins with an address and not with a path. */
 bool address_is(const char *text);
 
 #endif

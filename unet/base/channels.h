@@ -1,4 +1,4 @@
-/* Frames as channels of samples, and what their codes mean. */
+/* The channels of a frame as planes of samples, and the values that their codes stand for. */
 #ifndef UNET_BASE_CHANNELS_H
 #define UNET_BASE_CHANNELS_H
 
@@ -6,12 +6,12 @@
 
 /* One of a frame's three channels (Y, Cb, Cr or R, G, B) as a plane of samples. */
 struct channel {
-  int plane;         /* of the frame */
-  uint8_t *data;     /* first sample */
-  int pitch, stride; /* bytes from row to row, from sample to sample */
+  int plane;         /* the frame's plane that holds it */
+  uint8_t *data;     /* the first sample */
+  int pitch, stride; /* bytes from one row to the next, and from one sample to the next */
   int width, height; /* in samples */
   bool half_x, half_y;
-  bool ten_bits; /* 16 bits of which the upper 10 count, little endian; else 8 */
+  bool ten_bits; /* samples have 16 bits, little endian, and the value is in the upper 10; otherwise they have 8 bits */
 };
 
 struct channel frame_channel(const struct frame *frame, int index);
@@ -32,12 +32,12 @@ static inline void channel_store(const struct channel *channel, int x, int y, in
     at[1] = (uint8_t)(value >> 2);
 }
 
-/* Codes to values: value = (code - zero) / range, Y in 0..1 and Cb, Cr in -0.5..0.5 (R, G, B in 0..1); then
- * R = Y + r_cr Cr, G = Y + g_cb Cb + g_cr Cr, B = Y + b_cb Cb. And back: Y = r R + g G + b B, Cb = (B - Y) / b_cb,
- * Cr = (R - Y) / r_cr. ITU-R BT.601, BT.709, BT.2020 (non-constant luminance). */
+/* Coefficients for the conversion of codes to values and R, G, B: value = (code - zero) / range, with Y in 0..1 and Cb,
+ * Cr in -0.5..0.5 (R, G, B in 0..1); R = Y + r_cr Cr, G = Y + g_cb Cb + g_cr Cr, B = Y + b_cb Cb. The inverse is Y = r
+ * R + g G + b B, Cb = (B - Y) / b_cb, Cr = (R - Y) / r_cr. ITU-R BT.601, BT.709, BT.2020 (non-constant luminance). */
 struct coding {
   double zero[3], range[3];
-  double r, g, b; /* luma of pure red, green, blue */
+  double r, g, b; /* luma of pure red, green and blue */
   double r_cr, g_cb, g_cr, b_cb;
 };
 

@@ -35,8 +35,8 @@ double control_group_entry(const char *folder, const char *name, const char *wor
   return number;
 }
 
-/* Inside a container the group may have another name than there: what is not found is left out, and the mount itself is
- * the container's. */
+/* Returns the smallest limit of a group and its parents. In a container the group may be mounted under another name:
+ * folders that do not exist are ignored, and the mount itself is then the container's group. */
 static double least_from(const char *root, const char *mount, const char *group, double (*limit_of)(const char *)) {
   char folder[PATH_MOST];
   int length = snprintf(folder, sizeof folder, "%s/%s%s", root, mount, group);
@@ -53,7 +53,7 @@ static double least_from(const char *root, const char *mount, const char *group,
   }
 }
 
-/* Returns whether the list of a line of /proc/self/cgroup, "ID:CONTROLLERS:GROUP", names the controller. */
+/* True if a line of /proc/self/cgroup, "ID:CONTROLLERS:GROUP", names the controller. */
 static bool names(const char *controllers, const char *end, const char *wanted) {
   size_t length = strlen(wanted);
   for (const char *at = controllers; at < end; at += strcspn(at, ",:") + 1)
@@ -62,7 +62,7 @@ static bool names(const char *controllers, const char *end, const char *wanted) 
   return false;
 }
 
-/* A line of version 2 names no controllers. */
+/* Returns the smallest limit for one line of that file. Lines of version 2 name no controllers. */
 static double least_of_line(const char *root, char *line, const struct group_limit *limit) {
   char mount[64];
   char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;

@@ -1,23 +1,24 @@
-/* Limits that Linux sets for the groups of processes that this one is in: in a container, or as a service. Both
- * versions of control groups are known. */
+/* Limits that Linux sets for the control groups of this process, as in a container or a service. Versions 1 and 2 of
+ * control groups are read. */
 #ifndef UNET_BASE_CONTROL_GROUP_H
 #define UNET_BASE_CONTROL_GROUP_H
 
-/* How a group's limit is read. Each function gets the group's folder and returns INFINITY where there is none. */
+/* A limit of control groups and how it is read. Each function gets a group's folder and returns INFINITY if the group
+ * has no such limit. */
 struct group_limit {
   const char *controller; /* "cpu", "memory" */
   double (*of_version_1)(const char *folder), (*of_version_2)(const char *folder);
 };
 
-/* Returns the least limit of the groups that this process is in and of all groups above them; INFINITY: there is none.
- * root: "", or a folder that stands for the system's. */
+/* Returns the smallest limit of this process's groups and of all their parents; INFINITY if there is none. root is "",
+ * or in tests a folder that stands for the system's root. */
 double control_group_least(const char *root, const struct group_limit *limit);
 
-/* Returns how many numbers a group's file begins with, up to two; "max" and a missing file have none. second may be
- * NULL. */
+/* Reads the numbers at the beginning of a group's file, up to two, and returns how many there are; 0 for "max" and for
+ * a missing file. second may be NULL. */
 int control_group_numbers(const char *folder, const char *name, double *first, double *second);
 
-/* Returns the number behind a word at the beginning of a line of the file, as in "inactive_file 4096"; 0: there is
+/* Returns the number after a word at the beginning of a line of the file, as in "inactive_file 4096"; 0 if there is
  * none. */
 double control_group_entry(const char *folder, const char *name, const char *word);
 

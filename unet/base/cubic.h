@@ -6,13 +6,13 @@
 
 enum { CUBIC_TAPS = 4 };
 
-/* The samples that one is made of, and their weights. */
+/* The input samples of one output sample, and their weights. */
 struct cubic {
   int at[CUBIC_TAPS];
   double weight[CUBIC_TAPS];
 };
 
-/* Keys' kernel, 1 at 0: a is -0.75 in PyTorch and OpenCV, -0.5 in Pillow. */
+/* Keys' kernel, which is 1 at 0. The parameter a is -0.75 in PyTorch and OpenCV, -0.5 in Pillow. */
 static inline double cubic_kernel(double a, double distance) {
   const double d = fabs(distance);
   if (d <= 1)
@@ -20,8 +20,8 @@ static inline double cubic_kernel(double a, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Of sample i of `to`, from a row of `from`, with a = -0.75: centres of pixels are at halves, what lies outside is as
- * at the edge, a reduction is not smoothed. */
+/* Returns the taps for sample i when a row of `from` samples becomes `to`, with a = -0.75. Centres of pixels are at
+ * halves, samples outside repeat the edge, and a reduction is not smoothed. */
 static inline struct cubic cubic_of(int i, int from, int to) {
   double centre = (i + 0.5) * from / to - 0.5, base = floor(centre);
   struct cubic c;

@@ -1,5 +1,5 @@
-/* How a device is opened; the same struct serves the command line, the engine and the devices. Zeroed: FP32 on the
- * device that "auto" chooses. */
+/* The options with which a device is opened. The command line, the engine and the devices use the same struct. Zeroed:
+ * FP32 on the device that "auto" chooses. */
 #ifndef UNET_BASE_DEVICE_OPTIONS_H
 #define UNET_BASE_DEVICE_OPTIONS_H
 
@@ -11,28 +11,32 @@
 enum precision {
   PRECISION_F32,
   PRECISION_BF16,
-  PRECISION_AUTO, /* BF16 where the processor has matrix units for it: elsewhere it is no faster */
+  PRECISION_AUTO, /* BF16 if the processor has matrix units for it, because it is no faster without them */
 };
 
 enum graph_use { GRAPH_ON, GRAPH_OFF };
 
 struct device_options {
-  const char *name;         /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
-  int threads;              /* CPU threads; 0: one a core */
-  enum precision precision; /* CPU: of arithmetic; FP32 where the processor has no other, with a warning */
-  size_t memory_limit;      /* bytes of the device's memory that may be taken; 0: what there is. A GPU's is its own:
-                               pinned main memory, in which its pictures arrive, is not counted */
-  const char *cache_dir;    /* for tuning results; NULL: none kept */
-  enum graph_use graph;     /* CUDA: off launches the ops one by one instead of one captured graph (for comparison) */
-  int pictures;             /* the most that the caller holds at a time, collected and not yet released; 0: 1 */
-  bool shares_pictures;     /* their memory can be imported by other libraries: struct picture's share */
-  bool two_sets;            /* weights that adapters add to are there twice, so that they change beside runs: see
-                               device_merge. Where the device can (CUDA) */
-  bool sizes_only;          /* no weight is read and nothing is run: what a model would take is counted, and known at
-                               once (device_counters). A GPU's memory is taken meanwhile, the CPU's is not */
-  bool stamps;              /* take stamps of each run (device_counters, engine_result) */
-  /* Asked again and again while a device prepares or runs something; once it says true, what is under way and whatever
-   * is begun later fails with STATUS_INTERRUPTED. Any thread may call it. NULL: nothing is given up */
+  const char *name; /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
+  int threads;      /* CPU threads; 0: one for each core */
+  /* CPU: precision of arithmetic; falls back to FP32, with a warning, on processors that lack it */
+  enum precision precision;
+  /* most bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is not
+   * counted. */
+  size_t memory_limit;
+  const char *cache_dir; /* folder for tuning results; NULL: none are kept */
+  enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
+  int pictures;         /* most pictures that the caller holds at a time, collected and not yet released; 0: 1 */
+  bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */
+  /* The weights that adapters change are kept twice, so that they can change while runs go on: see device_merge_begin.
+   * It has an effect on devices that support it (CUDA). */
+  bool two_sets;
+  /* No weight is read and nothing runs: the memory that a model would take is counted, and is known at once
+   * (device_counters). A GPU's memory is allocated meanwhile, the CPU's is not. */
+  bool sizes_only;
+  bool stamps; /* record stamps of each run (device_counters, engine_result) */
+  /* Called often while a device prepares or runs something. Once it returns true, the current work and any later work
+   * fails with STATUS_INTERRUPTED. Any thread may call it. NULL: work is never given up. */
   bool (*gives_up)(void *opaque);
   void *gives_up_opaque;
   const struct log *log; /* may be NULL */

@@ -7,7 +7,7 @@
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* A line is cut after its addresses were looked at: half of one may be a password that nothing tells from a host. */
+/* Addresses are searched before the line is cut, because half of a password cannot be distinguished from a host. */
 enum { LINE_MAX_BYTES = 4096 };
 
 static void keep(struct error *err, char *line, size_t size) {

@@ -9,35 +9,35 @@
 
 enum status {
   STATUS_OK = 0,
-  STATUS_FAILED = 1, /* anything without a class of its own */
+  STATUS_FAILED = 1, /* any failure without a class of its own */
   STATUS_USAGE = 2,  /* the command line */
-  STATUS_INPUT = 3,  /* the video, camera or screen that frames come from */
+  STATUS_INPUT = 3,  /* the source of frames: a video, camera or screen */
   STATUS_MODEL = 4,  /* the checkpoint */
-  STATUS_DEVICE = 5, /* CPU or GPU that runs the network */
-  STATUS_OUTPUT = 6, /* the file or window that frames go to */
-  STATUS_HELD = 7,   /* all pictures are held: a caller of the engine has more than it said it would */
+  STATUS_DEVICE = 5, /* the CPU or GPU that runs the network */
+  STATUS_OUTPUT = 6, /* the destination of frames: a file or window */
+  STATUS_HELD = 7,   /* all pictures are held: a caller of the engine holds more than it announced */
   STATUS_INTERRUPTED = 130,
 };
 
 struct error {
   enum status status;
-  bool lost;   /* STATUS_DEVICE: the device does nothing for this process any more; for another one it may */
-  bool absent; /* STATUS_DEVICE: the machine has no such device, so that nobody can do anything about it */
+  bool lost; /* STATUS_DEVICE: the device has failed for this process for good; another process may be able to use it */
+  bool absent; /* STATUS_DEVICE: the machine has no such device, so the user cannot mend it */
   char message[512];
 };
 
-/* Stores status and the formatted line (cut at the buffer's size, and fit to be shown whatever the names in it hold:
- * text_clean, address_conceal) and returns -1, so that a caller can write
- * `return error_set(err, ...)`. err may be NULL: then only -1 comes back. */
+/* Stores the status and the formatted line, and returns -1, so that a caller can write `return error_set(err, ...)`.
+ * The line is cut at the buffer's size; unsafe characters and secrets are removed from it (text_clean,
+ * address_conceal). err may be NULL. */
 PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const char *format, ...);
 
-/* Adds to the error set last that the device is lost for this process. Returns -1. */
+/* Marks the current error: the device is lost for this process. Returns -1. */
 int error_mark_lost(struct error *err);
 
-/* Adds to the error set last that the machine has no such device. Returns -1. */
+/* Marks the current error: the machine has no such device. Returns -1. */
 int error_mark_absent(struct error *err);
 
-/* Puts a prefix ("model/unet/config.json: ") before the message already there. Returns -1. */
+/* Puts a prefix ("model/unet/config.json: ") before the current message. Returns -1. */
 PRINTF_LIKE(2, 3) int error_prefix(struct error *err, const char *format, ...);
 
 #endif

@@ -1,12 +1,13 @@
-/* How a prompt is told apart from what the picture would be without it. */
+/* The ways to strengthen a prompt: each compares the prompt's prediction with one that is made without it. */
 #ifndef UNET_BASE_GUIDANCE_H
 #define UNET_BASE_GUIDANCE_H
 
 enum guidance_mode {
-  GUIDANCE_NONE,     /* the prompt alone */
-  GUIDANCE_FULL,     /* classifier-free: the negative prompt in a row of its own in every step */
-  GUIDANCE_SELF,     /* residual: away from the input's own latent; no further row */
-  GUIDANCE_ONE_TIME, /* residual: away from what the negative prompt makes of the first step, which has a further row */
+  GUIDANCE_NONE, /* no guidance */
+  GUIDANCE_FULL, /* classifier-free guidance: every step also computes a row for the negative prompt */
+  GUIDANCE_SELF, /* residual guidance, away from the input's own latent; needs no further row */
+  /* residual guidance, away from the negative prompt's prediction in the first step, which needs a further row */
+  GUIDANCE_ONE_TIME,
 };
 
 #endif

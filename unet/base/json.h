@@ -1,4 +1,4 @@
-/* JSON from outside. */
+/* Parsing of JSON from outside. */
 #ifndef UNET_BASE_JSON_H
 #define UNET_BASE_JSON_H
 
@@ -7,9 +7,9 @@
 
 #include "unet/base/error.h"
 
-/* Parses the first value of a text that ends with a zero byte, and says where it ends (end may be NULL). *json is NULL,
- * and that is no error here, where the text is no JSON; an error is only that memory is short, which cJSON does not
- * tell apart. */
+/* Parses the first JSON value of a text that ends with a zero byte, and stores where it ends (end may be NULL). If the
+ * text is no JSON *json is NULL and this returns 0. It fails only if memory runs out, which cJSON does not
+ * distinguish. */
 int json_parse(cJSON **json, const char *text, const char **end, const char *path, struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Where the library's few lines for the user go. The program owns the sink; the library keeps no global state. */
+/* Log lines of the library for the user. The program provides the function that prints them; the library has no global
+ * state. */
 #ifndef UNET_BASE_LOG_H
 #define UNET_BASE_LOG_H
 
@@ -7,15 +8,16 @@
 enum log_level { LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 struct log {
-  void (*line)(void *opaque, enum log_level level, const char *text); /* one line, no newline; NULL: drop it */
+  /* prints one line, without a newline at its end; NULL: lines are dropped */
+  void (*line)(void *opaque, enum log_level level, const char *text);
   void *opaque;
 };
 
-/* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit to be shown (text_clean,
- * address_conceal). */
+/* Formats a line and passes it on, after unsafe characters and secrets were removed from it (text_clean,
+ * address_conceal). If log is NULL the line is dropped. */
 PRINTF_LIKE(3, 4) void log_line(const struct log *log, enum log_level level, const char *format, ...);
 
-/* The same for a line whose address is to be used by whoever reads it: it stays whole. */
+/* Logs a line whose address must stay usable: addresses in it are not shortened. */
 PRINTF_LIKE(3, 4) void log_verbatim(const struct log *log, enum log_level level, const char *format, ...);
 
 #endif

@@ -1,6 +1,7 @@
-/* The maps: pictures that are made from a frame, which a control network reads, or people look at.
+/* The maps: pictures made from a frame, for control networks and for people.
  *
- * To add one, add a row here and its parameters in maps.c; OP_MAP (unet/plan/op.h) says what each is made of. */
+ * A new map needs a row here and its parameters in maps.c; OP_MAP (unet/plan/op_pixels.h) defines how each is
+ * computed. */
 #ifndef UNET_BASE_MAPS_H
 #define UNET_BASE_MAPS_H
 
@@ -22,12 +23,12 @@
 enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #undef MAP_ID
 
-/* "none|canny|...": every word, in the order of the enum. */
+/* "none|canny|...": all words, in the order of the enum. */
 #define MAP_WORD(ID, word, ...) "|" word
 #define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
-/* What may change from frame to frame; each is a parameter of some maps. Names are those of a command's line
- * ("control1.low"). */
+/* The parameters of maps, which may change from frame to frame. Each belongs to some of the maps. The name is the last
+ * part of the option's ("control1.low"). */
 #define MAP_VALUE_TABLE(S)                                                                                             \
   S(LOW, "low")                                                                                                        \
   S(HIGH, "high")                                                                                                      \
@@ -44,22 +45,22 @@ enum map_value { MAP_VALUE_TABLE(MAP_VALUE_ID) MAP_VALUES };
 
 const char *map_value_name(enum map_value value);
 
-enum { MAP_PARAMS = 4 }; /* of one map, at most */
+enum { MAP_PARAMS = 4 }; /* most parameters of one map */
 
 struct map_parameter {
   enum map_value value;
-  float least, most, standard, step; /* step: that a key changes it by */
+  float least, most, standard, step; /* step: the change for one press of a key */
 };
 
 const char *map_word(enum map_kind kind);
-const char *map_about(enum map_kind kind); /* in a few words, for people */
-/* The kind of this name; MAP_KINDS: there is none. The name need not end in 0. */
+const char *map_about(enum map_kind kind); /* a short description for people */
+/* Returns the kind with this name, or MAP_KINDS if there is none. The name need not end with a zero byte. */
 enum map_kind map_find(const char *word, size_t length);
-/* Its parameters, in the order in which OP_MAP reads them. Returns how many there are. */
+/* Stores the list of a map's parameters, in the order in which OP_MAP reads them. Returns their number. */
 int map_parameters(enum map_kind kind, const struct map_parameter **list);
-/* Fills in what each parameter is where nobody says otherwise, and 0 behind them. */
+/* Sets the parameters of a map to their defaults, and those after them to 0. */
 void map_standard(enum map_kind kind, float parameters[MAP_PARAMS]);
-/* Brings each into its bounds; what is no number becomes the standard. */
+/* Clamps each parameter to its bounds; NaN becomes the default. */
 void map_clamp(enum map_kind kind, float parameters[MAP_PARAMS]);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "unet/base/control_group.h"
 
-/* Files that are kept in memory give way where a group has no more. */
+/* Returns the memory that a group has left. Cached files are not counted as used, because the system drops them
+ * first. */
 static double room_in(const char *folder, double limit, const char *usage, const char *const entries[3]) {
   double used = 0, files = 0;
   if (!control_group_numbers(folder, usage, &used, NULL))
@@ -26,7 +27,8 @@ static double room_of_version_1(const char *folder) {
   return room_in(folder, limit_of_version_1(folder), "memory.usage_in_bytes", entries);
 }
 
-/* What is above the softer of both limits is as good as not there: the group is held up until it has less. */
+/* Returns the smaller of both limits. A group above memory.high is slowed until it uses less, so that limit counts as
+ * well. */
 static double limit_of_version_2(const char *folder) {
   double most = INFINITY, high = INFINITY;
   if (!control_group_numbers(folder, "memory.max", &most, NULL))
@@ -41,7 +43,7 @@ static double room_of_version_2(const char *folder) {
   return room_in(folder, limit_of_version_2(folder), "memory.current", entries);
 }
 
-/* No smaller than the smallest number that is known: 0 says that nothing is. */
+/* Converts to size_t. The result is at least 1, because 0 means unknown. */
 static size_t bytes_of(double bytes) {
   return bytes < 1 ? 1 : bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX / 2;
 }

@@ -1,12 +1,11 @@
-/* How much memory this process may have on Linux: what the machine could give away, and what the limits of its control
- * groups leave of that. */
+/* The memory that this process may use on Linux: the machine's, within the limits of the process's control groups. */
 #ifndef UNET_BASE_MEMORY_ROOM_H
 #define UNET_BASE_MEMORY_ROOM_H
 
 #include <stddef.h>
 
-/* Bytes; 0: not known. What is free counts files that the system keeps in memory and can drop. root: "", or a folder
- * that stands for the system's. */
+/* Stores the total and the available memory in bytes; 0: unknown. Cached files that the system can drop count as
+ * available. root is "", or in tests a folder that stands for the system's root. */
 void memory_room(const char *root, size_t *total, size_t *available);
 
 #endif

@@ -57,9 +57,9 @@ struct picture_pool {
   void *opaque;
   int most;
   pthread_mutex_t lock;
-  /* Protected by lock */
-  struct picture *free; /* the one released last is the first: its memory is the warmest */
-  int made;             /* pictures that exist, free ones among them */
+  /* The following fields are protected by lock. */
+  struct picture *free; /* last released, first taken: its memory is most likely in the cache */
+  int made;             /* number of pictures that exist, including free ones */
   bool closed;
 };
 
@@ -137,7 +137,7 @@ int picture_pool_take(struct picture_pool *pool, struct frame *frame, struct err
   if (picture)
     pool->free = picture->next;
   else if (!full)
-    pool->made++; /* before it is there, so that what is made and what is counted agree once it is held */
+    pool->made++; /* counted before it is made, so that the count is never too small */
   pthread_mutex_unlock(&pool->lock);
   if (!picture && full)
     return 0;
@@ -177,7 +177,7 @@ void picture_pool_close(struct picture_pool **out) {
 
 struct host_picture {
   struct picture base;
-  struct gpu gpu; /* that has locked its pages; zeroed: none has */
+  struct gpu gpu; /* GPU that has locked its pages; zeroed: none */
 };
 
 static uint8_t *host_alloc(struct host_picture *picture, const struct gpu *gpu, size_t bytes) {

@@ -1,7 +1,8 @@
-/* What is asked of the operating system: files, memory, the clock, the machine. One file a system: platform_posix.c,
- * platform_windows.c; what only the program asks for is in app/platform. Threads are pthreads everywhere.
+/* Functions that depend on the operating system: files, memory, the clock, the machine. Each system has one file:
+ * platform_posix.c, platform_windows.c. Functions that only the program needs are in app/platform. Threads are pthreads
+ * on every system.
  *
- * Names of files are UTF-8, with '/' between their parts. What fails leaves errno. */
+ * File names are UTF-8, with '/' between their parts. Functions that fail set errno. */
 #ifndef UNET_BASE_PLATFORM_H
 #define UNET_BASE_PLATFORM_H
 
@@ -17,16 +18,16 @@
 struct platform_file {
   int descriptor;
   bool regular;
-  uint64_t size; /* when it was opened */
+  uint64_t size; /* size when the file was opened */
 };
 
-/* Does not wait for the other end of a pipe. Returns 0, or -1 with descriptor -1. */
+/* Opens a file; it does not wait for the other end of a pipe. Returns 0, or -1 with descriptor -1. */
 int platform_open(struct platform_file *file, const char *path);
-void platform_close(struct platform_file *file); /* takes one that is not open */
-/* Reads size bytes from offset on, fewer only where the file ends. Returns their number, or -1. */
+void platform_close(struct platform_file *file); /* takes a file that is not open */
+/* Reads size bytes from offset on, or fewer if the file ends. Returns their number, or -1. */
 int64_t platform_read(const struct platform_file *file, uint64_t offset, void *out, size_t size);
 
-/* Whether a regular file is there that can be read. */
+/* True if there is a regular file that can be read. */
 static inline bool platform_can_read_file(const char *path) {
   struct platform_file file;
   bool regular = !platform_open(&file, path) && file.regular;
@@ -34,73 +35,73 @@ static inline bool platform_can_read_file(const char *path) {
   return regular;
 }
 
-/* fopen. */
+/* Opens a stream as fopen does. */
 FILE *platform_stream(const char *path, const char *mode);
 bool platform_exists(const char *path);
-/* The whole path with no links in it, allocated; NULL: nothing is there. */
+/* Returns the absolute path without links, allocated, or NULL if there is no such file. */
 char *platform_real_path(const char *path);
 
-/* Makes a folder for the user alone; one that is there is fine. Returns 0 or -1. */
+/* Makes a folder that only the user can read. Succeeds if the folder exists. Returns 0 or -1. */
 int platform_make_folder(const char *path);
-/* Creates a file for writing that only the user can read. A file of this name is removed first; no link is followed. */
+/* Creates a file for writing that only the user can read. An existing file is removed first; no link is followed. */
 FILE *platform_create(const char *path);
-/* Names a file anew, in one step: others see the old file or the new one. Returns 0 or -1. */
+/* Renames a file atomically: others see the old file or the new one. Returns 0 or -1. */
 int platform_replace(const char *from, const char *to);
 int platform_remove(const char *path);
-/* A name beside path that no other process takes at this time, allocated; NULL: no memory. */
+/* Returns a name in path's folder that no other process uses now, allocated; NULL: out of memory. */
 char *platform_temporary_name(const char *path);
 
 /* Locks the folder against other processes until platform_unlock. Waits at most a second for a process that holds the
- * lock; after that, and where folders cannot be locked, the caller goes on without it. platform_unlock takes every
- * result. */
+ * lock; after that, and on systems that cannot lock folders, the caller continues without the lock. platform_unlock
+ * takes every result. */
 intptr_t platform_lock(const char *folder);
 void platform_unlock(intptr_t lock);
 
 /* --- memory --- */
 
-/* Memory for size bytes, aligned to a power of two; a large block is aligned to large pages, and is in them where there
- * are some. platform_free gives it back, and takes NULL. */
+/* Allocates size bytes, aligned to a power of two. A large block is aligned to large pages, and uses them if the system
+ * has some. platform_free frees it, and takes NULL. */
 void *platform_alloc(size_t align, size_t size);
 void platform_free(void *data);
 
-/* Memory that grows without moving: addresses for most bytes are reserved, and memory is put behind them from the
- * beginning on. */
-void *platform_reserve(size_t most); /* NULL: failed */
-/* Puts memory, zero at first, behind the first size bytes; what is there stays as it is. Returns 0, or -1 with nothing
- * changed. */
+/* Reserves addresses for memory that can grow to `most` bytes without moving. Returns NULL on failure. */
+void *platform_reserve(size_t most);
+/* Makes the first size bytes usable. Bytes that were usable keep their values, new ones are zero. Returns 0, or -1 with
+ * nothing changed. */
 int platform_commit(void *reserved, size_t size);
-/* Takes the memory behind the first size bytes away again, of the first `committed`. */
+/* Unmaps the bytes after the first size ones, up to `committed`. */
 void platform_uncommit(void *reserved, size_t size, size_t committed);
 void platform_release(void *reserved, size_t most); /* takes NULL */
 
 /* --- descriptors, of files and of memory --- */
 
-int platform_copy_descriptor(int descriptor); /* another one for the same; -1: failed */
+int platform_copy_descriptor(int descriptor); /* duplicates a descriptor; returns -1 on failure */
 void platform_close_descriptor(int descriptor);
 
 /* --- locks --- */
 
-/* A lock that a thread on which a picture waits shares with others: whoever holds it runs as soon as whoever waits for
- * it would, so that no third program comes between the two. pthread_mutex_destroy undoes it. */
+/* Initialises a lock that the frame's thread shares with other threads. A thread that holds it inherits the priority of
+ * a thread that waits for it, so that threads of other programs do not delay both. pthread_mutex_destroy destroys
+ * it. */
 void platform_lock_init(pthread_mutex_t *lock);
 
 /* --- clock and machine --- */
 
-/* Nanoseconds since some moment before the program began. */
+/* Returns nanoseconds since a fixed moment before the program began. */
 int64_t platform_now_ns(void);
 void platform_sleep_ns(int64_t ns);
-void platform_sleep_until_ns(int64_t ns); /* of platform_now_ns */
-/* The calling thread's sleeps end when they are due: the system may else put them off for some tens of us. */
+void platform_sleep_until_ns(int64_t ns); /* ns is a time of platform_now_ns */
+/* Makes the calling thread's sleeps end on time; otherwise the system may extend them by tens of microseconds. */
 void platform_sleep_exactly(void);
 
-/* "AMD EPYC"; "CPU" where it is not known. */
+/* Stores the processor's name ("AMD EPYC"), or "CPU" if it is unknown. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
-/* True if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor, with a
- * driver or without. root is put before the system's own paths: "" but in tests. */
+/* True if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor, with or
+ * without a driver. root is prepended to the system's paths: it is "" except in tests. */
 bool platform_has_display(const char *root, unsigned vendor);
-/* available: with what the system keeps of files and would give up; both within the limits that are set for this
- * process's control groups. Both 0 where they are not known. */
+/* Stores the total and the available memory, within the limits of this process's control groups. Cached files that the
+ * system can drop count as available. Both are 0 if unknown. */
 void platform_memory(size_t *total, size_t *available);
 
 #endif

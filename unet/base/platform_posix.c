@@ -109,7 +109,8 @@ void platform_unlock(intptr_t lock) {
 
 /* --- memory --- */
 
-/* Fewer page misses for what is walked in long strides. Where there are no large pages, small ones do. */
+/* Asks for large pages, which reduce TLB misses for accesses in long strides. Small pages work too if there are
+ * none. */
 static void want_large_pages(void *data, size_t size) {
   int reason = errno;
   madvise(data, size, MADV_HUGEPAGE);
@@ -234,7 +235,7 @@ int platform_processors(void) {
   return count > 0 ? (int)count : 1;
 }
 
-/* Returns the number, as "0x10de", in a file of the kernel's; 0: there is none. */
+/* Returns the hexadecimal number ("0x10de") in a file of the kernel, or 0 if there is none. */
 static unsigned read_number(const char *folder, const char *name, const char *file_name) {
   char path[1024], text[32] = "";
   struct platform_file file;

@@ -17,7 +17,7 @@ enum { READ_MOST = 1 << 30 };
 
 /* --- names --- */
 
-/* A name as Windows has it, allocated; NULL with errno set where it is no UTF-8 or memory is short. */
+/* Returns a name in Windows' encoding, allocated; NULL with errno set if it is no UTF-8 or memory runs out. */
 static wchar_t *wide_name(const char *path) {
   int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
   wchar_t *wide = length > 0 ? malloc((size_t)length * sizeof *wide) : NULL;
@@ -43,7 +43,7 @@ static char *utf8_name(const wchar_t *wide) {
   return path;
 }
 
-/* errno for the last failure of a function of Windows. */
+/* Returns the errno that corresponds to the last error of a Windows function. */
 static int reason(void) {
   switch (GetLastError()) {
   case ERROR_FILE_NOT_FOUND:
@@ -135,7 +135,7 @@ char *platform_real_path(const char *path) {
   if (!wide)
     return NULL;
   HANDLE file = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* these also open folders */
+                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* these flags also open folders */
   free(wide);
   if (file == INVALID_HANDLE_VALUE) {
     errno = reason();
@@ -150,7 +150,7 @@ char *platform_real_path(const char *path) {
   return result;
 }
 
-/* Folders of a user's profile are the user's alone by what they inherit. */
+/* Folders within a user's profile inherit that only the user can read them. */
 int platform_make_folder(const char *path) {
   wchar_t *wide = wide_name(path);
   bool there = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);
@@ -195,8 +195,8 @@ char *platform_temporary_name(const char *path) {
   return asprintf(&name, "%s.%d", path, _getpid()) < 0 ? NULL : name;
 }
 
-/* Folders have no locks here: a file in it stands for them, which only one process can have open, and which goes with
- * it. */
+/* Windows cannot lock folders. A file in the folder serves as the lock: only one process can have it open, and it is
+ * deleted when that process closes it. */
 intptr_t platform_lock(const char *folder) {
   char *path = NULL;
   wchar_t *wide = asprintf(&path, "%s/.lock", folder) < 0 ? NULL : wide_name(path);
@@ -220,7 +220,7 @@ void platform_unlock(intptr_t lock) {
 
 /* --- memory --- */
 
-/* Large pages need a right here that users do not have. */
+/* Large pages need a privilege that users do not have. */
 void *platform_alloc(size_t align, size_t size) {
   return _aligned_malloc(size ? size : 1, align);
 }
@@ -280,7 +280,7 @@ void platform_lock_init(pthread_mutex_t *lock) {
   pthread_mutex_init(lock, NULL);
 }
 
-/* The system counts in milliseconds. */
+/* The system's clock ticks are milliseconds. */
 void platform_sleep_exactly(void) {}
 
 int platform_copy_descriptor(int descriptor) {

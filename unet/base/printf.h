@@ -1,5 +1,5 @@
-/* Functions that take a format as printf does. MinGW's compiler by itself checks for the formats of Microsoft's old
- * library, while its printf has C's. */
+/* An attribute for functions with printf's format. MinGW's compiler would check for the formats of Microsoft's old
+ * library by default, but its printf has C's. */
 #ifndef UNET_BASE_PRINTF_H
 #define UNET_BASE_PRINTF_H
 

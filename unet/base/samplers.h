@@ -1,9 +1,9 @@
-/* The samplers and the spacings of their timesteps: one row each. The command line's words, the names for people and
- * the enums follow from here.
+/* The samplers, and the ways to space their timesteps: one row each. The command line's words, the names for people and
+ * the enums are made from these rows.
  *
- * To add a sampler, add a row: id, identifier, word, name. Its formula is struct sampler_impl sampler_IDENTIFIER
- * (unet/sample/schedule.h), and what diffusers' class of it takes where a file is silent is a row of CLASS_TABLE
- * (unet/checkpoint/config_scheduler.c). Without either it does not link, or does not compile. */
+ * A new sampler needs a row: id, identifier, word, name. Its formula is struct sampler_impl sampler_IDENTIFIER
+ * (unet/sample/schedule.h), and the defaults of its class in diffusers are a row of CLASS_TABLE
+ * (unet/checkpoint/config_scheduler.c). If one of them is missing, the program does not compile or link. */
 #ifndef UNET_BASE_SAMPLERS_H
 #define UNET_BASE_SAMPLERS_H
 
@@ -21,7 +21,7 @@
   S(LMS, lms, "lms", "LMS")                                                                                            \
   S(DEIS, deis, "deis", "DEIS")
 
-/* The last ones space noise levels, from which timesteps follow; the others timesteps. */
+/* KARRAS and the following rows space noise levels, from which timesteps are computed; the others space timesteps. */
 #define SPACING_TABLE(S)                                                                                               \
   S(TRAILING, "trailing", "trailing")                                                                                  \
   S(LEADING, "leading", "leading")                                                                                     \
@@ -30,7 +30,8 @@
   S(KARRAS, "karras", "Karras")                                                                                        \
   S(EXPONENTIAL, "exponential", "exponential")
 
-/* SAMPLER_AUTO: what the checkpoint's scheduler names; SPACING_AUTO: what suits the two. */
+/* SAMPLER_AUTO: the sampler that the checkpoint's scheduler names. SPACING_AUTO: the default for checkpoint and
+ * sampler. */
 #define SAMPLER_ID(ID, ...) SAMPLER_##ID,
 #define SPACING_ID(ID, ...) SPACING_##ID,
 enum sampler { SAMPLER_AUTO, SAMPLER_TABLE(SAMPLER_ID) SAMPLERS };
@@ -38,7 +39,7 @@ enum spacing { SPACING_AUTO, SPACING_TABLE(SPACING_ID) SPACINGS };
 #undef SAMPLER_ID
 #undef SPACING_ID
 
-/* "auto|euler|...": every word, in the order of the enum. */
+/* "auto|euler|...": all words, in the order of the enum. */
 #define SAMPLER_WORD(ID, identifier, word, name) "|" word
 #define SPACING_WORD(ID, word, name) "|" word
 #define SAMPLER_WORDS "auto" SAMPLER_TABLE(SAMPLER_WORD)

@@ -7,8 +7,8 @@
 
 #include <utf8proc.h>
 
-/* Of UTF-8, those that a terminal obeys instead of showing them (C0, DEL, C1), that end a line, and that turn the
- * direction of what follows, so that one name looks like another. */
+/* False for characters that a terminal interprets instead of showing them (C0, DEL, C1), that end a line, or that
+ * change the direction of the following text, so that one name looks like another. */
 static bool is_shown(utf8proc_int32_t character) {
   const utf8proc_property_t *property = utf8proc_get_property(character);
   switch (property->category) {
@@ -45,7 +45,7 @@ char *text_clean(char *text) {
 struct quoted text_quote(const char *text) {
   struct quoted quoted;
   size_t room = sizeof quoted.text - sizeof "...", length = strlen(text), kept = length <= room ? length : room;
-  while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80) /* no half of a character */
+  while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80) /* cuts no character in half */
     kept--;
   memcpy(quoted.text, text, kept);
   strcpy(quoted.text + kept, kept < length ? "..." : "");

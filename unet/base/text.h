@@ -1,27 +1,27 @@
-/* Text from outside made fit for a message, and the ends of names. */
+/* Text from outside: making it safe for messages, and parts of names. */
 #ifndef UNET_BASE_TEXT_H
 #define UNET_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Makes a string from outside fit to be shown, in place: what a terminal obeys (control characters, C1 ones too), line
- * ends, turns of direction and what is no UTF-8 become '?'. Returns text. Errors and log lines are cleaned as they are
- * made (error_set, log_line); this is for what is shown otherwise. */
+/* Makes a string from outside safe to show, in place: control characters (C1 too), line ends, characters that change
+ * the direction of writing, and bytes that are no UTF-8 become '?'. Returns text. Errors and log lines are cleaned when
+ * they are made (error_set, log_line); other text must be cleaned by this function. */
 char *text_clean(char *text);
 
-/* Prints text as text_clean leaves it. */
+/* Prints text after it was cleaned by text_clean. */
 void text_put(FILE *out, const char *text);
 
-/* What a message may quote of such a string: clean, and a long one is cut. */
+/* A quotation for a message: cleaned, and cut if it is long. */
 struct quoted {
   char text[96];
 };
 struct quoted text_quote(const char *text);
 
-/* Whether a name has this ending, and something before it. */
+/* True if a name has this ending and is longer than it. */
 bool text_ends(const char *name, const char *ending);
-/* What is behind the last slash; all of it where that is nothing. */
+/* Returns the part after the last slash, or all of path if that part is empty. */
 const char *text_last_part(const char *path);
 
 #endif

@@ -53,7 +53,7 @@ char *text_path(const char *dir, const char *name) {
 
 char *text_folder(const char *path) {
   const char *slash = strrchr(path, '/');
-  size_t length = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1; /* "/" is of itself */
+  size_t length = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1; /* the folder of "/" is "/" */
   char *folder = slash ? malloc(length + 1) : strdup(".");
   if (slash && folder) {
     memcpy(folder, path, length);

@@ -20,7 +20,7 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-/* What an op is checked against. */
+/* The parameters against which an op is checked. */
 struct submission {
   const struct run_params *params;
   int runs; /* number of times that the op runs */

@@ -307,8 +307,8 @@ int device_prepare(struct device *device, struct program **program, const struct
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
-  /* This is last because pictures that have grown stay large: if a program does not fit into memory they must not
-   * change. */
+  /* The pictures come last, because they stay large once they have grown: a program that does not fit into memory must
+   * leave them unchanged. */
   if (make_room(&device->pictures, &described, (*program)->pictures, err) == 0)
     return 0;
   device_release(device, program);

@@ -20,8 +20,8 @@
 
 struct picture_owner;
 struct picture_pool;
-struct device;  /* one GPU, or the CPU */
-struct program; /* one prepared plan on one device */
+struct device;  /* a GPU, or the CPU */
+struct program; /* a plan that is prepared for a device */
 
 /* New values of some rows of a weight (resource_rows), each row in device order. They are either given in FP32, or a
  * sum of the checkpoint's values and those of adapters, which the device computes in FP32. */
@@ -39,10 +39,10 @@ struct device_info {
   int depth;
   /* longest side of the largest live picture for which it is fast enough; 0: the same limit as on any device */
   int longest_side;
-  int batch;     /* number of pictures in one run that are faster than as many runs of one picture, 1 to BATCH_MAX */
-  bool two_sets; /* it keeps two sets of the weights that adapters change: see device_merge_begin */
+  int batch; /* number of pictures in one run that are faster than as many runs bytes of a picture, 1 to BATCH_MAX */
+  bool two_sets;     /* the device keeps two sets of the weights that adapters change: see device_merge_begin */
   struct gpu_id gpu; /* zeroed: it is no GPU */
-  bool replaceable;  /* If the user named no device and this one has too little memory, another may be used. */
+  bool replaceable;  /* another device may be used if this one has too little memory and the user named none */
   /* type of the tensors between layers */
   enum dtype element;
   size_t memory_total, memory_free; /* bytes; 0: unknown */
@@ -53,7 +53,7 @@ struct device_info {
 struct program_options {
   enum pixel_format output; /* format that OP_PIXELS_OUT writes (ignored without one) */
   int parts; /* more than 1: a run may be started in up to this many parts (device_start_part); implies own_memory */
-  bool own_memory;      /* Its temporaries have their own memory, which other programs' runs do not overwrite. */
+  bool own_memory;      /* temporaries have their own memory, which other programs' runs do not overwrite */
   size_t picture_bytes; /* bytes that device_prepare will then allocate for pictures; device_prepare fills this field */
   struct program *owner; /* a program that outlives this one; states of the same name are shared; NULL: none */
 };
@@ -65,7 +65,7 @@ struct device_counters {
   /* time of the run that was collected last, from its input planes to its picture in the device's memory, by the
    * device's own clock and as precise as that clock; 0: the device has no clock */
   double run_ms;
-  struct run_stamps stamps; /* of the same run */
+  struct run_stamps stamps; /* stamps stamps of the same run */
   /* Bytes of pixels that were copied between host and device, and those that the host's processor copied on the way.
    * Pixels that a run reads in its own device's memory are not counted. */
   size_t copied_up, copied_down, staged;
@@ -77,7 +77,7 @@ enum { RUNS_IN_FLIGHT = 2 };
  * enough for the largest program. */
 struct device_pictures {
   struct device *device;
-  size_t bytes; /* of one picture */
+  size_t bytes; /* bytes of a picture */
   /* number of pictures in the pool, and the most pictures of one run */
   int count, batch;
   pthread_mutex_t lock; /* guards the fields below, because programs may be prepared during runs */

@@ -49,7 +49,7 @@ struct op_guidance_embed {
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  int step; /* in a loop (plan.h) the step of its first iteration; each iteration has the next one */
+  int step; /* step number; in a loop (plan.h) that of the first iteration, and one more in each later one */
 };
 
 /* slots[run.slot] = x. It is the last op of the plans that encode a prompt. With ring, slots[run.turn % n] = x.

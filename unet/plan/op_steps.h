@@ -87,7 +87,7 @@ struct op_guide {
   int rows, first;
 };
 
-/* One step of a sampler, in place: x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] +
+/* A step of a sampler, in place: x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] +
  * s.noise * noise[step], with s = run.step[step]. Then earlier[i] becomes earlier[i - 1], and earlier[0] becomes
  * s.keep_x * x + s.keep_model * model of the x before the step: the step's prediction, as epsilon or as x0. If both
  * factors are 0, earlier does not change. Every few-step sampler on epsilon- or v-prediction has this form, and so have

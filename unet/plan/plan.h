@@ -39,8 +39,8 @@ enum region_kind {
 struct region_when {
   enum region_kind kind;
   int index;
-  int step;    /* for REGION_CONTROL; has the meaning of OP_TIME_ROW's */
-  int latents; /* for REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
+  int step;    /* REGION_CONTROL: step number with the meaning of OP_TIME_ROW's */
+  int latents; /* REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
 };
 
 /* Ops [first, end) run if `when` holds. Otherwise they are skipped, and the tensors that they would write keep their
@@ -57,7 +57,7 @@ struct plan {
   /* The ops, and the order in which they run. */
   struct op *ops;
   int op_count, op_capacity;
-  /* of a finished plan: the numbers of the few ops that read run parameters (op_is_told), in order */
+  /* numbers of the ops that read run parameters (op_is_told), in order; set by plan_finish */
   int *told, told_count;
   struct plan_loop loop;
   struct plan_region *regions; /* in the order of their ops */

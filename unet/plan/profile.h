@@ -20,13 +20,13 @@ struct profile_roof {
   int element;   /* bytes of a weight's element, and as a rule of an activation's */
 };
 
-/* One kernel or library call. */
+/* A kernel or library call. */
 struct profile_launch {
   const char *kind; /* kind of launch ("norm"); static text */
   double us;
 };
 
-/* One op. Times are for one of its runs. */
+/* An op. Times are for one of its runs. */
 struct profile_row {
   /* The following fields come from the plan: profile_describe fills them. */
   char name[128];   /* "unet.down_blocks.0.resnets.1.conv1" */
@@ -34,7 +34,7 @@ struct profile_row {
   const char *kind; /* "conv3x3"; static */
   char shape[96];
   int level; /* pixels of the op's result, or rows */
-  int runs;  /* in one frame; 0: the op is in a region that this frame skips */
+  int runs;  /* runs of the op in one frame; 0: it is in a region that this frame skips */
   double flops, weight_bytes, activation_bytes;
   /* the longest of the times that flops, weight_bytes and activation_bytes take at the roof's rates; 0: unknown */
   double floor_us;

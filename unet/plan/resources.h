@@ -25,7 +25,7 @@ struct resource {
   enum demand demand;
   struct weight_part *parts;
   int part_count;   /* the parts are stacked along n (matrices) or c (vectors) */
-  uint64_t version; /* of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
+  uint64_t version; /* version of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
   bool adapted;     /* adapters may change it: see device_options.two_sets */
 };
 

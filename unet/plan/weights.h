@@ -42,8 +42,8 @@ struct weight_part {
   const struct weight_file *file; /* borrowed */
   size_t offset;                  /* offset of the first row in the file */
   const char *name;               /* name of the tensor in the file, for messages; borrowed */
-  int columns;                    /* of a matrix that is stored as [columns][rows]; 0: stored as [rows][columns] */
-  int exponent;                   /* values are the stored numbers times 2 to this power */
+  int columns;  /* columns of a matrix that is stored as [columns][rows]; 0: stored as [rows][columns] */
+  int exponent; /* values are the stored numbers times 2 to this power */
 };
 
 /* Reads elements [first, first + count) of a part into out, in the stored type. If a value is not finite the error
