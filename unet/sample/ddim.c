@@ -1,6 +1,6 @@
 #include "unet/sample/schedule.h"
 
-/* eta: the share of fresh noise in a step, of as much as leaves the noise of DDPM. */
+/* Fills the steps. eta is the share of fresh noise in a step, relative to the amount that makes DDPM. */
 static void fill_steps(const struct schedule *s, double eta, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
     struct level from = s->from[i], to = s->to[i];

@@ -1,9 +1,9 @@
-/* Lu et al., "DPM-Solver++: Fast Solver for Guided Sampling of Diffusion Probabilistic Models", 2022, the multistep
- * solvers of the first to third order, as an ODE and as an SDE; on predictions of noise, DPM-Solver's. With
- * lambda = log(a / b), one formula has them all: see `solver`. */
+/* The multistep solvers of first to third order by Lu et al., "DPM-Solver++: Fast Solver for Guided Sampling of
+ * Diffusion Probabilistic Models", 2022, as an ODE and as an SDE; and DPM-Solver's, on predictions of noise. With
+ * lambda = log(a / b) one formula describes all of them: see `solver`. */
 #include "unet/sample/schedule.h"
 
-/* The order of step i: no more than there are earlier predictions, and lower in the last steps. */
+/* Returns the order of step i: no more than there are earlier predictions, and less in the last steps. */
 static int order_of(const struct schedule *s, int i) {
   const struct scheduler_config *c = s->config;
   int order = c->solver_order, left = s->count - i;
@@ -15,7 +15,7 @@ static int order_of(const struct schedule *s, int i) {
   return schedule_order(s, i, order);
 }
 
-/* x' = scale x + gain (D0 + ...), where z is what the step passes of lambda, counted twice in an SDE. */
+/* The step's formula: x' = scale x + gain (D0 + ...). z is the step's change of lambda, twice that for an SDE. */
 struct solver {
   double scale, gain, z, noise;
 };
@@ -30,7 +30,7 @@ static struct solver solver(const struct schedule *s, int i) {
   return (struct solver){to.b / from.b, to.a, h, 0};
 }
 
-/* The weights of the current prediction and of the two before it. */
+/* Computes the weights of the current prediction and of the two before it. */
 static void weigh(const struct schedule *s, int i, const struct solver *solver, double weights[3]) {
   int order = order_of(s, i);
   double z = solver->z, e = -expm1(-z);
@@ -41,7 +41,7 @@ static void weigh(const struct schedule *s, int i, const struct solver *solver, 
   double lambda = level_lambda(s->from[i]), h = level_lambda(s->to[i]) - lambda;
   double before = level_lambda(s->from[i - 1]), r0 = (lambda - before) / h;
   double slope = order == 2 && s->config->solver_type != SOLVER_HEUN ? 0.5 * e : 1 - e / z, bend = 0;
-  double d0 = slope / r0, d1 = 0; /* of the differences of predictions */
+  double d0 = slope / r0, d1 = 0; /* weights of the differences between predictions */
   if (order == 3) {
     double r1 = (before - level_lambda(s->from[i - 2])) / h;
     bend = 0.5 - (z - e) / (z * z);

@@ -2,10 +2,10 @@
 
 #include "unet/sample/schedule.h"
 
-/* x' = a' d + b' fresh noise with d = c_out x0 + c_skip x; the last step ends on d. */
+/* Each step is x' = a' d + b' fresh noise with d = c_out x0 + c_skip x; the last step's result is d. */
 static void fill(const struct schedule *s, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
-    double scaled = s->timestep[i] * s->config->timestep_scaling, variance = 0.25; /* sigma_data 0.5, squared */
+    double scaled = s->timestep[i] * s->config->timestep_scaling, variance = 0.25; /* sigma_data = 0.5, squared */
     double c_skip = variance / (scaled * scaled + variance), c_out = scaled / sqrt(scaled * scaled + variance);
     struct linear d = estimate_mix(schedule_estimate(s, i), c_out, 0);
     d.x += c_skip;

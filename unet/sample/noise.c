@@ -27,11 +27,12 @@ void noise_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out
   }
 }
 
-/* So many pairs are made side by side: each is a chain of divisions, which wait for each other and for none of another
- * pair. */
+/* This many pairs are computed in parallel: each is a chain of dependent divisions, and the processor can overlap
+ * independent chains. */
 enum { PAIRS = 8, PER_BLOCK = 2, BLOCKS = PAIRS / PER_BLOCK };
 
-/* ln x for x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its series. */
+/* Computes ln x for x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its
+ * series. */
 static void natural_logs(const double x[PAIRS], double out[PAIRS]) {
   double s[PAIRS], z[PAIRS], sum[PAIRS] = {0}, exponent[PAIRS];
   for (int i = 0; i < PAIRS; i++) {
@@ -50,8 +51,8 @@ static void natural_logs(const double x[PAIRS], double out[PAIRS]) {
     out[i] = exponent[i] * 0x1.62e42fefa39efp-1 + 2 * s[i] * sum[i];
 }
 
-/* cos and sin of 2 pi word / 2^32: the top two bits are the quadrant, the rest the angle in it, taken from the
- * quadrant's middle: x in [-pi/4, pi/4), where both series are short. */
+/* Computes cos and sin of 2 pi word / 2^32. The top two bits are the quadrant, and the rest is the angle within it,
+ * measured from the quadrant's middle: x in [-pi/4, pi/4), where both series are short. */
 static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[PAIRS]) {
   double x[PAIRS], z[PAIRS], c[PAIRS], s[PAIRS];
   for (int i = 0; i < PAIRS; i++) {
@@ -74,7 +75,7 @@ static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[
   }
 }
 
-/* Elements 4 block .. 4 (block + BLOCKS) - 1. */
+/* Computes elements 4 block to 4 (block + BLOCKS) - 1. */
 static void make_blocks(uint64_t seed, uint32_t sample, uint64_t block, float out[2 * PAIRS]) {
   double x[PAIRS], logs[PAIRS], cosine[PAIRS], sine[PAIRS];
   uint32_t turn[PAIRS];

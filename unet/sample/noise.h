@@ -1,5 +1,6 @@
-/* Standard normal noise, counter based: element i of sample d under a seed is a pure function of the three, the same
- * bits on every machine (built from IEEE additions, multiplications, divisions and square roots alone). */
+/* Standard normal noise from a counter-based generator: element i of a sample depends on seed, sample number and i
+ * alone, and has the same bits on every machine (it is computed with IEEE additions, multiplications, divisions and
+ * square roots alone). */
 #ifndef UNET_SAMPLE_NOISE_H
 #define UNET_SAMPLE_NOISE_H
 
@@ -9,7 +10,7 @@
 /* Philox 4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. */
 void noise_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* out[i] = element first + i of sample (sampler.h says which sample is for what). */
+/* Fills out[i] with element first + i of a sample (sampler.h says what each sample is for). */
 void noise_fill(uint64_t seed, uint32_t sample, uint64_t first, float *out, size_t count);
 
 #endif

@@ -1,30 +1,31 @@
-/* Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022, without its Runge-Kutta steps, as
- * Stable Diffusion has it: the linear multistep method (PLMS). The first of several steps is tried, the network is
- * asked where it led, and the step is taken again with the mean of the two. */
+/* The linear multistep method (PLMS) of Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022,
+ * without its Runge-Kutta steps, as Stable Diffusion uses it. The first of several steps is done twice: the network is
+ * called again at its end, and the step is repeated with the mean of both predictions. */
 #include "unet/sample/schedule.h"
 
-/* Whether steps look back on predictions as the network gives them. diffusers does, of velocities, too, although one is
- * another at each level where the network says the same: the noise that they stand for is not. Without a signal there
- * is no telling it. */
+/* True if steps combine earlier outputs of the network as they are. diffusers does so even for velocities, though equal
+ * velocities at different levels stand for different noise; the noise itself would be comparable. Without a signal
+ * (zero_snr) the noise cannot be computed from a velocity. */
 static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* What of a prediction at a level is looked back on. */
+/* Returns the quantity that later steps combine, for a prediction at a level: the network's output or the noise. */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
-/* Where a step leads: x of x, and model of what is known, if that stays the same all the way. */
+/* Returns the end of a step as factors: x of the latent, and model of that quantity, if it is constant throughout the
+ * step. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);
 }
 
-/* The first step again, from x undone of the first try. */
+/* Returns the repetition of the first step; it subtracts the first attempt from x. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  if (s->sampling->quantised) { /* as diffusers: its own timestep, from a ratio above it */
+  if (s->sampling->quantised) { /* as diffusers: with its own timestep, from a level above it */
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];
   }

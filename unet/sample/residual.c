@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-/* Below this a picture of noise alone would be divided by nothing. */
+/* Lower bound of a, because a level without signal would cause a division by zero. */
 static const double least_a = 0x1p-12;
 
-/* Kodaira et al., StreamDiffusion (arXiv 2312.12491), residual classifier-free guidance: with x = a x0 + b eps, the
- * noise of which x would be made from a reference r is (x - a r) / b. Said in the network's own terms: of epsilon that,
- * of v (a x - r) / b, of a sample r. */
+/* Residual classifier-free guidance of Kodaira et al., StreamDiffusion (arXiv 2312.12491). With x = a x0 + b eps, the
+ * noise that leads from a reference r to x is (x - a r) / b. It is expressed as the network's own kind of prediction:
+ * for epsilon this value, for v (a x - r) / b, for a sample r. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i) {
   double a = fmax(schedule->from[i].a, least_a), b = schedule->from[i].b;
   switch (schedule->config->prediction) {

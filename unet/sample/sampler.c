@@ -8,8 +8,8 @@
 static const struct sampler_impl *const impls[SAMPLERS] = {SAMPLER_TABLE(ROW)};
 #undef ROW
 
-/* OP_START. From noise alone, diffusers' Euler scales by init_noise_sigma: sigma_max, or with leading spacing
- * sqrt(sigma_max^2 + 1); the others by 1. */
+/* Computes the coefficients of OP_START. If the start is noise alone, diffusers' Euler scales it by init_noise_sigma:
+ * sigma_max, or sqrt(sigma_max^2 + 1) with leading spacing; the other samplers scale by 1. */
 static void make_start(struct sampler_table *table, const struct schedule *schedule) {
   const struct sampling *s = schedule->sampling;
   bool noise_alone = s->text_to_image || (s->image_condition && s->strength >= 1);
@@ -26,7 +26,8 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   *table = (struct sampler_table){0};
   make_start(table, &schedule);
   table->steps = sampler_calls(sampling->sampler, schedule.count);
-  for (int call = 0; call < table->steps; call++) /* the second of two for one step is made where the next one begins */
+  /* the second call of a step is made at the level where the next step begins */
+  for (int call = 0; call < table->steps; call++)
     table->residual[call] = schedule_residual(&schedule, schedule.impl->asks_twice && call > 1 ? call - 1 : call);
   schedule.impl->fill(&schedule, table);
 }

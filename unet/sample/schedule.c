@@ -1,4 +1,4 @@
-/* Timesteps and noise levels. */
+/* Timesteps and noise levels of a run. */
 #include <math.h>
 
 #include "unet/sample/schedule.h"
@@ -62,7 +62,7 @@ int schedule_order(const struct schedule *s, int i, int order) {
   return usable;
 }
 
-/* By Gauss's elimination. */
+/* Uses Gaussian elimination. */
 void schedule_solve(const double *at, const double *b, int count, double *x) {
   double m[SOLVE_MAX][SOLVE_MAX + 1];
   for (int j = 0; j < count; j++) {
@@ -84,25 +84,25 @@ static double clamp_timestep(double t) {
   return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : t;
 }
 
-/* The count timesteps of LCM's spacing over [0, length): first of its original_inference_steps points every so many.
- * kept: of these points, how many from the low end take part. */
+/* Computes the count timesteps of LCM's spacing over [0, length): a selection from original_inference_steps evenly
+ * spaced points, of which only the lowest `kept` are used. */
 static void lcm_timesteps(const struct scheduler_config *config, double length, int kept, int count,
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
-    int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest */
+    int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest point */
     timesteps[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
   }
 }
 
-/* Number back of count evenly spaced timesteps from 0 to last. Where they are real numbers, diffusers has them in
- * FP32. */
+/* Returns timestep number `back`, from the lowest, of count evenly spaced timesteps from 0 to last. Real timesteps are
+ * rounded to FP32, as in diffusers. */
 static double linspace_timestep(const struct schedule *s, double last, int count, int back) {
   double t = count > 1 ? back * (last / (count - 1)) : 0;
   return s->impl->real_timesteps ? (double)(float)t : rint(t);
 }
 
-/* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
+/* Computes count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
 static void make_timesteps(struct schedule *s, double length, int count) {
   const struct scheduler_config *config = s->config;
   int points = s->impl->skips_lowest ? count + 1 : count;
@@ -115,7 +115,7 @@ static void make_timesteps(struct schedule *s, double length, int count) {
     double t = 0;
     switch (s->sampling->spacing) {
     case SPACING_TRAILING:
-      t = rint(length + i * (length - length / count - length)) - 1; /* halves fall as in NumPy's arange */
+      t = rint(length + i * (length - length / count - length)) - 1; /* rounds halves as NumPy's arange does */
       break;
     case SPACING_LEADING:
       t = back * floor(length / points) + config->steps_offset;
@@ -133,7 +133,8 @@ static double sigma_of(struct level level) {
   return level.b / level.a;
 }
 
-/* The timestep at which the schedule has this sigma, between two of training's by the logarithm. */
+/* Returns the timestep at which the schedule has this sigma; between two timesteps of the training the logarithm is
+ * interpolated. */
 static double sigma_timestep(const struct schedule *s, double sigma) {
   int low = 0, high = TIMESTEPS - 1;
   while (high - low > 1) {
@@ -148,8 +149,8 @@ static double sigma_timestep(const struct schedule *s, double sigma) {
   return low + fmin(1, fmax(0, part));
 }
 
-/* Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5; or evenly by
- * the logarithm. part: 0 at the highest sigma, 1 at the lowest. */
+/* Returns the sigma at a fraction of the range: part is 0 at the highest sigma and 1 at the lowest. Karras et al.,
+ * "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5; or evenly in the logarithm. */
 static double spaced_sigma(enum spacing sigmas, double high, double low, double part) {
   if (sigmas == SPACING_EXPONENTIAL)
     return high * pow(low / high, part);
@@ -157,14 +158,16 @@ static double spaced_sigma(enum spacing sigmas, double high, double low, double 
   return pow(first + part * (last - first), 7);
 }
 
-/* Timesteps of levels, as diffusers has them: in its Euler real numbers in FP32, elsewhere rounded, or cut off. */
+/* Converts a level's timestep as diffusers does: real numbers in FP32 for its Euler; otherwise rounded (Karras) or
+ * truncated. */
 static double level_timestep(const struct schedule *s, double t) {
   if (s->impl->real_timesteps)
     return (double)(float)t;
   return s->sampling->sigmas == SPACING_KARRAS ? rint(t) : floor(fmax(0, t - 1e-6));
 }
 
-/* Puts levels of their own spacing in the place of those of the timesteps over [0, length), and their timesteps. */
+/* Replaces the levels that follow from the timesteps over [0, length) by levels that are spaced themselves, and sets
+ * their timesteps. */
 static void space_levels(struct schedule *s, double length, int count) {
   const struct scheduler_config *c = s->config;
   bool all = s->impl->sigmas == SIGMAS_ALL;
@@ -209,7 +212,7 @@ static int clamp_count(int count, int min, int max) {
   return count < min ? min : count > max ? max : count;
 }
 
-/* By diffusers' rule. */
+/* Selects timesteps and levels by diffusers' rule. */
 static void quantised_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   if (s->spacing == SPACING_LCM && s->lcm_pipeline) {
@@ -245,12 +248,12 @@ static struct level final_level(const struct schedule *s) {
                        [FINAL_SIGMA] = s->config->final_sigma_min,
                        [FINAL_LOWEST] = true};
   struct level level = level_of(rest[s->impl->final] ? s->abar[0] : 1);
-  if (s->impl->noise_by_sigma) /* the latent is left as Euler on sigmas has it, x / a */
+  if (s->impl->noise_by_sigma) /* the result stays in the units of Euler on sigmas, x / a */
     level = (struct level){1, sigma_of(level)};
   return level;
 }
 
-/* Where step i leads. */
+/* Returns the level to which step i leads. */
 static struct level next_level(const struct schedule *s, int i) {
   if (s->sampling->quantised && s->impl->by_ratio) {
     double t = s->timestep[i] - TIMESTEPS / s->sampling->steps;
@@ -265,7 +268,7 @@ void schedule_make(struct schedule *s, const struct scheduler_config *config, co
   *s = (struct schedule){.config = config, .sampling = sampling, .impl = impl, .full_count = sampling->steps};
   sampler_abar(config, s->abar);
   if (config->zero_snr && impl->finite_sigma)
-    s->abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers */
+    s->abar[TIMESTEPS - 1] = 0x1p-24; /* as in diffusers */
   if (sampling->quantised)
     quantised_points(s, strength);
   else

@@ -1,4 +1,4 @@
-/* What the samplers share: the noise levels that a run goes through, and what a prediction says at one of them. */
+/* Functions that the samplers share: the noise levels of a run, and the meaning of a prediction at a level. */
 #ifndef UNET_SAMPLE_SCHEDULE_H
 #define UNET_SAMPLE_SCHEDULE_H
 
@@ -6,75 +6,76 @@
 
 #include "unet/sample/sampler.h"
 
-/* x = a x0 + b eps with a^2 + b^2 = 1. */
+/* A noise level: x = a x0 + b eps with a^2 + b^2 = 1. */
 struct level {
   double a, b;
 };
 
-/* What a sampler goes by: step i asks the network at timestep[i] and leads from one level to another. */
+/* The steps of a run: step i calls the network at timestep[i] and leads from level from[i] to level to[i]. */
 struct schedule {
   const struct scheduler_config *config;
   const struct sampling *sampling;
   const struct sampler_impl *impl;
   double abar[TIMESTEPS];
-  int full_count; /* steps of which the last count are taken */
+  int full_count; /* number of steps at strength 1; the run has the last `count` of them */
   int count;
   double timestep[STEPS_MAX];
   struct level from[STEPS_MAX], to[STEPS_MAX];
 };
 
-/* Where the last step ends. */
+/* The level at which the last step ends. */
 enum final {
   FINAL_PICTURE, /* no noise is left */
-  FINAL_ALPHA,   /* likewise, or at timestep 0: set_alpha_to_one */
-  FINAL_SIGMA,   /* likewise: final_sigmas_type */
-  FINAL_LOWEST,  /* at timestep 0 */
+  FINAL_ALPHA,   /* no noise, or the level of timestep 0: set_alpha_to_one decides */
+  FINAL_SIGMA,   /* no noise, or the level of timestep 0: final_sigmas_type decides */
+  FINAL_LOWEST,  /* the level of timestep 0 */
 };
 
-/* Which of the steps may add fresh noise. */
+/* The steps that may add fresh noise. */
 enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
 
-/* Whether SPACING_KARRAS and what follows it are taken, and over which levels. */
-enum sigmas { SIGMAS_NONE, SIGMAS_OF_STEPS /* those that the spacing of timesteps gave */, SIGMAS_ALL };
+/* Tells if the sampler can use SPACING_KARRAS and the following rows, and over which range of levels. */
+enum sigmas { SIGMAS_NONE, SIGMAS_OF_STEPS /* from the first level of the steps to the last */, SIGMAS_ALL };
 
-/* A sampler's own part. */
+/* The properties and functions of one sampler. */
 struct sampler_impl {
-  bool finite_sigma;   /* zero signal-to-noise ratio is a little above zero */
-  bool real_timesteps; /* of linspace spacing; else they are rounded */
-  bool by_ratio;       /* quantised, a step goes 1000 / steps down, wherever the next one begins */
-  bool skips_lowest;   /* linspace and leading spacing are those of one step more, without the lowest */
-  bool lcm_spacing;    /* SPACING_LCM is its own */
-  bool noise_by_sigma; /* without a picture the start is as in diffusers' Euler: see make_start */
+  bool finite_sigma;   /* a signal-to-noise ratio of zero is replaced by a small positive one */
+  bool real_timesteps; /* timesteps of linspace spacing are real numbers; otherwise they are rounded */
+  bool by_ratio;       /* with quantised, a step leads 1000 / steps timesteps down, wherever the next one begins */
+  bool skips_lowest;   /* linspace and leading spacing divide for one step more and leave out the lowest timestep */
+  bool lcm_spacing;    /* the default is SPACING_LCM */
+  bool noise_by_sigma; /* without a picture it starts as diffusers' Euler does: see make_start */
   enum sigmas sigmas;
   enum final final;
   enum fresh fresh;
   bool has_eta;
   double usual_eta;
-  bool asks_twice; /* for the first of several steps */
-  int usual_steps; /* that suit it; 0: it depends on the model */
-  /* How many earlier predictions its steps look back on; NULL: none. */
+  bool asks_twice; /* calls the network twice for the first of several steps */
+  int usual_steps; /* recommended number of steps; 0: it depends on the model */
+  /* Returns the most earlier predictions that its steps use. NULL: none. */
   int (*earlier)(const struct scheduler_config *config);
   /* Fills the table's steps, one for each call of the network. */
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
 
-/* The levels and timesteps of a run. */
+/* Computes the levels and timesteps of a run. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
-/* The order of step i's multistep formula: as wished, where so many predictions at different levels were made. */
+/* Returns the order of step i's multistep formula: the wanted one, or less if there are fewer earlier predictions at
+ * different levels. */
 int schedule_order(const struct schedule *schedule, int i, int order);
-/* Solves sum over k of at[k]^j x[k] = b[j], j from 0. The places differ. */
+/* Solves sum over k of at[k]^j x[k] = b[j] for j from 0. All at[k] must differ. */
 enum { SOLVE_MAX = EARLIER_MAX + 1 };
 void schedule_solve(const double *at, const double *b, int count, double *x);
-/* The level at a timestep from 0 to TIMESTEPS - 1. */
+/* Returns the level at a timestep from 0 to TIMESTEPS - 1. */
 struct level schedule_level(const struct schedule *schedule, double timestep);
 
-/* x * X + model * M, of a latent X and the network's output M for it. */
+/* The linear combination x * X + model * M of a latent X and the network's output M for it. */
 struct linear {
   double x, model;
 };
 
-/* What the network's output at a level says; in step i. */
+/* The picture and the noise that the network's output predicts at a level, or in step i. */
 struct estimate {
   struct linear x0, eps;
 };
@@ -84,15 +85,15 @@ static inline struct estimate schedule_estimate(const struct schedule *schedule,
   return level_estimate(schedule->config->prediction, schedule->from[i]);
 }
 
-/* What residual guidance makes of it. */
+/* Returns the coefficients of residual guidance for step i. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i);
 
-/* Logarithm of the signal-to-noise ratio's root; without noise infinite. */
+/* Returns the logarithm of the square root of the signal-to-noise ratio; infinity without noise. */
 static inline double level_lambda(struct level level) {
   return log(level.a / level.b);
 }
 
-/* x0 share[0] + eps share[1]: what steps lead to. */
+/* Returns x0 * e.x0 + eps * e.eps: the state to which a step leads. */
 static inline struct linear estimate_mix(struct estimate e, double x0, double eps) {
   return (struct linear){x0 * e.x0.x + eps * e.eps.x, x0 * e.x0.model + eps * e.eps.model};
 }

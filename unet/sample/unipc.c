@@ -1,10 +1,10 @@
-/* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of the
- * first to third order, on predictions of the picture. What a step led to is corrected when the network has been asked
- * there; corrector and predictor of the next step are one step here, because both are linear. */
+/* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of first
+ * to third order, on predictions of the picture. The corrector changes a step's result after the network was called
+ * there. Corrector and the next step's predictor are combined in one step here, because both are linear. */
 #include "unet/sample/schedule.h"
 
-/* How a step from one level to another uses predictions: with h of lambda between them, at the distances r[j], in
- * units of h, of earlier ones from the first (and 1, of the last, in a corrector). */
+/* A step between two levels: h is its change of lambda, and r[j] are the distances of earlier predictions from its
+ * beginning, in units of h; the last one is 1, which is used in a corrector. */
 struct interval {
   double h, r[SOLVER_ORDER_MAX];
   int order;
@@ -21,7 +21,7 @@ static struct interval interval(const struct schedule *s, int i, int order) {
 
 static int order_of(const struct schedule *s, int i) {
   int order = s->config->solver_order, left = s->count - i;
-  bool ends = s->to[i].b == 0; /* h is infinite */
+  bool ends = s->to[i].b == 0; /* h would be infinite */
   return schedule_order(s, i, ends ? 1 : s->config->lower_order_final && left < order ? left : order);
 }
 
@@ -29,7 +29,8 @@ static double function_b(const struct schedule *s, double h) {
   return s->config->solver_type == SOLVER_BH1 ? -h : expm1(-h);
 }
 
-/* The weights of the differences: of the first count distances. One alone counts half, by the authors' choice. */
+/* Computes the weights of the differences for the first count distances. A single one has the weight 0.5, as the
+ * authors chose. */
 static void weigh(const struct schedule *s, const struct interval *in, int count, double rho[SOLVER_ORDER_MAX]) {
   double b[SOLVER_ORDER_MAX], z = -in->h, phi = expm1(z) / z - 1, factorial = 1;
   for (int j = 0; j < count; j++) {
@@ -43,8 +44,8 @@ static void weigh(const struct schedule *s, const struct interval *in, int count
     schedule_solve(in->r, b, count, rho);
 }
 
-/* How far the corrector moves x after step i - 1: factors of that step's predictions, earlier[0] the one it was taken
- * with; and of the one made there. */
+/* Computes the corrector's change of x after step i - 1: the factors of that step's predictions, where earlier[0] is
+ * the one it began with. Returns the factor of the prediction at its end. */
 static double correct(const struct schedule *s, int i, double earlier[EARLIER_MAX]) {
   struct interval in = interval(s, i - 1, order_of(s, i - 1));
   double guess[SOLVER_ORDER_MAX] = {0}, rho[SOLVER_ORDER_MAX] = {0}, gain = -s->to[i - 1].a * function_b(s, in.h);
@@ -61,7 +62,7 @@ static double correct(const struct schedule *s, int i, double earlier[EARLIER_MA
 }
 
 static bool corrects(const struct schedule *s, int i) {
-  int number = s->full_count - s->count + i; /* among all the steps */
+  int number = s->full_count - s->count + i; /* number among all steps of strength 1 */
   return i > 0 && !(s->config->uncorrected >> (number - 1) & 1) &&
          level_lambda(s->to[i - 1]) > level_lambda(s->from[i - 1]);
 }
