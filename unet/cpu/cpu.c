@@ -1,4 +1,5 @@
-/* The CPU device: programs, and the walk over a plan's ops. A run is done when submit returns. */
+/* The CPU device: it prepares programs, and runs a plan's ops one after another. A run is complete when submit
+ * returns. */
 #include "unet/cpu/cpu.h"
 
 #include <stdint.h>
@@ -66,7 +67,8 @@ static int create(struct device **result, const struct device_options *options, 
   threads_set(device->threads);
   memcpy(device->impl, definition, sizeof device->impl);
   snprintf(device->detail, sizeof device->detail, "plain loops");
-  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
+  /* the system provides the pages when they are used */
+  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource);
   device_begin(&device->base);
   device->base.memory_limit = options->memory_limit;
   cpu_arena_open(device, &device->arena);
@@ -150,7 +152,7 @@ static void release(struct device *base, struct program *base_program) {
 static int prepare(struct device *base, struct program **result, const struct plan *plan,
                    const struct program_options *options, struct error *err) {
   struct cpu_device *device = cpu_device(base);
-  threads_set(device->threads); /* OpenMP's number, and so oneDNN's, is the calling thread's own */
+  threads_set(device->threads); /* OpenMP's number of threads, and so oneDNN's, belongs to the calling thread */
   struct cpu_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
@@ -203,7 +205,7 @@ static double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* The op that runs next, i or one behind a region that does not run. */
+/* Returns the op that runs next: i, or the first op after a region that begins at i and does not run. */
 static int skip_regions(const struct cpu_run *run, int i) {
   const struct plan *plan = run->program->plan;
   for (int r = 0; r < plan->region_count; r++)
@@ -212,7 +214,8 @@ static int skip_regions(const struct cpu_run *run, int i) {
   return i;
 }
 
-/* The frame of a large picture takes seconds: whoever gives it up waits for one op at most. */
+/* Runs ops [first, end). A frame of a large picture takes seconds, so each op first checks if the caller has given
+ * up. */
 static int run_ops(const struct cpu_run *run, int first, int end, struct error *err) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
@@ -241,7 +244,7 @@ static int run_all(struct cpu_run *run, struct error *err) {
   return run_ops(run, loop->end, run->program->plan->op_count, err);
 }
 
-/* seconds as cpu_run's. */
+/* Runs the whole plan. If seconds is not NULL each op's time is added to its entry. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                        const struct frame *frames, const struct frame *pictures, double *seconds, struct error *err) {
   struct cpu_run run = {program, params, frames, pictures, 0, seconds};
@@ -299,7 +302,7 @@ static int collect(struct device *base, struct program *program, struct error *e
 
 /* --- profile --- */
 
-/* A frame that shows how long one takes, and the bounds on how many are then measured. */
+/* Bounds of the number of frames that are measured. One frame is run first, to see how long it takes. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
 
 static const char *way_of(const struct cpu_device *device, const struct cpu_node *node) {
@@ -308,7 +311,7 @@ static const char *way_of(const struct cpu_device *device, const struct cpu_node
   return node->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
 }
 
-/* seconds: a frame's ops in a row, then its sum, for each repeat. */
+/* Measures frames. Each repeat fills a row of seconds: the time of every op, and their sum. */
 static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                    const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                    int repeats, double *seconds, struct error *err) {
@@ -325,7 +328,7 @@ static int measure(struct cpu_device *device, struct cpu_program *program, const
   return 0;
 }
 
-/* Microseconds a run of column i of the rows that measure filled. */
+/* Returns the microseconds that one run of op i takes, from the rows that measure filled. */
 static double middle_us(const double *seconds, int columns, int i, int repeats, int runs, double *spread) {
   double values[REPEATS_MAX];
   for (int r = 0; r < repeats; r++)
@@ -365,12 +368,12 @@ static int profile(struct device *base, struct program *base_program, const stru
 
 /* --- tensors from and to the host --- */
 
-/* Where element i of a tensor, or of a slice of one, is behind its first. */
+/* Returns the position of element i of a tensor, which may be a slice, relative to its first element. */
 static size_t place_of(struct tensor t, size_t i) {
   return i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
 }
 
-/* Where a tensor lies; a resource is loaded first. NULL with err set. */
+/* Returns the address of a tensor; a resource is loaded first. NULL with err set on failure. */
 static void *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t, struct error *err) {
   if (t.space != TENSOR_RESOURCE)
     return cpu_data(program, t);
@@ -399,7 +402,7 @@ static int read_tensor(struct device *base, struct program *program, struct tens
   return 0;
 }
 
-/* A quiet NaN read as FP32 and as bfloat16. */
+/* Fills memory with a value that is a quiet NaN as FP32 and as bfloat16. */
 static int poison(struct device *base, struct program *base_program, struct error *err) {
   struct cpu_program *program = cpu_program(base_program);
   const uint32_t nan = 0x7fc07fc0;
@@ -413,12 +416,12 @@ static int poison(struct device *base, struct program *base_program, struct erro
 
 /* --- pictures --- */
 
-/* Of all pictures of a pool together; none where there is none. */
+/* Returns the bytes of all pictures of a pool; 0 without a pool. */
 static size_t bytes_of(const struct device_pictures *pictures) {
   return pictures->bytes * (size_t)pictures->count;
 }
 
-/* The first picture of a pool, whose others follow at once, is counted with them. */
+/* Makes a picture of a pool. The first one counts the bytes of all, because the others follow at once. */
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
   struct cpu_device *device = cpu_device(pictures->device);
@@ -429,7 +432,7 @@ static int picture_make(void *opaque, struct picture *picture, struct error *err
     cpu_count_pictures(device, bytes_of(&device->base.pictures), NULL);
     return error_set(err, STATUS_DEVICE, "output pictures: no memory for %zu MB", pictures->bytes >> 20);
   }
-  memset(memory, 0, pictures->bytes); /* rows' padding, too */
+  memset(memory, 0, pictures->bytes); /* the rows' padding as well */
   picture->memory = MEMORY_HOST;
   picture->template.plane[0] = memory;
   return 0;

@@ -1,14 +1,14 @@
-/* Attention in blocks of keys with a running softmax, so that scores never leave the cache. Keys are transposed first:
- * then both products read contiguous rows and multiply them by single values. */
+/* Attention in blocks of keys with a running softmax, so that scores stay in the cache. Keys are transposed first: both
+ * products then read contiguous rows and multiply them by single values. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
 
 enum {
-  ROWS = 6,                   /* queries at a time: with WIDE vectors each they fill the registers */
-  WIDE = LANES == 16 ? 4 : 2, /* vectors */
-  GROUPS = 4,                 /* of ROWS queries that a block of keys serves while it is in the cache */
-  BLOCK = 256,                /* keys */
+  ROWS = 6,                   /* queries at a time: with WIDE vectors for each they fill the registers */
+  WIDE = LANES == 16 ? 4 : 2, /* vectors for each query */
+  GROUPS = 4,                 /* number of groups of ROWS queries that use a block of keys while it is in the cache */
+  BLOCK = 256,                /* keys in a block */
 };
 
 static int round_up(int x, int multiple) {
@@ -42,7 +42,7 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
     for (int i = 0; i < count; i++)
       keys[(size_t)(d + i) * pitch + (size_t)key] = column[i];
   }
-  if (key == a->keys - 1) /* what lies behind the last key must be a number */
+  if (key == a->keys - 1) /* padding after the last key must be a number */
     for (int d = 0; d < a->dim; d++)
       for (size_t i = (size_t)a->keys; i < pitch; i++)
         keys[(size_t)d * pitch + i] = 0;
@@ -50,7 +50,8 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
 
 /* --- the two products, for ROWS rows --- */
 
-/* acc[r][columns of `wide` vectors from b] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch + ...] */
+/* Adds a product: acc[r][columns of `wide` vectors from b] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch
+ * + ...] */
 INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                      size_t acc_pitch, const int wide) {
   vec sum[ROWS][WIDE];
@@ -79,7 +80,7 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* The same over all `columns`, a multiple of LANES. */
+/* Adds the product for all `columns`, a multiple of LANES. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;
@@ -91,7 +92,7 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
 
 /* --- softmax --- */
 
-/* What a thread keeps for its queries. Rows of out and q beyond the last query are computed and dropped. */
+/* A thread's memory for its queries. Rows of out and q after the last query are computed and not used. */
 struct tile {
   float scores[ROWS * BLOCK];
   float max[GROUPS * ROWS], sum[GROUPS * ROWS];
@@ -103,8 +104,8 @@ size_t KERNEL(cpu_attend_tile)(int dim) {
   return (size_t)round_up((int)(sizeof(struct tile) / sizeof(float) + data), 16);
 }
 
-/* Turns scores [0, columns) into weights relative to the running maximum, those from `valid` on into 0, and scales what
- * the row had summed up before. */
+/* Turns scores [0, columns) into weights relative to the running maximum, and those from `valid` on into 0; scales the
+ * sums of earlier blocks of keys accordingly. */
 static void soften_row(float *scores, int valid, int columns, float *max, float *sum, float *out, int out_columns) {
   for (int c = valid > 0 ? valid : 0; c < columns; c++)
     scores[c] = -INFINITY;
@@ -112,7 +113,7 @@ static void soften_row(float *scores, int valid, int columns, float *max, float 
   for (int c = 0; c < columns; c += LANES)
     highest = vec_max(highest, vec_load(scores + c));
   float top = vec_highest(highest);
-  if (top == -INFINITY) /* no key of this block is seen, nor any before */
+  if (top == -INFINITY) /* no key has been attended to, in this block or before */
     top = 0;
   for (int c = 0; c < columns; c += LANES) {
     vec weight = vec_exp(vec_load(scores + c) - top);
@@ -161,7 +162,7 @@ static void store_rows(const struct attend *a, const struct place *p, const floa
   }
 }
 
-/* Scores of ROWS queries with keys [key, key + count), and what they add to out. */
+/* Computes the scores of ROWS queries for keys [key, key + count), and adds the weighted values to out. */
 static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
                          int count) {
   int out_pitch = round_up(a->dim, LANES), columns = round_up(count, LANES), row = group * ROWS;

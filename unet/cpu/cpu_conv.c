@@ -1,4 +1,4 @@
-/* Convolutions by Winograd's algorithm (cpu_winograd.c): which ones, their weights, their inputs. */
+/* Convolutions by Winograd's algorithm (cpu_winograd.c): the choice of convolutions, their weights and their inputs. */
 #include <stdlib.h>
 
 #include "unet/cpu/cpu_conv.h"
@@ -6,8 +6,9 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* Its weights are four times as large as the checkpoint's: with few tiles, fetching them costs more than the products
- * it saves, the sooner the less of them the caches hold. With few input channels the transforms do. */
+/* Limits below which the algorithm is slower. The transformed weights are four times as large as the checkpoint's: with
+ * few tiles it takes longer to read them than the products saved, and the more so the less of them fits into the
+ * caches. With few input channels the transforms take too long. */
 enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
 
 bool cpu_winograd_takes(const struct op *op) {
@@ -60,8 +61,8 @@ static const struct form transformed = {.make = transform};
 
 /* --- a run --- */
 
-/* Scratch: the kernel's, bias + time, and the input where a norm, an activation or a second part must be dealt with
- * first (upsampling need not). */
+/* Layout of the scratch: the kernel's, bias + time, and the input if a norm, an activation or a second part must be
+ * applied first (upsampling need not be). */
 struct plan_of_scratch {
   struct cpu_input input;
   bool gathered;
@@ -88,7 +89,7 @@ static int prepare(struct cpu_program *program, struct cpu_node *node, struct er
   return node->state ? 0 : -1;
 }
 
-/* bias + time, either of which may be left out. */
+/* Returns bias + time, either of which may be missing. */
 static const float *offsets(const struct cpu_program *program, const struct op_conv *op, float *sum) {
   const float *bias = cpu_f32(program, op->bias), *time = cpu_f32(program, cpu_time_of_all(op));
   if (!bias || !time)

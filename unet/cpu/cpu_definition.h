@@ -1,4 +1,4 @@
-/* The definition: what every op means. */
+/* The definition of every op, in plain C. */
 #ifndef UNET_CPU_CPU_DEFINITION_H
 #define UNET_CPU_CPU_DEFINITION_H
 
@@ -9,9 +9,9 @@
 OP_TABLE(CPU_DEFINITION)
 #undef CPU_DEFINITION
 
-/* Parts of it, in double. */
+/* Parts of the definition. cpu_activate computes in double. */
 double cpu_activate(enum activation act, double x);
-/* out [rows of x, c + c2] = prologue(x ++ x2). Operands FP32. */
+/* Computes out [rows of x, c + c2] = prologue(x ++ x2). Operands are FP32. */
 void cpu_prologue(const struct cpu_program *program, const struct prologue *prologue, struct tensor x, struct tensor x2,
                   float *out);
 

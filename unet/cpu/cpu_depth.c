@@ -1,5 +1,5 @@
-/* The definition of the ops around a depth network: patches, tokens as pictures, interpolation, a range that follows
- * the scene. Rows are shared out between threads, which changes no result. */
+/* The definition of the ops around a depth network: patches, tokens as pictures, interpolation, and a range that
+ * follows the scene. Rows are divided among threads, which changes no result. */
 #include "unet/base/cubic.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
@@ -59,7 +59,7 @@ static void unpatch_run(const struct cpu_run *run, const struct cpu_node *node) 
 
 /* --- interpolation --- */
 
-/* Two neighbours and how far it is from the first to the second. */
+/* Two neighbouring samples, and the position between them as a fraction. */
 struct between {
   int at[2];
   double share;
@@ -71,7 +71,7 @@ static struct between between_of(int i, int from, int to) {
   return (struct between){{first, first + 1 < from ? first + 1 : first}, place - first};
 }
 
-/* Channel k of the pixel between four of x, a picture of width w with c channels. */
+/* Interpolates channel k between four pixels of x, a picture of width w with c channels. */
 static double mix(const float *x, int w, int c, const struct between *down, const struct between *across, int k) {
   double rows[2];
   for (int i = 0; i < 2; i++) {
@@ -116,7 +116,7 @@ static double square_mean(const struct op_range *op, const float *x, int row, in
   return sum / ((double)op->size * op->size);
 }
 
-/* How far the range goes to a frame's own. */
+/* Returns the fraction of the distance by which the range moves towards the frame's own. */
 static double followed(double speed, const float range[3], double low, double high) {
   double width = fmax((double)range[1] - (double)range[0], high - low);
   double far = fmax(fabs(low - (double)range[0]), fabs(high - (double)range[1]));
@@ -132,7 +132,7 @@ static void range_run(const struct cpu_run *run, const struct cpu_node *node) {
   for (int row = 0; row < op->x.h / op->size; row++)
     for (int column = 0; column < op->x.w / op->size; column++) {
       double mean = square_mean(op, x, row, column);
-      sum += mean - mean; /* 0, or no number */
+      sum += mean - mean; /* 0, or NaN */
       low = fmin(low, mean);
       high = fmax(high, mean);
     }

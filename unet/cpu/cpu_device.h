@@ -1,11 +1,11 @@
-/* The CPU device from the inside: what the functions that run ops have at hand, and what is expected of them.
+/* The inside of the CPU device: the data that functions which run ops can use, and what they must provide.
  *
- * Three layers, each overriding the one before where it has something better:
- *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c   the definition: every op as the plainest loop nest ("cpu:plain")
- *   cpu_fast.c, cpu_conv.c                   threaded, vectorised C, whose kernels know nothing of devices
+ * There are three layers; each replaces functions of the one before by faster ones:
+ *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c   the definition: every op as a plain loop nest ("cpu:plain")
+ *   cpu_fast.c, cpu_conv.c                   threaded, vectorised C, whose kernels do not depend on the device
  *   cpu_dnnl.c                               convolutions and linear layers through oneDNN
  *
- * Below them are cpu_memory.c and cpu_weights.c, above them cpu_layout.c and cpu.c, the device itself. */
+ * cpu_memory.c and cpu_weights.c are below these layers; cpu_layout.c and cpu.c, the device itself, are above them. */
 #ifndef UNET_CPU_CPU_DEVICE_H
 #define UNET_CPU_CPU_DEVICE_H
 
@@ -18,81 +18,83 @@ struct cpu_kernels;
 struct cpu_dnnl;
 
 struct cpu_resource {
-  float *data; /* FP32 in device order; NULL until something asks for it */
+  float *data; /* FP32 in device order; NULL until it is needed */
   size_t bytes;
 };
 
-/* A state of a program, or one that it shares with the program that owns it. */
+/* A state of a program, its own or one that the program's owner has. */
 struct cpu_state {
   unsigned char *data;
-  size_t bytes; /* 0: the owner's */
+  size_t bytes; /* 0: it belongs to the owner */
 };
 
 struct cpu_device {
   struct device base;
-  const struct cpu_impl *impl[OP_TYPES]; /* what runs an op here */
-  struct cpu_resource *resource;         /* RESOURCES_MAX, by index in resources.list */
-  struct arena arena, scratch;           /* what programs work in by turns */
+  const struct cpu_impl *impl[OP_TYPES]; /* the implementation of each op */
+  struct cpu_resource *resource;         /* RESOURCES_MAX entries, with the indices of resources.list */
+  struct arena arena, scratch;           /* memory that programs use one after another */
   int threads;
-  bool bf16; /* activations between convolutions and linear layers are bfloat16 */
+  bool bf16; /* tensors between convolutions and linear layers are bfloat16 */
   struct device_counters counters;
-  size_t picture_bytes;              /* cpu_count_pictures: of the counted ones, those of pictures */
-  bool plain;                        /* "cpu:plain" */
+  size_t picture_bytes;              /* bytes of pictures within `counters`: see cpu_count_pictures */
+  bool plain;                        /* the device is "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
   struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
-  struct derived_table derived;      /* weights as oneDNN and cpu_winograd.c want them */
-  uint64_t derived_version;          /* the resources' that it is up to date with */
+  struct derived_table derived;      /* weights in the forms that oneDNN and cpu_winograd.c need */
+  uint64_t derived_version;          /* version of the resources for which `derived` is up to date */
   char detail[192];                  /* libraries and instruction sets in use */
   const struct log *log;
 };
 
-/* One op of a program. */
+/* An op of a program. */
 struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
-  void *state; /* the implementation's own, made by its prepare */
+  void *state; /* the implementation's own; made by its prepare */
 };
 
 struct cpu_program {
   struct program base;
   struct cpu_device *device;
   const struct plan *plan;
-  bool own_memory;      /* as wished */
-  size_t picture_bytes; /* likewise */
-  unsigned char *arena; /* arena_share's */
+  bool own_memory;      /* program_options.own_memory */
+  size_t picture_bytes; /* program_options.picture_bytes */
+  unsigned char *arena; /* memory of arena_share */
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
-  bool bf16;               /* as the device's, but not for plans that write what other programs read */
-  size_t *offset;          /* of each temporary, in bytes */
-  struct element *element; /* of each temporary and state (plan_place): FP32 or bfloat16 */
-  struct cpu_state *state; /* of each of the plan's states */
+  bool bf16;               /* as the device's, but false for plans that write states which other programs read */
+  size_t *offset;          /* offset of each temporary, in bytes */
+  struct element *element; /* type of each temporary and state (plan_place): FP32 or bfloat16 */
+  struct cpu_state *state; /* the plan's states */
   struct cpu_node *nodes;
-  void *scratch; /* scratch_share's, belongs to the op that runs, until it is done */
+  void *scratch; /* memory of scratch_share, which the op that is running may use */
   size_t scratch_bytes;
   const struct op *failed; /* an op that could not be run */
-  float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the sources, which is
-                  the one allocation that a run may make */
+  /* for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows with the width of the sources, which is the only
+   * allocation that a run may make. */
+  float *rows;
   size_t rows_bytes;
 };
 
-/* One run, while it lasts. */
+/* A run, as long as it lasts. */
 struct cpu_run {
   struct cpu_program *program;
   const struct run_params *params;
-  const struct frame *frames;   /* of OP_PIXELS_IN, by source */
-  const struct frame *pictures; /* OP_PIXELS_OUT writes their planes */
-  int iteration;                /* of the plan's loop; 0 outside it */
-  double *seconds;              /* each op's, added to what is there; NULL: not asked for */
+  const struct frame *frames;   /* the frames of OP_PIXELS_IN */
+  const struct frame *pictures; /* the pictures whose planes OP_PIXELS_OUT writes */
+  int iteration;                /* iteration of the plan's loop; 0 outside it */
+  double *seconds;              /* times of the ops, to which this run's are added; NULL: they are not measured */
 };
 
-/* How one kind of op is run. */
+/* The implementation of one kind of op. */
 struct cpu_impl {
-  /* Settles what run needs: scratch with cpu_reserve, node->state. Resources are loaded already. NULL: nothing. */
+  /* Prepares what run needs: reserves scratch with cpu_reserve and fills node->state. Resources are loaded already. May
+   * be NULL. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
   void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* allocates nothing */
-  void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees state; NULL: there is none */
+  void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */
   bool takes_bf16;   /* x, x2, q, k, v, residual and y may be bfloat16 */
-  bool packs_weight; /* keeps the weight in a form of its own: its FP32 data is not loaded */
+  bool packs_weight; /* stores the weight in its own form, so its FP32 data is not loaded */
 };
 
 #endif

@@ -1,8 +1,8 @@
-/* Convolutions and linear layers through oneDNN (2.x C interface): the only file that calls it. Primitives are made
- * when a program is prepared, weights are packed once for all programs, and a run only executes.
+/* Convolutions and linear layers through oneDNN (2.x C interface); this is the only file that calls it. Primitives are
+ * made when a program is prepared, weights are packed once for all programs, and a run only executes.
  *
- * Every status is checked, but where memory is short 2.6 seldom returns one: its C++ throws through the C interface and
- * aborts the program (app/run/setup.c says so), or uses the NULL it was given and crashes. */
+ * Every status is checked, but version 2.6 seldom returns one if memory runs out: its C++ throws through the C
+ * interface and aborts the program (app/run/setup.c reports that), or uses the NULL it was given and crashes. */
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@ struct packing {
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
-  dnnl_stream_t stream, packing; /* of runs; of weights, maybe at the same time */
+  dnnl_stream_t stream, packing; /* stream: for runs; packing: for weights, possibly at the same time */
 };
 
-/* A primitive with its arguments. Those in scratch get their addresses at each run. */
+/* A primitive with its arguments. Addresses of arguments in scratch are set before each run. */
 struct layer {
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
@@ -34,11 +34,11 @@ struct layer {
   int arg_count;
 };
 
-/* What a layer's op keeps. Offsets are into the program's scratch. */
+/* The state of a layer's op. Offsets are into the program's scratch. */
 struct state {
   struct cpu_input input;
-  bool gathered;   /* the input is made in scratch; else the first layer reads x in place */
-  bool sum_vector; /* bias + time is made in scratch */
+  bool gathered;   /* the input is made in scratch; otherwise the first layer reads x in place */
+  bool sum_vector; /* bias + time is computed in scratch */
   size_t input_at, work_at, vector_at, gate_at, product_at, inner_at;
   struct layer layer, gate; /* gate: GEGLU's second half, which runs first */
 };
@@ -95,8 +95,8 @@ fail:
   return status;
 }
 
-/* From the resource's FP32 data, which is read from the checkpoint for the moment if it is not kept. A matrix
- * [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
+/* Packs a weight from the resource's FP32 data, which is read from the checkpoint temporarily if it is not loaded. A
+ * matrix [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
 static int pack(struct device *base, const struct derived *copy, struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;
   const struct packing *packing = copy->detail;
@@ -150,7 +150,7 @@ static int add_argument(struct cpu_dnnl *d, struct layer *layer, int which, cons
   return 0;
 }
 
-/* For this run; the node has failed where it cannot be done. */
+/* Sets an argument's address for this run. On failure the program's `failed` names the op. */
 static void set_argument(const struct cpu_run *run, const struct cpu_node *node, const struct layer *layer, int which,
                          void *data) {
   for (int i = 0; i < layer->arg_count; i++)
@@ -169,7 +169,7 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   case ACT_GELU:
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_gelu_erf, 0, 0);
   case ACT_TANH3: {
-    /* Not linear, tanh, linear: 2.6 gives both linear ones the first one's factor. */
+    /* Two steps instead of linear, tanh, linear: version 2.6 would use the first linear's factor for both. */
     dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1.0f / 3, 0);
     return status == dnnl_success ? dnnl_post_ops_append_eltwise(ops, 3, dnnl_eltwise_tanh, 0, 0) : status;
   }
@@ -178,12 +178,12 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   }
 }
 
-/* What a primitive does after its product. */
+/* The operations that a primitive applies to its product. */
 struct after {
   enum activation act;
-  bool residual;                  /* y holds it already */
-  bool residual_last;             /* after the activation, else before */
-  const dnnl_memory_desc_t *gate; /* factor, right after the product; NULL: none */
+  bool residual;                  /* y already contains it */
+  bool residual_last;             /* the residual is added after the activation, otherwise before it */
+  const dnnl_memory_desc_t *gate; /* factor that is applied first; NULL: none */
 };
 
 static int make_attributes(const struct after *after, dnnl_primitive_attr_t *attr, struct error *err) {
@@ -220,7 +220,7 @@ static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_des
   return status;
 }
 
-/* Where a layer's data lies; NULL for what a run will set. */
+/* Addresses of a layer's data; NULL if a run sets them. */
 struct places {
   void *src, *bias, *dst;
   bool has_bias;
@@ -259,7 +259,7 @@ static void layer_run(const struct cpu_run *run, const struct cpu_node *node, co
     run->program->failed = node->op;
 }
 
-/* --- what convolutions and linear layers share --- */
+/* --- functions for convolutions and linear layers --- */
 
 static dnnl_data_type_t data_type(enum dtype dtype) {
   return dtype == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
@@ -269,7 +269,7 @@ static enum dtype product_type(const struct cpu_program *program) {
   return program->bf16 ? DTYPE_BF16 : DTYPE_F32;
 }
 
-/* Plans the input: in place where the product can read x itself. */
+/* Plans the input. It is read in place if the primitive can read x itself. */
 static void plan_input_of(const struct cpu_program *program, struct state *s, struct tensor x, struct tensor x2,
                           const struct prologue *prologue, bool upsample, size_t *total) {
   s->input = (struct cpu_input){x, x2, prologue, upsample};
@@ -286,7 +286,7 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
   return (char *)run->program->scratch + at;
 }
 
-/* Makes the input if needed and tells the layer where it is. */
+/* Makes the input if necessary and sets its address. */
 static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   const struct state *s = node->state;
   if (!s->gathered)
@@ -296,7 +296,7 @@ static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   set_argument(run, node, &s->layer, DNNL_ARG_SRC, out);
 }
 
-/* The product adds to y, so the residual must be there. */
+/* Copies the residual to y, because the primitive adds its product to y. */
 static void run_residual(const struct cpu_run *run, struct tensor residual, struct tensor y) {
   const struct cpu_program *p = run->program;
   if (tensor_exists(residual) && cpu_data(p, residual) != cpu_data(p, y))
@@ -385,7 +385,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- linear --- */
 
-/* A matrix product [rows, K] x [K, features] whose output has the given type. */
+/* Makes a matrix product [rows, K] x [K, features] whose output has the given type. */
 static int linear_make(struct cpu_program *program, struct layer *layer, const struct op_linear *op, int features,
                        enum dtype out, const struct after *after, struct error *err) {
   dnnl_data_type_t type = data_type(product_type(program));
@@ -404,7 +404,7 @@ static int linear_make(struct cpu_program *program, struct layer *layer, const s
   return layer_make(program->device->dnnl, layer, &desc, after, err);
 }
 
-/* GEGLU's second half of features, through GELU, into scratch; desc is its shape. */
+/* Prepares GEGLU's second half of the features, whose GELU is stored in scratch. */
 static int gate_prepare(struct cpu_program *program, struct state *s, const struct op_linear *op,
                         const struct places *at, size_t *total, struct error *err) {
   struct after after = {.act = ACT_GELU};
@@ -466,7 +466,7 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- inject --- */
 
-/* The product alone, which goes to scratch. */
+/* Returns the op's product without the addition; its result goes to scratch. */
 static struct op_linear product_of(const struct op_inject *op) {
   return (struct op_linear){.x = op->x, .weight = op->weight, .bias = op->bias};
 }

@@ -1,13 +1,14 @@
-/* Convolutions and linear layers through oneDNN, or what stands in for it. */
+/* Convolutions and linear layers through oneDNN. Without oneDNN cpu_no_dnnl.c implements these functions. */
 #ifndef UNET_CPU_CPU_DNNL_H
 #define UNET_CPU_CPU_DNNL_H
 
 #include "unet/cpu/cpu_device.h"
 
-/* Puts what it has in the place of what was there; may fail (memory). */
+/* Replaces the device's implementations by those of oneDNN. Fails if memory runs out. */
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
-/* Whether oneDNN multiplies bfloat16 here, and whether with matrix units (AMX): then nothing in FP32 comes near it. */
+/* cpu_dnnl_has_bf16 is true if oneDNN can multiply bfloat16 on this processor, cpu_dnnl_has_amx if it does so with
+ * matrix units (AMX), which are much faster than anything in FP32. */
 bool cpu_dnnl_has_bf16(void);
 bool cpu_dnnl_has_amx(void);
 

@@ -1,4 +1,4 @@
-/* Ops that the vectorised kernels run: operands, scratch and parameters, then one call. */
+/* Ops that use the vectorised kernels: each function collects operands, scratch and parameters for one call. */
 #include "unet/cpu/cpu_fast.h"
 #include "unet/cpu/cpu_maps.h"
 #include "unet/cpu/cpu_memory.h"
@@ -116,7 +116,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
   });
 }
 
-/* --- attention to style pictures: what each adds, made apart --- */
+/* --- attention to style pictures: each contribution is computed on its own --- */
 
 static size_t style_floats(const struct cpu_device *device, const struct op_style *op) {
   size_t one = (size_t)op->heads * device->kernels->attend_packed(op->k.w, op->q.c / op->heads);
@@ -136,7 +136,7 @@ static int style_prepare(struct cpu_program *program, struct cpu_node *node, str
   return 0;
 }
 
-/* What a slot says to a picture, into the scratch. */
+/* Computes the attention of one picture to one style's slot, into the scratch. */
 static void attend_style(const struct cpu_program *p, const struct op_style *op, int picture, int slot) {
   size_t queries = (size_t)op->q.h * (size_t)op->q.w, row = (size_t)picture * queries * (size_t)op->q.pitch;
   size_t first = (size_t)slot * (size_t)op->k.w * (size_t)op->k.pitch;
@@ -189,7 +189,7 @@ static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node,
   return 0;
 }
 
-/* Picture number i of y. */
+/* Reads picture number i of y. */
 static void read_frame(const struct cpu_run *run, const struct op_pixels_in *op, int i) {
   const struct cpu_program *p = run->program;
   const struct frame *frame = &run->frames[op->source * op->y.n + i];
@@ -214,7 +214,8 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
     read_frame(run, &node->op->pixels_in, i);
 }
 
-/* Floats: rows for each thread, then a picture with a map beside it. */
+/* Returns the floats of scratch for rows, which are a part for each thread; the picture with a map at its side follows
+ * them. */
 static size_t rows_floats(const struct cpu_program *program, const struct op_pixels_out *op) {
   return (size_t)program->device->threads * 6 * (size_t)op->x.w;
 }
@@ -234,7 +235,7 @@ static float clamped(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
-/* A row of w pixels of what is shown half as wide, from two rows of it. */
+/* Computes a row of w pixels at half size, from two rows of the composed picture. */
 static void halve_row(const struct compose *c, int y, int w, float *out) {
   size_t count = 3 * (size_t)c->w, first = 2 * (size_t)y * count;
   const float *x = c->x + first, *input = c->input ? c->input + first : NULL;
@@ -249,7 +250,7 @@ static void halve_row(const struct compose *c, int y, int w, float *out) {
   }
 }
 
-/* Both halves of a picture of w x h pixels, each made as compose says. */
+/* Puts the map and the picture side by side into a picture of w x h pixels; each is composed first. */
 static void put_beside(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
   size_t count = 3 * (size_t)w;
   int top = (h - h / 2) / 2;
@@ -262,13 +263,13 @@ static void put_beside(const struct compose *map, const struct compose *picture,
   }
 }
 
-/* Of rows of w pixels. */
+/* Returns the composition of a map, whose rows have w pixels. */
 static struct compose compose_map(const struct cpu_run *run, int i, const float *map, int w) {
   return (struct compose){
       .picture = &run->pictures[i], .x = map, .w = w, .x_scale = 1, .values = run->program->scratch};
 }
 
-/* Picture number i of a tensor; NULL: it is not there. */
+/* Returns picture number i of a tensor, or NULL if the tensor was left out. */
 static const float *picture_of(const struct cpu_program *p, struct tensor t, int i) {
   return tensor_exists(t) ? cpu_f32(p, t) + (size_t)i * tensor_elements(t) / (size_t)t.n : NULL;
 }

@@ -1,26 +1,27 @@
-/* Ops that vectorised C runs, and what convolutions and linear layers need of it. */
+/* Ops in vectorised C, and the preparation of inputs for convolutions and linear layers. */
 #ifndef UNET_CPU_CPU_FAST_H
 #define UNET_CPU_CPU_FAST_H
 
 #include "unet/cpu/cpu_device.h"
 #include "unet/cpu/cpu_kernels.h"
 
-/* The widest instruction set this processor has. */
+/* Returns the kernels for the widest instruction set of this processor. */
 const struct cpu_kernels *cpu_kernels(void);
 
-/* Puts what it has in the place of the definition. */
+/* Replaces the definition of some ops by vectorised implementations. */
 void cpu_fast(struct cpu_device *device);
 
-/* Everything that happens to the inputs of a convolution, linear layer or norm before its product. */
+/* The input of a convolution, linear layer or norm, and the operations that are applied to it first. */
 struct cpu_input {
   struct tensor x, x2;
   const struct prologue *prologue;
   bool upsample;
 };
 
-/* Bytes of scratch that cpu_gather needs beside its output. */
+/* Returns the bytes of scratch that cpu_gather needs besides its output. */
 size_t cpu_gather_scratch(const struct cpu_input *input);
-/* out, of type dtype, gets the input. scratch: cpu_gather_scratch bytes, aligned to 64. */
+/* Applies these operations and stores the result in out, with type dtype. scratch has cpu_gather_scratch bytes, aligned
+ * to 64. */
 void cpu_gather(const struct cpu_program *program, const struct cpu_input *input, void *out, enum dtype dtype,
                 void *scratch);
 

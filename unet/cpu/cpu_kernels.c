@@ -1,4 +1,4 @@
-/* The table of one instruction set. */
+/* The table of kernels for one instruction set. */
 #include "unet/cpu/cpu_kernels.h"
 
 const struct cpu_kernels KERNEL(cpu_kernels) = {

@@ -1,27 +1,28 @@
-/* The vectorised kernels of the CPU device: plain structs of arguments, one table of functions for each instruction
- * set. Each call shares its work out between OpenMP's threads. */
+/* The vectorised kernels of the CPU device: plain structs of arguments, and one table of functions for each instruction
+ * set. Each call divides its work among OpenMP's threads. */
 #ifndef UNET_CPU_CPU_KERNELS_H
 #define UNET_CPU_CPU_KERNELS_H
 
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/plan/run.h"
 
-/* out = upsample(prologue(x ++ x2)): what a convolution or matrix product reads when it cannot read x itself. */
+/* out = upsample(prologue(x ++ x2)). A convolution or matrix product reads out if it cannot read x itself. */
 struct gather {
   const void *x[2];
-  enum dtype dtype[2]; /* FP32 or bfloat16, as of out */
+  enum dtype dtype[2]; /* FP32 or bfloat16, as out_dtype */
   int c[2];            /* c[1] is 0 without x2 */
   int n, h, w;
   bool upsample;
   const struct prologue *prologue;
-  const float *gamma, *beta;   /* NULL: 1, 0 */
-  double *totals;              /* scratch, 2 * n * (c[0] + c[1]): group norm only */
-  float *mean, *scale, *shift; /* likewise, n * (c[0] + c[1]) each */
-  void *out;                   /* [n, h << upsample, w << upsample, c[0] + c[1]] */
+  const float *gamma, *beta; /* NULL: gamma is 1, beta is 0 */
+  double *totals;            /* scratch of 2 * n * (c[0] + c[1]); used by group norm only */
+  /* scratch of n * (c[0] + c[1]) each; used by group norm only */
+  float *mean, *scale, *shift;
+  void *out; /* [n, h << upsample, w << upsample, c[0] + c[1]] */
   enum dtype out_dtype;
 };
 
-/* Attention as in struct op_attention. Pitches in elements. */
+/* Attention as in struct op_attention. Pitches are in elements. */
 struct attend {
   const void *q, *k, *v;
   void *y;
@@ -41,7 +42,7 @@ struct winograd {
   enum dtype x_dtype;
   int n, h, w, c;
   bool upsample;
-  const float *weight;  /* made by winograd_pack */
+  const float *weight;  /* packed by winograd_pack */
   const float *bias;    /* [c_out]; NULL: none */
   const void *residual; /* shape of y; may be y itself; NULL: none */
   enum dtype residual_dtype;
@@ -52,7 +53,8 @@ struct winograd {
   float *scratch; /* winograd_scratch floats for each thread */
 };
 
-/* A horizontal mean: samples first .. first + count - 1 of a row, the outer two only in part. */
+/* A horizontal mean over samples first .. first + count - 1 of a row. The first and the last sample have weights of
+ * their own. */
 struct tap {
   int first, count;
   float first_weight, middle_weight, last_weight;
@@ -62,23 +64,24 @@ struct resize {
   const struct frame *frame;
   struct geometry geometry;
   float scale, bias;
-  int w, h; /* of out */
+  int w, h; /* size of out */
   float *out;
-  struct tap *taps[2]; /* scratch, w each: full and half resolution */
+  struct tap *taps[2]; /* scratch, w each: for full and for half horizontal resolution */
   float *values;       /* scratch: 3 * w for each thread */
   float *rows;         /* scratch: cpu_pixels_row for each thread */
-  size_t row;          /* = cpu_pixels_row */
+  size_t row;          /* equals cpu_pixels_row */
 };
 
 struct compose {
   const struct frame *picture;
-  const float *x, *input;           /* rows of w pixels of R, G, B; input NULL: x alone */
-  int w;                            /* at least the picture's */
+  /* rows of w pixels of R, G, B; input NULL: the result is x alone */
+  const float *x, *input;
+  int w;                            /* at least the picture's width */
   float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
   float *values;                    /* scratch: 6 * the picture's width for each thread */
 };
 
-/* code = floor(x * scale + bias) within 0 to 255, in one rounding; no number is 0. */
+/* code = floor(x * scale + bias) clamped to 0..255, with one rounding; NaN becomes 0. */
 struct encode {
   const float *x;
   uint8_t *code;
@@ -86,17 +89,19 @@ struct encode {
   float scale, bias;
 };
 
-/* OP_MAP's soft of a picture's codes. */
-enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 }; /* values of room behind a row */
+/* The value `soft` of OP_MAP for a picture's codes. */
+enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 }; /* values of padding after a row */
 struct soften {
   const uint8_t *code; /* [h, w, 3] */
   int w, h;
-  int reach, volume;      /* pixels each way; what the weights sum up to */
-  const int *weight;      /* of a pixel so far away: reach + 1 */
-  uint16_t *along, *soft; /* [h] rows */
-  size_t row;             /* values from one row to the next: 3 w and SOFTEN_SPARE or more */
-  uint16_t *wide;         /* scratch: wide_row for each thread */
-  size_t wide_row;        /* 3 (w + 2 reach) and SOFTEN_SPARE or more */
+  /* radius in pixels, and sum of the weights */
+  int reach, volume;
+  const int *weight; /* weights of pixels at distances 0 to reach */
+  /* rows softened horizontally, and then vertically: [h] rows */
+  uint16_t *along, *soft;
+  size_t row;      /* values from one row to the next: 3 w + SOFTEN_SPARE or more */
+  uint16_t *wide;  /* scratch: wide_row for each thread */
+  size_t wide_row; /* 3 (w + 2 reach) + SOFTEN_SPARE or more */
 };
 
 struct cpu_kernels {
@@ -105,7 +110,7 @@ struct cpu_kernels {
   size_t (*attend_packed)(int keys, int dim);
   size_t (*attend_tile)(int dim);
   void (*attend)(const struct attend *);
-  size_t (*winograd_packed)(int c_out, int c_in);                                 /* floats */
+  size_t (*winograd_packed)(int c_out, int c_in);                                 /* returns a number of floats */
   void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed); /* weight: [c_out][3][3][c_in] */
   size_t (*winograd_scratch)(int c_in);
   void (*winograd)(const struct winograd *);
@@ -113,7 +118,7 @@ struct cpu_kernels {
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
-  /* out = in, element by element: residuals that cannot be added in place. */
+  /* out = in, with conversion. It is for residuals that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
   /* out += factor * in. */
   void (*add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);
@@ -121,7 +126,7 @@ struct cpu_kernels {
 
 extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_avx512;
 
-/* Between the kernel files of one instruction set, whose name CPU_ISA is. */
+/* Functions of the kernel files for one instruction set, whose name is CPU_ISA. */
 #ifdef CPU_ISA
 #define KERNEL_JOIN(name, isa) name##_##isa
 #define KERNEL_EXPAND(name, isa) KERNEL_JOIN(name, isa)

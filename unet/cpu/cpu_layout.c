@@ -1,4 +1,4 @@
-/* Where a program's temporaries and states lie, and of what type they are. */
+/* The places and types of a program's temporaries and states. */
 #include "unet/cpu/cpu_layout.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -10,7 +10,7 @@ static bool is_shared(const struct cpu_program *program, struct tensor t) {
   return t.space == TENSOR_STATE && program->state[t.index].data && !program->state[t.index].bytes;
 }
 
-/* Whether an op of the program writes what other programs read. */
+/* True if an op of the program writes a tensor that other programs read. */
 static bool writes_for_others(const struct cpu_program *program) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -23,7 +23,7 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
-/* The element of an operand that an op cannot take as bfloat16. */
+/* Makes an operand FP32 because its op cannot take bfloat16. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
   struct element *element = &program->element[plan_place(program->plan, t)];
   if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
@@ -33,8 +33,8 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
   return 0;
 }
 
-/* bfloat16 where every op that touches the tensor can take it; none takes it for vectors. Shared states are what they
- * are. */
+/* Chooses bfloat16 for a tensor if every op that uses it can take it; no op takes it for vectors. States of the owner
+ * keep their type. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
@@ -55,8 +55,8 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
   return 0;
 }
 
-/* The addend in whose place an op may add: a temporary some op wrote, read here for the last time and for nothing else.
- */
+/* Finds the residual in whose place an op may store its sum: a temporary that some op wrote, and that this op alone
+ * reads for the last time, in one operand. */
 static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
                                struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
   const struct op *op = &plan->ops[op_index];
@@ -72,8 +72,8 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Joins y to its residual in temporaries (a copy of the plan's): the first of a chain stands for all and lives as long
- * as any; home[i] is the one that temporary i shares a place with. */
+/* Joins y to its residual in temporaries (a copy of the plan's). The first temporary of a chain represents all of them
+ * and lives as long as any of them; home[i] is the temporary whose place temporary i uses. */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -99,8 +99,8 @@ static size_t state_bytes(const struct cpu_program *program, int index) {
          element_size(program->element[program->plan->temporary_count + index]);
 }
 
-/* All that the program takes by its size is known before any of it is taken: one that does not fit leaves those that
- * run as they are. */
+/* Checks the memory for everything that the program needs, before any of it is allocated: a program that does not fit
+ * changes nothing for those that run. */
 static int check_room(const struct cpu_program *program, struct error *err) {
   const struct arena *arena = &program->device->arena;
   bool shared = arena->base && !program->own_memory;
@@ -123,7 +123,7 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     goto end;
   }
   if (home && written && layout.temporaries) {
-    for (int i = 0; i < layout.temporary_count; i++) { /* a plan may have none, and then no list either */
+    for (int i = 0; i < layout.temporary_count; i++) { /* a plan may have none, and its list is NULL then */
       layout.temporaries[i] = program->plan->temporaries[i];
       home[i] = i;
     }

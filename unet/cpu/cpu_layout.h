@@ -3,14 +3,13 @@
 
 #include "unet/cpu/cpu_device.h"
 
-/* Before cpu_layout: the states that the program shares with owner, which may be NULL. Behind it: memory for the
- * others.
- */
+/* cpu_states_find must be called before cpu_layout: it finds the states that the program shares with owner, which may
+ * be NULL. cpu_states_make must be called after it: it allocates the other states. */
 void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner);
 int cpu_states_make(struct cpu_program *program, struct error *err);
 
-/* Type and place of every temporary, and the arena. Where an op adds a residual that nothing reads later, y takes the
- * residual's place, so that the sum happens there (not on "cpu:plain"). */
+/* Chooses the type and place of every temporary, and takes the arena. If an op adds a residual that no later op reads,
+ * y gets the residual's place, so that the sum is made in place (not on "cpu:plain"). */
 int cpu_layout(struct cpu_program *program, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The definition of maps: unet/plan/op.h, loop by loop. */
+/* The definition of maps, as described in unet/plan/op_pixels.h. */
 #include "unet/cpu/cpu_maps.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_kernels.h"
@@ -60,7 +60,7 @@ void cpu_map_weights(int n, int *weight) {
   }
 }
 
-/* Of an array of 16-bit rows. */
+/* Returns an index in an array of 16-bit rows. */
 static size_t soft_place(const struct mapping *m, int x, int y, int c) {
   return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
 }
@@ -156,13 +156,15 @@ static void color_row(const struct mapping *m, int y) {
       put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
 }
 
-/* Between which two of so many cells a pixel's centre lies, and how far from the first, in 2 cell. */
+/* The two cells between whose centres a pixel's centre lies, and its distance from the first centre in units of 1 / (2
+ * cell). */
 struct between {
   int first, second, part;
 };
 
 static struct between between(int position, int cell, int count) {
-  int from = 2 * position + 1 + cell, index = from / (2 * cell) - 1; /* of the cell whose centre is ahead */
+  /* index of the cell whose centre comes before the pixel */
+  int from = 2 * position + 1 + cell, index = from / (2 * cell) - 1;
   return (struct between){clamp(index, 0, count - 1), clamp(index + 1, 0, count - 1), from % (2 * cell)};
 }
 
@@ -207,7 +209,7 @@ static void slopes_row(const struct mapping *m, int y) {
   }
 }
 
-/* 0 outside the picture. */
+/* Returns the gradient's L1 norm; 0 outside the picture. */
 static int steepness(const struct mapping *m, int x, int y) {
   if (x < 0 || y < 0 || x >= m->w || y >= m->h)
     return 0;
@@ -215,8 +217,9 @@ static int steepness(const struct mapping *m, int x, int y) {
   return abs(m->slope[0][at]) + abs(m->slope[1][at]);
 }
 
-/* Whether a pixel is as steep as no neighbour across the edge: to both sides along the gradient, which goes straight
- * within 22.5 degrees of an axis (13573 / 32768 is their tangent), else diagonally. */
+/* True if the pixel's gradient is a maximum across the edge: it is compared with the neighbours on both sides along the
+ * gradient. The gradient counts as parallel to an axis within 22.5 degrees (whose tangent is 13573 / 32768), otherwise
+ * as diagonal. */
 static bool is_ridge(const struct mapping *m, int x, int y, int here) {
   int gx = m->slope[0][y * m->w + x], gy = m->slope[1][y * m->w + x];
   long run = abs(gx), rise = (long)abs(gy) * 32768;
@@ -236,7 +239,7 @@ static void edges_row(const struct mapping *m, int y) {
   }
 }
 
-/* A tile of the picture, and what is under way in it. */
+/* A tile of the picture, and the stack of the hysteresis in it. */
 struct tile {
   int left, top, right, bottom; /* pixels [left, right) of rows [top, bottom) */
   const uint8_t *from;
@@ -250,7 +253,8 @@ static void push_strong(struct tile *t, const struct mapping *m, int y, int left
       t->stack[t->count++] = y * m->w + x;
 }
 
-/* What may have weak neighbours in the tile: behind the first round those around it alone. */
+/* Pushes the strong pixels that may have weak neighbours in the tile; after the first round these are only the ones
+ * around it. */
 static void push_seeds(struct tile *t, const struct mapping *m, bool first) {
   push_strong(t, m, t->top - 1, t->left - 1, t->right + 1);
   push_strong(t, m, t->bottom, t->left - 1, t->right + 1);
@@ -307,9 +311,9 @@ static void canny_row(const struct mapping *m, int y) {
     put_grey(m, x, y, m->edge[EDGE_ROUNDS % 2][pixel(m, x, y)] == STRONG ? 255 : 0);
 }
 
-/* --- all of them --- */
+/* --- all maps --- */
 
-/* What comes before a row can be made, and the row. */
+/* The steps of a kind of map: what is computed for the whole picture first, and then each row. */
 static const struct recipe {
   bool soft;
   void (*ahead)(const struct mapping *m);
@@ -326,7 +330,7 @@ static void *place(void *base, size_t *total, size_t bytes) {
   return base ? (char *)base + at : NULL;
 }
 
-/* Sets the arrays, which lie in base; NULL: only counts. Returns the bytes of all. */
+/* Places the arrays in base, and returns their total bytes; with base NULL it only counts them. */
 static size_t lay_out(struct mapping *m, void *base, int threads) {
   const struct recipe *recipe = &recipes[m->op->kind];
   size_t pixels = (size_t)m->w * (size_t)m->h, total = 0;

@@ -1,35 +1,37 @@
-/* What a map is made of: what the definition and the fast path share. */
+/* The computation of maps, shared by the definition and the fast implementation. */
 #ifndef UNET_CPU_CPU_MAPS_H
 #define UNET_CPU_CPU_MAPS_H
 
 #include "unet/cpu/cpu_device.h"
 
-/* One OP_MAP in a run. The arrays are scratch; each is there where the kind needs it. */
+/* An OP_MAP in a run. The arrays are scratch; a kind of map has only those that it needs. */
 struct mapping {
   const struct op_map *op;
-  int w, h, parameter[MAP_PARAMS]; /* rounded; gain in sixteenths */
+  int w, h, parameter[MAP_PARAMS]; /* rounded to integers; gain in sixteenths */
   const float *x;
-  float scale, bias; /* to codes */
+  float scale, bias; /* conversion of x to codes */
   float *y;
-  uint8_t *code;          /* [h, w, 3] */
-  uint16_t *along, *soft; /* [h] rows of [w, 3]: softened along rows; and along columns */
-  size_t row;             /* values from one row to the next */
-  uint16_t *wide;         /* a row for each thread, and what is beside it */
+  uint8_t *code; /* [h, w, 3] */
+  /* [h] rows of [w, 3]: softened horizontally, and then vertically */
+  uint16_t *along, *soft;
+  size_t row;     /* values from one row to the next */
+  uint16_t *wide; /* a row with margins for each thread */
   size_t wide_row;
   uint8_t *mean;           /* [cells, cells, 3] */
   uint8_t *grey, *edge[2]; /* [h, w]: edges are 0, weak 1, strong 2 */
   int16_t *slope[2];       /* [h, w]: gx, gy */
-  int *stack;              /* [threads, EDGE_TILE * EDGE_TILE + what is around a tile] */
+  int *stack;              /* [threads, EDGE_TILE * EDGE_TILE + pixels around a tile] */
 };
 
 enum { MAP_AROUND = 4 * EDGE_TILE + 4 };
 
-/* Weights of pixels 0 to n / 2 * 3 away: of three boxes of n pixels after each other. All sum up to n^3. */
+/* Computes the weights of pixels at distances 0 to n / 2 * 3: those of three box filters of n pixels in succession.
+ * Their sum over all pixels is n^3. */
 void cpu_map_weights(int n, int *weight);
 
-/* Reserves what the definition takes. */
+/* Reserves the scratch that the definition needs. */
 int cpu_map_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
-/* The steps that may be done faster: the picture's codes, and soft of them. */
+/* The steps that have faster implementations: computing the picture's codes, and softening them. */
 struct map_steps {
   void (*encode)(const struct cpu_kernels *kernels, const struct mapping *m);
   void (*soften)(const struct cpu_kernels *kernels, const struct mapping *m);

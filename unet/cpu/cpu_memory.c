@@ -6,13 +6,14 @@
 
 #include "unet/base/platform.h"
 
-/* The system promises more than it has, and ends the program when that is used. So much is left to others. */
+/* Returns the memory that this program may use. The system promises more memory than it has and kills the program when
+ * it is used, so some is left for other programs. */
 static size_t leave_to_others(size_t available) {
   const size_t most_left = (size_t)256 << 20;
   return available - (available / 16 < most_left ? available / 16 : most_left);
 }
 
-/* Returns the bytes that are taken and have not been used, which the system still calls free. */
+/* Returns the bytes that are counted but not used, which the system still reports as free. */
 static size_t unused_bytes(struct cpu_device *device) {
   pthread_mutex_lock(&device->base.memory);
   size_t bytes = device->base.sizes_only ? device->counters.bytes : 0;
@@ -46,13 +47,13 @@ static void uncount_bytes(struct cpu_device *device, size_t bytes) {
   device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
-/* What stands for memory on a device for sizes only: no page is at this address, so that a use of it does not pass
- * unseen. */
+/* Returns an address that stands for memory on a device for sizes only. No page is mapped there, so any use of it is
+ * noticed. */
 static void *nowhere(void) {
   return (void *)(uintptr_t)CPU_ALIGN;
 }
 
-/* Clears memory part by part, so that nobody who gives it up waits for gigabytes. */
+/* Clears memory in parts, and checks between them if the caller has given up, because gigabytes take long. */
 static int clear(const struct cpu_device *device, void *data, size_t bytes, struct error *err) {
   const size_t part = (size_t)64 << 20;
   for (size_t at = 0; at < bytes; at += part) {
@@ -100,7 +101,8 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
 
 static const char working[] = "working memory";
 
-/* Memory that is cleared is taken: whoever asks for more later finds it gone, and no frame waits for pages. */
+/* Makes the arena larger. The memory is cleared, because only then does the system see it as used, and later frames
+ * need not wait for pages. */
 static int grow_arena(const struct arena *arena, size_t bytes, struct error *err) {
   const struct cpu_device *device = arena->opaque;
   if (device->base.sizes_only)

@@ -1,4 +1,4 @@
-/* Memory of the CPU device: counted and limited, resources and temporaries, scratch. */
+/* Memory of the CPU device: limited allocations, resources, temporaries and scratch. */
 #ifndef UNET_CPU_CPU_MEMORY_H
 #define UNET_CPU_CPU_MEMORY_H
 
@@ -6,42 +6,43 @@
 
 enum { CPU_ALIGN = 64 };
 
-/* Less than this is not compared with what is free, which takes longer than to take it. */
+/* Smaller allocations are not compared with the free memory, because this takes longer than the allocation. */
 enum { CPU_ROOM_LEAST = 16 << 20 };
 
-/* Returns 0 where so many bytes are free on this machine, and -1 with err set where they are not. On a device for sizes
- * only, what it has counted so far is not free, though nothing has used it. */
+/* Returns 0 if this many bytes are free on the machine, else -1 with err set. On a device for sizes only, the bytes
+ * counted so far are subtracted from the free ones, although nothing uses them. */
 int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 
-/* Memory, counted and held against the limit and against what is free. Zeroed; aligned to 64 bytes. NULL with err set
- * when there is none left. A device for sizes only counts the bytes and returns an address that nothing may read or
- * write. */
+/* Allocates memory that counts against the limit and is checked against the free memory. It is zeroed and aligned to 64
+ * bytes. Returns NULL with err set on failure. A device for sizes only counts the bytes and returns an address that
+ * must not be read or written. */
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
 
-/* Counts the memory of the device's pictures, which outlive it, as so many bytes from now on. -1: more than the limit
- * allows, and as many as before. On the thread that prepares. */
+/* Sets the number of bytes that are counted for the device's pictures, which outlive it. Returns -1, with the number
+ * unchanged, if it exceeds the limit. Called on the thread that prepares. */
 int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err);
 
-/* Working memory that all programs share. Without room for its addresses each has its own. */
+/* Opens an arena that all programs share. If no addresses can be reserved each program gets its own memory. */
 void cpu_arena_open(struct cpu_device *device, struct arena *arena);
 void cpu_arena_close(struct arena *arena);
 
-/* Makes a resource's FP32 data (a state's are zero). */
+/* Makes a resource's FP32 data; a state's data is zero. */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
-int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* with the lock of weights held */
-/* A weight's FP32 data for the moment: those that are kept, or *temporary, which the caller frees. NULL with err set
- * when there is no memory. */
+int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* the caller holds the lock of weights */
+/* Returns a weight's FP32 data for temporary use: the loaded data, or *temporary, which the caller frees. Returns NULL
+ * with err set if memory runs out. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
-/* The program's scratch gets at least this size. */
+/* Makes the program's scratch at least this large. */
 void cpu_reserve(struct cpu_program *program, size_t bytes);
-/* Plans scratch: returns the aligned place of the next so many bytes. */
+/* Reserves the next `bytes` of scratch while it is planned: returns their aligned offset and increases *total. */
 size_t cpu_bump(size_t *total, size_t bytes);
 
-/* First element of a tensor; NULL for one left out. cpu_f32 where it is known to be FP32. */
+/* cpu_data returns the first element of a tensor, or NULL for a tensor that was left out; cpu_f32 does so for tensors
+ * that are known to be FP32. */
 void *cpu_data(const struct cpu_program *program, struct tensor t);
 float *cpu_f32(const struct cpu_program *program, struct tensor t);
 struct element cpu_element(const struct cpu_program *program, struct tensor t);
-enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t); /* its type, for what knows no scales */
+enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t); /* the type of a tensor without a scale */
 
 #endif

@@ -1,4 +1,4 @@
-/* What stands in for cpu_dnnl.c where oneDNN is not there: the definition runs convolutions and linear layers. */
+/* The functions of cpu_dnnl.h for builds without oneDNN: the definition runs convolutions and linear layers. */
 #include "unet/cpu/cpu_dnnl.h"
 
 int cpu_dnnl_open(struct cpu_device *device, struct error *err) {

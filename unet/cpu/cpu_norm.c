@@ -1,4 +1,4 @@
-/* Concatenation, norms, activations and nearest upsampling, all on the way from one picture to the next. */
+/* Concatenation, norms, activations and nearest upsampling, in one pass from input to output. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -12,7 +12,7 @@ static int lanes_left(int position, int end) {
 struct target {
   void *out;
   enum dtype dtype;
-  size_t at[4]; /* first elements of the output pixels */
+  size_t at[4]; /* indices of the output pixels' first elements */
   int count;
 };
 
@@ -46,12 +46,12 @@ static void plain_pixel(const struct gather *g, size_t pixel) {
 
 /* --- layer norm --- */
 
-/* What is left of a sum of x, and of a sum of squares, after a middle was taken off every x. */
+/* Sums of x - middle and of its square, for some value `middle` near the mean. */
 struct moments {
   double first, second;
 };
 
-/* Over a row. Lanes beyond a part's end add nothing. */
+/* Computes them over a row. Lanes after the end of a part add nothing. */
 static struct moments row_moments(const struct gather *g, size_t pixel, float middle) {
   struct moments m = {0, 0};
   for (int s = 0; s < 2; s++) {
@@ -74,8 +74,8 @@ static vec affine(const float *weights, float otherwise, int c, int count) {
   return weights ? vec_get(weights, DTYPE_F32, (size_t)c, count) : vec_set(otherwise);
 }
 
-/* The mean is taken twice: the second time of what the first has left, so that a small spread around a large mean is
- * seen as exactly as the inputs hold it. */
+/* Normalises a row. The mean is computed twice, the second time from the differences to the first mean, so that a small
+ * variance around a large mean is as exact as the inputs. */
 static void layer_norm_pixel(const struct gather *g, size_t pixel) {
   struct target t = target_of(g, pixel);
   int channels = g->c[0] + g->c[1];
@@ -92,9 +92,9 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
     }
 }
 
-/* --- group norm: each thread takes some groups, so that none waits for another --- */
+/* --- group norm: each thread has some of the groups, so that no thread waits for another --- */
 
-/* Channels [low, high) of the concatenation as they lie in part s; false when there are none. */
+/* Converts channels [low, high) of the concatenation to channels of part s; false if the part has none of them. */
 static bool part_range(const struct gather *g, int s, int low, int high, int *first, int *end) {
   int base = s ? g->c[0] : 0;
   *first = low > base ? low - base : 0;
@@ -102,8 +102,8 @@ static bool part_range(const struct gather *g, int s, int low, int high, int *fi
   return *first < *end;
 }
 
-/* Adds the moments of channels [low, high) around middle (NULL: 0) over the image's pixels to those in totals, which
- * like middle begins with channel low. In FP32 over a few rows at a time, then in double. */
+/* Adds the moments of channels [low, high) around middle (NULL: 0) over the image's pixels to totals. Both arrays begin
+ * with channel low. Sums are FP32 over a few rows at a time, then double. */
 static void channel_moments(const struct gather *g, size_t image, int low, int high, const float *middle,
                             struct moments *totals) {
   enum { ROWS = 32 };
@@ -140,7 +140,8 @@ static struct moments group_mean(const struct moments *totals, int width, double
   return m;
 }
 
-/* y = (x - mean) * scale + shift for channels [low, high) of an image. The mean is taken twice, as in a layer norm. */
+/* Computes mean, scale and shift for channels [low, high) of an image: y = (x - mean) * scale + shift. The mean is
+ * computed twice, as in layer_norm_pixel. */
 static void group_statistics(const struct gather *g, size_t image, int low, int high, int width) {
   size_t start = image * (size_t)(g->c[0] + g->c[1]) + (size_t)low, channels = (size_t)(high - low);
   struct moments *totals = (struct moments *)g->totals + start;

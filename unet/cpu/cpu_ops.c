@@ -1,5 +1,5 @@
-/* The definition of the ops with matrices and norms: the plainest loops, sums in double. Rows are shared out between
- * threads, which changes no result. */
+/* The definition of the ops with matrices and norms: plain loops with sums in double. Rows are divided among threads,
+ * which changes no result. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_threads.h"
@@ -81,7 +81,7 @@ static size_t prologue_bytes(struct tensor x, struct tensor x2) {
 
 /* --- convolution --- */
 
-/* Ops under the sanitizers would spend two thirds of their time in this loop. */
+/* The sanitizers are off here, because the ops' tests would spend two thirds of their time in this loop. */
 __attribute__((no_sanitize("address", "undefined"))) static double dot(const float *a, const float *b, int count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -92,7 +92,7 @@ __attribute__((no_sanitize("address", "undefined"))) static double dot(const flo
 
 struct conv_args {
   const struct op_conv *op;
-  const float *a; /* after the prologue: [n, h, w, c_in] */
+  const float *a; /* input after the prologue: [n, h, w, c_in] */
   const float *weight, *bias, *time, *residual;
   float *y;
 };
@@ -155,7 +155,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 struct linear_args {
   const struct op_linear *op;
-  const float *a; /* after the prologue: rows of K */
+  const float *a; /* input after the prologue: rows of K values */
   const float *weight, *bias, *residual;
   float *y;
 };
@@ -231,7 +231,7 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- attention --- */
 
-/* One row of q in one head. scores has room for a value per row of k. */
+/* Computes one row of q in one head. scores has room for a value for each row of k. */
 static void attend_row(const struct cpu_program *p, const struct op_attention *op, size_t row, int head,
                        double *scores) {
   size_t tokens = (size_t)op->q.h * (size_t)op->q.w, n = row / tokens, t = row % tokens;
@@ -258,7 +258,7 @@ static void attend_row(const struct cpu_program *p, const struct op_attention *o
   }
 }
 
-/* A row of scores for each thread. */
+/* Reserves a row of scores for each thread. */
 static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   const struct op_attention *op = &node->op->attention;
   (void)err;
@@ -278,7 +278,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
 
 /* --- attention to style pictures --- */
 
-/* One row and head of y, of one style. scores has room for a value per token. */
+/* Adds one style to one row and head of y. scores has room for a value for each token. */
 static void add_style(const struct cpu_program *p, const struct op_style *op, size_t row, int head, size_t slot,
                       double gain, double *scores) {
   size_t tokens = (size_t)op->k.w, first = slot * tokens * (size_t)op->k.pitch;

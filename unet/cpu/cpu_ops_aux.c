@@ -1,4 +1,4 @@
-/* The definition of the ops around the networks: embeddings, tables, prompt slots, the sampler. */
+/* The definition of the ops around the networks: embeddings, tables, prompt slots, and the sampler. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -87,7 +87,8 @@ static void emphasis_run(const struct cpu_run *run, const struct cpu_node *node)
 
 /* --- time --- */
 
-/* frequencies[k] = exp(-ln(10000) k / divisor) times angle, first half sine or cosine, second half the other. */
+/* Stores sine and cosine of angle * exp(-ln(10000) k / divisor), one in the first half of y and the other in the
+ * second. */
 static void sinusoid(double angle, double divisor, bool cos_first, int c, float *y) {
   int half = c / 2;
   for (int k = 0; k < half; k++) {
@@ -132,7 +133,7 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
-/* A pixel of y, from the first of its block. */
+/* Computes a pixel of y from the block that begins at x. */
 static void blocks_pixel(const struct op_blocks *op, const float *x, float *y) {
   int size = op->size, count = size * size;
   for (int c = 0; c < op->x.c; c++) {
@@ -188,7 +189,7 @@ static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = kept[i / (size_t)op->x.c % pixels] >= 0.5f ? x[i] : op->value;
 }
 
-/* Whether the picture behind a pixel of the latent is to be made anew. */
+/* True if the picture is to be generated at a pixel of the latent. */
 static bool is_repainted(const struct op_unet_input *op, const float *kept, size_t pixel) {
   size_t w = (size_t)op->x.w, k = (size_t)(op->kept.w / op->x.w);
   return !(kept[(pixel / w * k) * (w * k) + pixel % w * k] >= 0.5f);
@@ -228,10 +229,10 @@ static void moments_add(struct moments *m, double value) {
 }
 
 static double moments_variance(const struct moments *m, size_t count) {
-  return m->squares - m->sum * m->sum / (double)count; /* times the count */
+  return m->squares - m->sum * m->sum / (double)count; /* the variance times count */
 }
 
-/* A latent of OP_GUIDE. */
+/* One latent of OP_GUIDE. */
 struct guided {
   const float *model, *x, *reference;
   float *y, *anew;
@@ -290,7 +291,7 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* A latent of OP_STEP. */
+/* One latent of OP_STEP. */
 struct stepped {
   float *x, *earlier;
   const float *model, *noise;

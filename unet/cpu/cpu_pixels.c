@@ -31,7 +31,7 @@ static int clamp(int x, int low, int high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/* How much of sample i lies in the span, over the span's size. */
+/* Returns the part of the span that sample i covers. */
 static double coverage(struct span s, double i) {
   double low = fmax(s.low, i), high = fmin(s.high, i + 1);
   return high > low ? (high - low) / (s.high - s.low) : 0;
@@ -67,7 +67,7 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-/* One frame of the run's. */
+/* Reads one of the run's frames. */
 static void read_frame(const struct op_pixels_in *op, const struct frame *frame, const struct geometry *g, float *out) {
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)
@@ -95,10 +95,10 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
 
 struct output {
   const struct op_pixels_out *op;
-  const float *x, *input, *map; /* map: that is to be shown; NULL: none */
+  const float *x, *input, *map; /* map: the one that is shown; NULL: none */
   double mix;
   bool beside;
-  int w, h; /* of the picture */
+  int w, h; /* size of the picture */
 };
 
 static void picture_rgb(const struct output *p, int x, int y, double rgb[3]) {
@@ -135,13 +135,13 @@ static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
   (!p->map ? picture_rgb : p->beside ? beside_rgb : map_rgb)(p, x, y, rgb);
 }
 
-/* The value of channel i of the frame for one colour. */
+/* Returns the value of channel i for a colour. */
 static double encode(const struct coding *k, const double rgb[3], int i) {
   double luma = k->r * rgb[0] + k->g * rgb[1] + k->b * rgb[2];
   return i == 0 ? luma : i == 1 ? (rgb[2] - luma) / k->b_cb : (rgb[0] - luma) / k->r_cr;
 }
 
-/* One sample of a channel: the mean over its pixels. */
+/* Returns one sample of a channel: the mean over its pixels. */
 static double sample_value(const struct output *p, const struct coding *coding, const struct channel *c, bool is_rgb,
                            int index, int x, int y) {
   int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;
@@ -166,7 +166,7 @@ static void write_row(const struct output *p, const struct frame *out, int index
   }
 }
 
-/* Alpha, and the second luma of YUYV's last pair where the width is odd. */
+/* Fills alpha, and the second luma of YUYV's last pair if the width is odd. */
 static void fill_unused(const struct frame *out) {
   for (int y = 0; y < out->height; y++) {
     uint8_t *row = (uint8_t *)out->plane[0] + (long)y * out->pitch[0];

@@ -1,20 +1,20 @@
-/* Pixels in and out, row by row. On the way in, the source's rows are summed as they lie in memory, all channels of a
- * plane at once, and then each channel is averaged along the row. */
+/* Pixels in and out, row by row. On input, the source's rows are first summed as they lie in memory, with all channels
+ * of a plane together; then each channel is averaged along the row. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_threads.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A NaN becomes 0. */
+/* Clamps to 0..1; NaN becomes 0. */
 static float clamp_unit(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
 /* --- in --- */
 
-/* Whole samples under a span. What lies outside the plane counts for the sample at its edge, so the outer weights reach
- * to the span's ends wherever those are. */
+/* Returns the whole samples under a span. The part of a span outside the plane is added to the weight of the sample at
+ * the edge. */
 static struct tap tap_of(struct span s, int length) {
   double size = s.high - s.low;
   int first = (int)fmin(fmax(floor(s.low), 0), length - 1), last = (int)fmin(fmax(ceil(s.high) - 1, 0), length - 1);
@@ -41,7 +41,7 @@ static void fill_taps(const struct resize *r) {
   }
 }
 
-/* sum[i] (+)= weight * sample i of a row */
+/* Computes sum[i] (+)= weight * sample i of a row. */
 static void add_bytes(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
   if (fresh)
     for (size_t i = 0; i < count; i++)
@@ -58,7 +58,7 @@ static void add_words(float *restrict sum, const uint8_t *restrict row, size_t c
   }
 }
 
-/* A channel's place in its plane's rows, counted in samples. */
+/* The position of a channel in its plane's rows, counted in samples. */
 struct track {
   const struct tap *taps;
   size_t first, step;
@@ -70,7 +70,7 @@ static struct track track_of(const struct resize *r, const struct channel *c) {
                         (size_t)c->stride / size};
 }
 
-/* Sums the plane's rows under output row y, over those samples that the channel's taps touch. */
+/* Sums the plane's rows that output row y covers, for the samples that the channel's taps read. */
 static void sum_rows(const struct resize *r, const struct channel *c, int y, float *sum) {
   const struct geometry *g = &r->geometry;
   struct track track = track_of(r, c);
@@ -102,7 +102,7 @@ static void average_row(const struct resize *r, const struct channel *c, const f
   }
 }
 
-/* Codes to R, G, B, scaled, into the picture. */
+/* Converts codes to R, G, B, scales them and stores them in the picture. */
 static void color_row(const struct resize *r, float *const values[3], float *out) {
   struct coding k = frame_coding(r->frame);
   bool rgb = frame_is_rgb(r->frame);
@@ -134,7 +134,7 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* YUYV's chroma reaches further to the sides than its luma */
+    /* YUYV's chroma reads more samples at the sides than its luma */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;
@@ -152,7 +152,7 @@ void KERNEL(cpu_resize)(const struct resize *r) {
 
 /* --- out --- */
 
-/* A row of R, G, B in 0..1. */
+/* Computes a row of R, G, B in 0..1. */
 static void value_row(const struct compose *c, int y, float *values) {
   size_t count = 3 * (size_t)c->picture->width, from = 3 * (size_t)c->w * (size_t)y;
   const float *x = c->x + from, *input = c->input + from;
@@ -185,7 +185,7 @@ static void write_luma_row(const struct frame *f, const struct coding *k, const 
     channel_store(&c, f->width, y, channel_sample(&c, f->width - 1, y));
 }
 
-/* Row y of both chroma channels, from one or two rows of pixels. */
+/* Writes row y of both chroma channels, from one or two rows of pixels. */
 static void write_chroma_row(const struct frame *f, const struct coding *k, const float *const values[], int rows,
                              int y) {
   struct channel cb = frame_channel(f, 1), cr = frame_channel(f, 2);

@@ -1,5 +1,5 @@
-/* Vectors of FP32 as wide as the processor's, through the compiler's vector types: one source for every instruction
- * set. The files that include this are compiled once for each (see meson.build). */
+/* Vectors of FP32, as wide as the processor's, with the compiler's vector types: one source for every instruction set.
+ * Files that include this are compiled once for each of them (see meson.build). */
 #ifndef UNET_CPU_CPU_SIMD_H
 #define UNET_CPU_CPU_SIMD_H
 
@@ -30,7 +30,7 @@ typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t vec_uint __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t vec_half __attribute__((vector_size(VECTOR_BYTES / 2)));
-/* The same at any address. */
+/* The same types for unaligned addresses. */
 typedef float vec_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef uint16_t vec_half_any __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 
@@ -79,14 +79,14 @@ INLINE vec vec_widen(vec_half bits) {
   return (vec)(__builtin_convertvector(bits, vec_uint) << 16);
 }
 
-/* To bfloat16, nearest even; a NaN stays one. */
+/* Converts to bfloat16, rounding to nearest even; a NaN stays a NaN. */
 INLINE vec_half vec_narrow(vec v) {
   vec_uint bits = (vec_uint)v, rounded = bits + 0x7fff + (bits >> 16 & 1);
   vec_uint nan = (vec_uint)(v != v);
   return __builtin_convertvector(((rounded & ~nan) | ((bits | 0x400000) & nan)) >> 16, vec_half);
 }
 
-/* count (up to LANES) elements from position at on of an array of FP32 or bfloat16; lanes beyond are 0. */
+/* Loads count (up to LANES) elements from index `at` on, from an array of FP32 or bfloat16; the other lanes are 0. */
 INLINE vec vec_get(const void *array, enum dtype dtype, size_t at, int count) {
   vec v = {0};
   vec_half bits = {0};
@@ -121,13 +121,13 @@ INLINE void vec_put(void *array, enum dtype dtype, size_t at, int count, vec v) 
     memcpy(to, &bits, (size_t)count * sizeof *to);
 }
 
-/* e^x to about 1e-7 of itself: 2^n e^r with |r| <= ln(2) / 2 and a Taylor polynomial. Beyond +-87 it stays at e^+-87,
- * so that no subnormal numbers come of it. */
+/* Computes e^x with a relative error of about 1e-7: 2^n e^r with |r| <= ln(2) / 2 and a Taylor polynomial. x is clamped
+ * to +-87, so that no result is subnormal. */
 INLINE vec vec_exp(vec x) {
   x = vec_min(vec_max(x, vec_set(-87.0f)), vec_set(87.0f));
   const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
   vec shifted = x * 1.44269504f + magic, n = shifted - magic;
-  vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln(2) in two parts */
+  vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* subtracts n ln(2), in two parts */
   vec p = vec_set(1.0f / 720);
   p = p * r + 1.0f / 120;
   p = p * r + 1.0f / 24;
@@ -142,7 +142,7 @@ INLINE vec vec_sigmoid(vec x) {
   return 1.0f / (1.0f + vec_exp(-x));
 }
 
-/* For the two activations that no network of ours has beside a convolution or norm. */
+/* Computes the two activations that no supported network has with a convolution or norm. */
 __attribute__((unused)) static vec vec_activate_rare(enum activation act, vec x) {
   for (int i = 0; i < LANES; i++) {
     float v = x[i];

@@ -1,4 +1,4 @@
-/* The parts of maps that take the most time: a picture's codes, and what softens them. */
+/* The slowest parts of maps: converting a picture to codes, and softening the codes. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -28,15 +28,16 @@ INLINE vec_int load_wide(const uint16_t *from) {
   return __builtin_convertvector(*(const vec_half_any *)from, vec_int);
 }
 
-/* The half keeps quotients away from whole numbers, so that rounding does not lead to another one. */
+/* Stores sum / volume, rounded down. Adding one half to the sum keeps the quotient away from integers, so that rounding
+ * errors cannot change the result. */
 INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) {
   double part = 1.0 / s->volume;
   vec_double quotient = (__builtin_convertvector(sum, vec_double) + 0.5) * part;
   *(vec_half_any *)out = __builtin_convertvector(__builtin_convertvector(quotient, vec_int), vec_half);
 }
 
-/* WIDE sums over weight[k] (low[k] + high[k]), the middle once, as quotients by the weights' sum. row[reach + k] is
- * where the values that are k away begin. */
+/* Computes WIDE sums over weight[k] (low[k] + high[k]), with the middle counted once, divided by the weights' sum.
+ * row[reach + k] is the beginning of the values at distance k. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
   int reach = s->reach;
   vec_int sum[4];
@@ -50,13 +51,13 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* All of a row of so many values, which has room for WIDE more, as all that it is made of. */
+/* Computes the sums for a row of count values, which has room for WIDE more, as have the rows it reads. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);
 }
 
-/* A row of codes with its outermost pixels going on as far as it is looked at. */
+/* Copies a row of codes and repeats its outermost pixels as far as the sums read. */
 static void extend_row(const struct soften *s, const uint8_t *code, uint16_t *wide) {
   for (int x = -s->reach; x < s->w + s->reach; x++)
     for (int c = 0; c < 3; c++)

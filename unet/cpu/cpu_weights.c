@@ -56,13 +56,13 @@ static size_t change_elements(const struct cpu_device *device, const struct weig
 }
 
 static bool all_finite(const float *values, size_t count) {
-  float sum = 0; /* 0 times what is not finite is not a number */
+  float sum = 0; /* a value that is not finite, times 0, is NaN */
   for (size_t i = 0; i < count; i++)
     sum += 0 * values[i];
   return sum == 0;
 }
 
-/* The blend of the rows in values, each thread its share. scratch: three rows for each thread. */
+/* Computes the blend of the rows in values; threads divide the rows. scratch has three rows for each thread. */
 static void blend_all(const struct cpu_device *device, const struct blend *blend, size_t row, float *values,
                       float *scratch) {
   threads_set(device->threads);
@@ -75,8 +75,8 @@ static void blend_all(const struct cpu_device *device, const struct blend *blend
   }
 }
 
-/* The new rows of a change that is a blend, from the checkpoint's file, which cpu_free gives back; NULL with err set.
- */
+/* Returns the new rows of a change that is a blend, computed from the checkpoint's file and freed by cpu_free; NULL
+ * with err set on failure. */
 static float *make_blend(struct cpu_device *device, const struct weight_change *change, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
   size_t row = resource_row_elements(r), count = change_elements(device, change);
@@ -104,7 +104,8 @@ static void commit(struct cpu_device *device, const struct weight_change *change
          change_elements(device, change) * sizeof *values);
 }
 
-/* What may fail comes first. Copies follow before the next run. */
+/* Everything that may fail is done before the first weight is changed. Copies in other forms are updated before the
+ * next run. */
 int cpu_update(struct device *base, const struct weight_change *changes, int count, uint64_t version,
                struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;

@@ -1,9 +1,9 @@
-/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3): 36 products in place of 144 for each 4x4 tile of the
- * output. Y = A' [(G g G') . (B' d B)] A with d a 6x6 patch of the input, g the kernel, and . a matrix product over
- * channels for each of the 36 places (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
+/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3): 36 products instead of 144 for each 4x4 tile of the
+ * output. Y = A' [(G g G') . (B' d B)] A, where d is a 6x6 patch of the input, g the kernel, and . a matrix product
+ * over channels for each of the 36 places (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
  *
- * The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity: FP32 errors are then about twice those of a direct
- * convolution; with the usual 0, +-1, +-2 they are four times as large. */
+ * The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity, which gives about twice the FP32 errors of a direct
+ * convolution; the usual 0, +-1, +-2 would give four times as large ones. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -20,7 +20,7 @@ enum {
   WIDE = LANES == 16 ? 4 : 2,   /* most vectors of output channels in one product */
   SUMS = LANES == 16 ? 24 : 12, /* vectors that a product keeps in registers: rows times vectors */
   TILES_LEAST = 12,
-  TILES_MOST = 48,        /* tiles in a block; between them as many as keep a patch of */
+  TILES_MOST = 48,        /* most tiles in a block; within these limits, as many as fit into */
   BLOCK_FLOATS = 1 << 17, /* 512 KB in the second-level cache */
 };
 
@@ -28,7 +28,7 @@ static int round_up(int x, int multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-/* Vectors of output channels in the product that begins with channel `first`. */
+/* Returns the number of vectors of output channels in the product that begins with channel `first`. */
 static int product_width(int first, int c_out) {
   int left = (round_up(c_out, LANES) - first) / LANES;
   return left >= WIDE ? WIDE : left >= 2 ? 2 : 1;
@@ -40,7 +40,7 @@ size_t KERNEL(cpu_winograd_packed)(int c_out, int c_in) {
   return (size_t)PLACES * (size_t)c_in * (size_t)round_up(c_out, LANES);
 }
 
-/* u = G g G', in double. */
+/* Computes u = G g G' in double. */
 static void transform_kernel(const double g[3][3], double u[PATCH][PATCH]) {
   const double p = (double)P, q = (double)Q, pp = p * p, qq = q * q;
   const double points[4] = {p, -p, q, -q},
@@ -74,7 +74,7 @@ static void pack_channel(const float *weight, int c_out, int c_in, int channel, 
   }
 }
 
-/* Channels that fill the last vector are 0. */
+/* Channels that pad the last vector are 0. */
 void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed) {
 #pragma omp parallel for
   for (int channel = 0; channel < round_up(c_out, LANES); channel++)
@@ -83,8 +83,9 @@ void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *
 
 /* --- one block of tiles --- */
 
-/* Tiles are counted along rows, over all images. A thread's memory: patches [tiles][PLACES][c], products
- * [tiles][PLACES][WIDE * LANES], and a pixel of zeros for what lies outside the picture. */
+/* A block of tiles, which are numbered along rows over all images, and a thread's memory for it: patches
+ * [tiles][PLACES][c], products [tiles][PLACES][WIDE * LANES], and a pixel of zeros for positions outside the
+ * picture. */
 struct block {
   const struct winograd *op;
   size_t first;
@@ -93,7 +94,7 @@ struct block {
 };
 
 struct position {
-  int n, y, x; /* of the tile's first output pixel */
+  int n, y, x; /* first output pixel of the tile */
 };
 
 static int rows_of(const struct winograd *op) {
@@ -114,7 +115,7 @@ static int channels_of(const struct winograd *op) {
   return round_up(op->c, LANES);
 }
 
-/* B' applied to six values. */
+/* Applies B' to six values. */
 INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   vec even = d[4] - QQ * d[2], odd = d[3] - QQ * d[1];
   out[0] = (PP * QQ) * d[0] - (PP + QQ) * d[2] + d[4];
@@ -127,7 +128,7 @@ INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   out[5] = (PP * QQ) * d[1] - (PP + QQ) * d[3] + d[5];
 }
 
-/* A' applied to six values. */
+/* Applies A' to six values. */
 INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   vec sum_p = m[1] + m[2], difference_p = m[1] - m[2], sum_q = m[3] + m[4], difference_q = m[3] - m[4];
   out[0] = m[0] + sum_p + sum_q;
@@ -136,7 +137,7 @@ INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   out[3] = (PP * P) * difference_p + (QQ * Q) * difference_q + m[5];
 }
 
-/* Where the patch's pixels lie: in x, or the zeros. */
+/* Finds the addresses of the patch's pixels: in x, or the zeros. */
 static void locate_patch(const struct block *b, struct position at, const void *pixels[PLACES]) {
   const struct winograd *op = b->op;
   size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype), across[PATCH];
@@ -156,7 +157,7 @@ static void locate_patch(const struct block *b, struct position at, const void *
   }
 }
 
-/* Channels [c, c + count) of a patch. Inlined with constants for the usual type and whole vectors. */
+/* Transforms channels [c, c + count) of a patch. Inlined with constants for the usual types and whole vectors. */
 INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
                           int channels) {
   vec half[PATCH][PATCH]; /* [column][row] */
@@ -197,7 +198,7 @@ static void load_patch(const struct block *b, int tile) {
   }
 }
 
-/* out [rows][width vectors] = a [rows][depth] times b [depth][width vectors] */
+/* Computes out [rows][width vectors] = a [rows][depth] times b [depth][width vectors]. */
 INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                           const int rows, const int width) {
   vec sum[SUMS] = {{0}};
@@ -221,7 +222,7 @@ INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int de
       vec_store(out + (size_t)r * out_pitch + (size_t)(j * LANES), sum[r * width + j]);
 }
 
-/* The same for any even number of rows. */
+/* Computes the product for any even number of rows. */
 INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                          int rows, const int width) {
   int r = 0;
@@ -249,7 +250,8 @@ static void multiply_places(const struct block *b, int first, int width) {
   }
 }
 
-/* Where a tile's pixels go: their first elements in y, and how many rows and columns of the tile are inside. */
+/* The destination of a tile: the index of its first element in y, and the number of its rows and columns inside the
+ * picture. */
 struct corner {
   size_t at, row; /* row: elements from one row of y to the next */
   int rows, columns;
@@ -264,8 +266,8 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Channels [c, c + count) of a tile; m: their sums, `step` apart from place to place. plain: the activation is none or
- * ReLU, whole: all of the tile is inside. */
+/* Transforms channels [c, c + count) of a tile and stores them; m has their sums, `step` apart from place to place.
+ * plain: the activation is none or ReLU; whole: all of the tile is inside the picture. */
 INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);
@@ -333,7 +335,7 @@ static void run_block(const struct block *b) {
 
 /* --- all blocks --- */
 
-/* Tiles in a block: what the cache holds, and so that every thread gets about as many. */
+/* Returns the tiles in a block: as many as the cache holds, but such that all threads get about the same number. */
 static int block_tiles(size_t tiles, int channels, int threads) {
   int most = BLOCK_FLOATS / (PLACES * channels);
   most = most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;
