@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* x ++ skip through the two convolutions of a res block. */
+/* Appends a res block: x ++ skip through two convolutions. */
 static struct tensor res_block(const struct unet_call *call, const struct unet_layer *layer, struct tensor x,
                                struct tensor skip) {
   const struct net *net = &call->net;
@@ -35,7 +35,7 @@ static struct tensor attend(const struct unet_call *call, struct tensor q, struc
       (struct op_attention){.q = q, .k = k, .v = v, .heads = heads, .scale = attention_scale(q, heads)});
 }
 
-/* x + attention of norm(x) to itself. */
+/* Appends self-attention and returns x + attention(norm(x)). */
 static struct tensor self_attention(const struct unet_call *call, const char *name, struct tensor x,
                                     struct prologue norm, int heads) {
   const struct net *net = &call->net;
@@ -50,8 +50,9 @@ static struct tensor self_attention(const struct unet_call *call, const char *na
   return h;
 }
 
-/* x + attention of norm(x) to the text, whose keys and values are there already, from this channel on; and to style
- * pictures, where block is one of the layer's. */
+/* Appends cross-attention and returns x + attention(norm(x), text). The text's keys and values are computed elsewhere;
+ * `channel` is the first of their channels. If block is one of the layer's blocks (not -1), attention to the style
+ * pictures is added. */
 static struct tensor cross_attention(const struct unet_call *call, const char *name, struct tensor x,
                                      struct prologue norm, const struct unet_layer *layer, int channel, int block) {
   const struct net *net = &call->net;
@@ -68,7 +69,7 @@ static struct tensor cross_attention(const struct unet_call *call, const char *n
   return h;
 }
 
-/* x + linear(GEGLU(linear(norm(x)))) */
+/* Appends x + linear(GEGLU(linear(norm(x)))). */
 static struct tensor feed_forward(const struct unet_call *call, struct tensor x, struct prologue norm) {
   const struct net *net = &call->net;
   struct tensor h = net_linear(net, "ff.net.0.proj", (struct op_linear){.x = x, .prologue = norm, .act = ACT_GEGLU},
@@ -95,7 +96,7 @@ static struct tensor transformer_block(const struct unet_call *call, const struc
   return x;
 }
 
-/* Transformer2DModel */
+/* Appends a Transformer2DModel. */
 static struct tensor transformer(const struct unet_call *call, const struct unet_layer *layer, struct tensor x) {
   const struct net *net = &call->net;
   struct prologue norm = net_group_norm(net, "norm", x.c, call->config->norm_num_groups, 1e-6f, ACT_NONE);

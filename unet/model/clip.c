@@ -3,7 +3,8 @@
 #include "unet/model/clip_layer.h"
 #include "unet/model/models.h"
 
-/* x + attention of layer_norm1(x) to all positions, or to those up to each one */
+/* Appends x + attention of layer_norm1(x): each position attends to all positions, or if causal to those up to
+ * itself. */
 static struct tensor self_attention(const struct clip_config *config, const struct net *net, struct tensor x,
                                     bool causal) {
   int c = config->hidden_size;
@@ -25,7 +26,7 @@ static struct tensor self_attention(const struct clip_config *config, const stru
   return h;
 }
 
-/* x + fc2(act(fc1(layer_norm2(x)))) */
+/* Appends x + fc2(act(fc1(layer_norm2(x)))). */
 static struct tensor mlp(const struct clip_config *config, const struct net *net, struct tensor x) {
   struct prologue norm = net_layer_norm(net, "layer_norm2", config->hidden_size, config->layer_norm_eps);
   struct op_linear fc1 = {.x = x, .prologue = norm, .act = config->hidden_act};
@@ -51,7 +52,7 @@ bool clip_has_final_norm(const struct text_encoder *encoder) {
 }
 
 int clip_end(const struct text_encoder *encoder, const int *tokens) {
-  /* Configs of before 2023 say 2 whatever the end token is, which has the highest number. */
+  /* Configs from before 2023 have the end token 2, whatever it really is; the true one is the highest number. */
   int end = encoder->config.end_token, place = 0;
   for (int i = encoder->config.positions - 1; i >= 0; i--)
     if (end == 2 ? tokens[i] >= tokens[place] : tokens[i] == end)
@@ -59,7 +60,7 @@ int clip_end(const struct text_encoder *encoder, const int *tokens) {
   return place;
 }
 
-/* The projection of the end token's hidden state, behind the final norm. */
+/* Appends the final norm and the projection of the end token's hidden state. */
 static struct tensor pool(const struct text_encoder *encoder, struct plan *plan, struct tensor x,
                           struct prologue norm) {
   struct component whole = encoder->weights; /* the projection's key has no prefix */

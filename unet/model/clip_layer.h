@@ -4,7 +4,7 @@
 
 #include "unet/model/net.h"
 
-/* encoder.layers.index; causal: each token sees those before it alone. */
+/* Appends layer encoder.layers.index. With causal, each token attends only to itself and to earlier tokens. */
 struct tensor clip_layer(const struct clip_config *config, const struct net *net, int index, struct tensor x,
                          bool causal);
 

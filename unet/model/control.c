@@ -31,9 +31,9 @@ void control_free(struct control *control) {
   *control = (struct control){0};
 }
 
-/* --- the map, once a run --- */
+/* --- the map, once in each run --- */
 
-/* ControlNetConditioningEmbedding */
+/* Appends a ControlNetConditioningEmbedding. */
 static struct tensor read_hint(const struct net *net, const struct controlnet_config *config, struct tensor x) {
   char name[32];
   size_t mark = plan_enter(net->plan, "controlnet_cond_embedding");
@@ -49,7 +49,7 @@ static struct tensor read_hint(const struct net *net, const struct controlnet_co
   return x;
 }
 
-/* Into a state of the plan, where what is outside the region finds it. */
+/* Copies x to a state of the plan, so that ops outside the region can read it. */
 static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
                           struct tensor x) {
   char name[48];
@@ -87,7 +87,7 @@ static struct tensor adapter_level(const struct net *net, const struct t2i_confi
   return x;
 }
 
-/* A map of one channel is any of a grey map's three. */
+/* Appends a T2I-Adapter. If it reads one channel, any of a grey map's three will do. */
 static void read_levels(const struct control *control, const struct net *net, struct tensor map,
                         struct control_features *features) {
   const struct t2i_config *config = &control->network->t2i;
@@ -133,7 +133,7 @@ static void begin_region(const struct control *control, const struct control_pla
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});
 }
 
-/* A picture for each row of the call, of which each latent has some. */
+/* Repeats a latent's picture for each of its rows in the call. */
 static struct tensor for_rows(const struct control_place *place, struct tensor x) {
   int n = guidance_total(place->rows, place->latents);
   if (x.n == n)
@@ -152,7 +152,7 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
-/* The heads of the level that has so many channels: devices know attention of that width. */
+/* Returns the number of heads at the level with this many channels, because devices support attention of that width. */
 static int heads_of(const struct unet_config *body, int channels) {
   for (int i = 0; i < body->levels; i++)
     if (body->channels[i] == channels)
@@ -160,7 +160,7 @@ static int heads_of(const struct unet_config *body, int channels) {
   return 1;
 }
 
-/* The largest size of squares that divide a picture, as far as OP_BLOCKS goes. */
+/* Returns the largest size of squares that divide a picture, within the limits of OP_BLOCKS. */
 static int square_of(struct tensor x) {
   int size = 64;
   while (x.h % size || x.w % size)
@@ -168,8 +168,8 @@ static int square_of(struct tensor x) {
   return size;
 }
 
-/* The mean over the picture, at each of its places: attention whose scale is so small that it looks at all places
- * alike, of squares whose means are taken first, so that few are left. */
+/* Returns a tensor that holds the mean over the picture at each place. It uses attention with so small a scale that all
+ * keys have the same weight; the keys are the means of squares, so that there are few of them. */
 static struct tensor mean_of(const struct control *control, struct plan *plan, struct tensor x) {
   struct tensor squares = plan_blocks(plan, "mean", (struct op_blocks){.x = x, .size = square_of(x), .mean = true});
   int heads = heads_of(&control->network->controlnet.body, x.c);
@@ -179,7 +179,8 @@ static struct tensor mean_of(const struct control *control, struct plan *plan, s
                         (struct op_attention){.q = x, .k = squares, .v = squares, .heads = heads, .scale = 1e-20f});
 }
 
-/* Zero convolutions of what its layers give, each added where the U-Net has the like. */
+/* Appends the zero convolutions of the network's outputs, each of which is added to the corresponding tensor of the
+ * U-Net. */
 static void inject(const struct control *control, const struct control_place *place, const struct skips *own,
                    struct tensor own_mid, const struct skips *skips, struct tensor mid) {
   struct net net = net_begin(place->plan, &control->network->weights);
@@ -193,7 +194,7 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    if (control_is_pooled(control)) { /* guessing acts by its rows, and not by how deep a layer is */
+    if (control_is_pooled(control)) { /* guess then depends on the rows alone, and not on the layer */
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;
     }

@@ -32,7 +32,7 @@ void depth_close(struct depth **depth) {
 
 /* --- DINOv2 --- */
 
-/* A network while its ops are appended. */
+/* The network while its ops are appended. */
 struct depth_net {
   struct net net;
   const struct depth *depth;
@@ -49,7 +49,7 @@ static struct tensor linear(const struct depth_net *d, const char *name, struct 
   return plan_linear(d->net.plan, name, op);
 }
 
-/* The checkpoint's name of something in the scope of layer number index. */
+/* Returns the checkpoint's key for a name in layer number index. */
 static const char *layer_key(char out[128], int index, const char *name) {
   snprintf(out, 128, "backbone.encoder.layer.%d.%s", index, name);
   return out;
@@ -73,7 +73,7 @@ static struct tensor embed(const struct depth_net *d, struct tensor picture, flo
   return linear(d, "embeddings", weights, (struct op_linear){.x = patches, .residual = tensor_joined(positions)});
 }
 
-/* x + scale * attention of norm1(x) to itself. Keys are those of transformers 4 or 5. */
+/* Appends x + scale * attention of norm1(x) to itself. Keys may be those of version 4 or 5 of transformers. */
 static struct tensor attention(const struct depth_net *d, struct tensor x, int index) {
   const struct net *net = &d->net;
   int c = d->config->hidden_size;
@@ -99,7 +99,7 @@ static struct tensor attention(const struct depth_net *d, struct tensor x, int i
                 (struct op_linear){.x = h, .residual = x});
 }
 
-/* x + scale * fc2(gelu(fc1(norm2(x)))) */
+/* Appends x + scale * fc2(gelu(fc1(norm2(x)))). */
 static struct tensor mlp(const struct depth_net *d, struct tensor x, int index) {
   const struct net *net = &d->net;
   int c = d->config->hidden_size;
@@ -113,7 +113,8 @@ static struct tensor mlp(const struct depth_net *d, struct tensor x, int index) 
                 (struct op_linear){.x = h, .residual = x});
 }
 
-/* The tokens behind the layers that the neck reads; *norm is applied where they are read. */
+/* Appends the backbone and stores the tokens after the layers that the neck reads. The readers of the features apply
+ * *norm to them. */
 static void backbone(const struct depth_net *d, struct tensor picture, float scale, float bias,
                      struct tensor features[DEPTH_FEATURES], struct prologue *norm) {
   const struct depth_config *config = d->config;
@@ -136,7 +137,7 @@ static void backbone(const struct depth_net *d, struct tensor picture, float sca
 
 /* --- DPT --- */
 
-/* Tokens as a picture: at 4, 2, 1 and 1/2 of the patches' resolution. The class token stays behind. */
+/* Turns tokens into a picture at 4, 2, 1 or 1/2 of the patches' resolution. The class token is left out. */
 static struct tensor reassemble(const struct depth_net *d, int index, struct tensor tokens, struct prologue norm) {
   static const int strides[DEPTH_FEATURES] = {4, 2, 1, 1};
   struct plan *plan = d->net.plan;
@@ -161,7 +162,7 @@ static struct tensor reassemble(const struct depth_net *d, int index, struct ten
   return x;
 }
 
-/* x + convolution2(relu(convolution1(relu(x)))) */
+/* Appends x + convolution2(relu(convolution1(relu(x)))). */
 static struct tensor residual(const struct depth_net *d, const char *name, struct tensor x) {
   size_t mark = plan_enter(d->net.plan, "%s", name);
   struct op_conv first = {.x = x, .prologue.act = ACT_RELU, .act = ACT_RELU};
@@ -177,8 +178,9 @@ static struct tensor resize(const struct depth_net *d, struct tensor x, int h, i
   return plan_resize(d->net.plan, "resize", (struct op_resize){.x = x, .residual = added, .y = {.h = h, .w = w}});
 }
 
-/* From the coarsest feature on. The projection behind the resizing is applied ahead of it, where there are a quarter of
- * the pixels: both are linear, and the resizing's weights sum to 1, so that the bias stays as it is. */
+/* Fuses the features, beginning with the coarsest. The projection that follows the resizing is applied before it, where
+ * there are a quarter of the pixels. Both are linear, and the resizing's weights sum to 1, so that the bias needs no
+ * change. */
 static struct tensor fuse(const struct depth_net *d, const struct tensor features[DEPTH_FEATURES]) {
   struct plan *plan = d->net.plan;
   struct tensor x = {0};
@@ -206,7 +208,7 @@ static struct tensor head(const struct depth_net *d, struct tensor x) {
   return x;
 }
 
-/* --- the whole --- */
+/* --- the whole network --- */
 
 struct depth_grid depth_grid(const struct depth *depth, int width, int height) {
   const struct depth_config *config = &depth->files.config;

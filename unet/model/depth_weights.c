@@ -7,7 +7,7 @@
 
 enum { KEY_MAX = 256, NAME_LENGTH = KEY_MAX + 64 };
 
-/* One weight's memory. */
+/* The values of one weight. */
 struct depth_values {
   struct depth_values *next;
   char name[KEY_MAX];
@@ -22,9 +22,9 @@ void depth_values_free(struct depth_values *values) {
   }
 }
 
-/* --- what is known already, and what is to be made --- */
+/* --- known weights and new ones --- */
 
-/* The resource's name. */
+/* Writes the resource's name. */
 static void name_of(char out[NAME_LENGTH], const char *name, const char *suffix) {
   snprintf(out, NAME_LENGTH, "depth/%s%s", name, suffix);
 }
@@ -35,7 +35,7 @@ static bool is_known(const struct net *net, const char *name, const char *suffix
   return resources_find(net->plan->resources, full) >= 0;
 }
 
-/* Room for a weight's values, which the depth model owns. NULL: the plan has failed. */
+/* Allocates the values of a weight; the depth model owns them. Returns NULL after making the plan fail. */
 static struct depth_values *reserve(const struct depth *depth, const struct net *net, const char *name,
                                     const char *suffix, size_t count) {
   struct error err;
@@ -51,7 +51,8 @@ static struct depth_values *reserve(const struct depth *depth, const struct net 
   return own;
 }
 
-/* As a resource of n rows, or a vector. own NULL: it is there already, or the plan has failed. */
+/* Adds the values as a resource of n rows, or as a vector. own is NULL if the resource exists already, or if the plan
+ * has failed. */
 static struct tensor add(const struct net *net, const char *name, const char *suffix, int n, int c,
                          const struct depth_values *own) {
   char full[NAME_LENGTH];
@@ -70,8 +71,8 @@ static struct tensor add(const struct net *net, const char *name, const char *su
   return t;
 }
 
-/* A tensor of the file, which the caller frees; NULL: the plan has failed. The file is asked first whether it has so
- * much. */
+/* Reads a tensor of the file, which the caller frees. Returns NULL after making the plan fail. The tensor's size is
+ * checked before memory is allocated. */
 static float *read_new(const struct depth *depth, const struct net *net, const char *key, int rank,
                        const int64_t *shape) {
   const struct component *from = &depth->files.weights;
@@ -100,7 +101,7 @@ static void scale_rows(const float *from, const float *scale, size_t rows, size_
       to[r * columns + c] = from[r * columns + c] * scale[r];
 }
 
-/* weights [out][in] or a bias [out], times the scale. */
+/* Returns weights [out][in], or a bias [out], multiplied by the scale. */
 static struct tensor scaled(const struct depth *depth, const struct net *net, const char *name, const char *suffix,
                             const float *scale, int in, int out) {
   char key[KEY_MAX];
@@ -133,7 +134,7 @@ struct depth_linear depth_scaled(const struct depth *depth, const struct net *ne
 
 #define PATCHES "backbone.embeddings.patch_embeddings.projection"
 
-/* [out][3][patch][patch] -> [out][patch][patch][3], and zeros. */
+/* Reorders [out][3][patch][patch] to [out][patch][patch][3], followed by zeros. */
 static void turn_patches(const float *from, int out, int patch, int columns, float *to) {
   size_t pixels = (size_t)patch * (size_t)patch;
   for (size_t o = 0; o < (size_t)out; o++)
@@ -163,7 +164,7 @@ struct depth_linear depth_patches(const struct depth *depth, const struct net *n
   return linear;
 }
 
-/* A table of side x side rows of c values, resized. */
+/* Resizes a table of side x side rows of c values. */
 static void resize_table(const float *table, int side, int c, struct depth_grid grid, float *out) {
   for (int i = 0; i < grid.rows; i++)
     for (int j = 0; j < grid.columns; j++) {
@@ -180,7 +181,7 @@ static void resize_table(const float *table, int side, int c, struct depth_grid 
     }
 }
 
-/* Its first row is the class token's. */
+/* Computes the positions; the first row is the class token's. */
 static void make_positions(const struct depth *depth, const struct net *net, struct depth_grid grid, float *out) {
   const struct depth_config *config = &depth->files.config;
   int c = config->hidden_size, side = config->side;
@@ -210,7 +211,7 @@ struct tensor depth_positions(const struct depth *depth, const struct net *net, 
   return add(net, name, "", rows, c, own);
 }
 
-/* [in][out][stride][stride] -> [stride][stride][out][in] */
+/* Reorders [in][out][stride][stride] to [stride][stride][out][in]. */
 static void turn_transposed(const float *from, int channels, int stride, float *to) {
   size_t c = (size_t)channels, taps = (size_t)stride * (size_t)stride;
   for (size_t i = 0; i < c; i++)

@@ -1,4 +1,4 @@
-/* plans_frame: pixels to pixels. */
+/* plans_frame: the plan from pixels to pixels. */
 #include <stdio.h>
 
 #include "unet/model/frame_states.h"
@@ -6,7 +6,7 @@
 
 enum { UNROLLED_MAX = 4 };
 
-/* Keys and values of whole prompts, so many chunks of each: their chunks side by side. */
+/* Returns keys and values for whole prompts: the chunks of each prompt are joined to one sequence of tokens. */
 static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
   int chunks = shape->chunks ? shape->chunks : 1;
   struct tensor whole = keys[chunks - 1];
@@ -15,31 +15,33 @@ static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], co
   return whole;
 }
 
-/* What the steps of a frame have in common. */
+/* Data that all steps of a frame share. */
 struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
   const struct frame_noise *noise;
   struct tensor x, image, kept;
-  struct tensor reference; /* what residual guidance leads away from: the input's latent, or its place until the first
-                              step makes it; none: zeros */
+  /* the latent from which residual guidance leads away: the input's, or a temporary that the first step fills; none:
+   * zeros */
+  struct tensor reference;
   struct tensor times;
-  struct tensor earlier; /* predictions that steps look back on; none: they do not */
+  struct tensor earlier; /* predictions that later steps use; none: no step uses any */
   struct control_features features[CONTROLS_MAX];
 };
 
-/* A call of the U-Net. */
+/* One call of the U-Net. */
 struct call {
-  int step; /* of the first latent; in a loop of its first iteration */
+  int step; /* step of the first latent; in a loop, of its first iteration */
   bool loop;
-  int rows;                /* of all latents */
-  int first, count;        /* its rows of the tables of time projections */
-  struct op_prompt prompt; /* without slots: those of its rows */
-  struct tensor text;      /* what these are for the U-Net */
+  int rows; /* rows of all latents */
+  /* its rows in the tables of time projections: first row and number */
+  int first, count;
+  struct op_prompt prompt; /* the prompts of its rows; slots are not set */
+  struct tensor text;      /* keys and values of these prompts for the U-Net */
 };
 
-/* Where the controls' part of it is. */
+/* The controls' part of a call. */
 struct controlled {
   const struct denoising *d;
   struct control_place place;
@@ -66,7 +68,7 @@ static void add_levels(const void *opaque, const struct unet_layer *layer, struc
       control_add_level(&c->d->model->controls[i], &c->place, &c->d->features[i], layer, x);
 }
 
-/* What the ControlNets add before the way up. */
+/* Appends all ControlNets, which add to the skip connections before the up blocks. */
 static void inject_all(const struct controlled *c, const struct call *call, const struct skips *skips,
                        struct tensor mid) {
   const struct denoising *d = c->d;
@@ -112,7 +114,7 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   return unet_up(&unet, mid, &skips);
 }
 
-/* What guidance makes of the prediction. */
+/* Appends the guidance of a prediction, if there is any. */
 static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
   enum guidance_mode mode = d->shape->guidance;
   struct op_guide op = {.step = step, .model = prediction};
@@ -130,7 +132,7 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
   return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
 }
 
-/* A step with its call of the U-Net; in a loop, its first iteration's. */
+/* Appends a step with its call of the U-Net; in a loop, as the first iteration. */
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
   const struct guidance_rows each = frame_time_rows(d->model, d->shape);
   int rows = frame_pictures(d->shape) * (step ? d->shape->rows.each : d->shape->rows.first);
@@ -148,16 +150,17 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
   plan_step(d->plan, "step", op);
 }
 
-/* One text is for all pictures of a run; of more each has its own. */
+/* Appends the prompts. With one row for each picture all pictures share one text; with more, each picture has its
+ * own. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
   return plan_prompt(d->plan, "prompt", op);
 }
 
-/* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
- * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. A
- * first step that has other rows than the rest is always written out. */
+/* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
+ * between iterations of a loop (H200); more steps become a loop, because preparing an unrolled step takes 10 ms. The
+ * first step is always unrolled if it has another number of rows than the rest. */
 static void denoise(const struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   bool loop = d->shape->steps > UNROLLED_MAX, apart = rows.first != rows.each;
@@ -174,7 +177,7 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* What each frame in a stream batch has for itself: the newest first. */
+/* Keeps a tensor for each frame of a stream batch, the newest first, and adds this run's. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -183,7 +186,7 @@ static struct tensor queue(const struct denoising *d, const char *name, struct t
   return rows;
 }
 
-/* The frame whose last step this run is. */
+/* Returns the tensor of the frame that has its last step in this run. */
 static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
   if (!tensor_exists(rows))
     return rows;
@@ -191,7 +194,7 @@ static struct tensor oldest(const struct denoising *d, const char *name, struct 
   return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
 }
 
-/* So many latents of each frame, which its first step makes. */
+/* Makes a state for `each` latents of every frame in the batch; a frame's first step writes them. */
 static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
   int n = d->shape->steps * each;
   struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
@@ -210,7 +213,7 @@ static struct tensor batch_reference(const struct denoising *d) {
   }
 }
 
-/* All steps in one call of the U-Net, each for another frame. */
+/* Appends all steps as one call of the U-Net, in which each latent belongs to another frame. */
 static void denoise_batch(struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   int total = guidance_total(rows, d->shape->steps);
@@ -235,7 +238,7 @@ static void denoise_batch(struct denoising *d) {
   d->x = oldest(d, "latent", d->x, true);
 }
 
-/* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
+/* Returns the U-Net's view of the picture, whose latent is own. */
 static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor pixels,
                                      struct tensor own, struct tensor kept) {
   const struct autoencoder *autoencoder = &checkpoint->autoencoder;
@@ -251,10 +254,11 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
              : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
-/* Of an autoencoder's values or a source's. */
+/* A picture in the value range of an autoencoder or of a source. */
 struct picture {
   struct tensor pixels;
-  float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
+  /* pixels * scale + bias is in 0 (black) to 1 */
+  float scale, bias;
 };
 
 static struct tensor map_state(const struct control *control, struct plan *plan, int h, int w) {
@@ -263,7 +267,8 @@ static struct tensor map_state(const struct control *control, struct plan *plan,
   return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
 }
 
-/* The frame of the controls' own source, read in the region of a map. What is a map already comes into its state. */
+/* Reads the frame of the controls' own source, within the region of a map. If the frame is a map already it is read
+ * into the map's state. */
 static struct picture second_picture(const struct denoising *d, const struct control *control) {
   int h = d->shape->height, w = d->shape->width;
   struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
@@ -276,7 +281,7 @@ static bool is_map_already(const struct control *control, const struct picture *
   return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
 }
 
-/* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
+/* Returns the control's map [1, H, W, 3] in 0..1. It is a state, so that it can be shown outside the region. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;
@@ -288,7 +293,7 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* The map that belongs to the picture that a run makes. */
+/* Returns the map that belongs to the picture that this run outputs. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))
@@ -297,11 +302,11 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
   return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
 }
 
-/* The control's map, made in a region together with what its network makes of it. */
+/* Appends the control's map and its network's features, in one region. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))
-    return picture->pixels; /* nothing would be in the region */
+    return picture->pixels; /* the region would be empty */
   plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = control->index});
   const struct picture seen = control->source ? second_picture(d, control) : *picture;
   struct tensor map = make_map(d->model, control, d->plan, &seen);
@@ -323,7 +328,7 @@ static void read_maps(struct denoising *d, const struct picture *picture, struct
   }
 }
 
-/* What the caller fills. */
+/* Makes the states that the caller fills. */
 static void add_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                       struct frame_noise *noise) {
   *noise = (struct frame_noise){.start = frame_noise_state(model, shape, plan, "noise/start", 1)};
@@ -338,7 +343,7 @@ static struct tensor read_pixels(const struct frame_shape *shape, struct plan *p
   return plan_pixels_in(plan, "pixels in", op);
 }
 
-/* So many latents of each picture, until a step has made them. */
+/* Makes a temporary for `each` latents of every picture, which a step will write. */
 static struct tensor latents(const struct model *model, const struct frame_shape *shape, struct plan *plan, int each) {
   int scale = model->checkpoint->autoencoder.scale;
   return plan_input(plan, frame_pictures(shape) * each, shape->height / scale, shape->width / scale,
@@ -366,7 +371,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                 struct frame_noise *noise, struct error *err) {
   const struct autoencoder *autoencoder = &model->checkpoint->autoencoder;
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
-  float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* from its pictures */
+  /* they map the autoencoder's pictures to 0..1 */
+  float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range;
   struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   plan_init(plan, model->resources);
   add_noise(model, shape, plan, noise);

@@ -2,23 +2,24 @@
 
 #include "unet/model/models.h"
 
-/* AutoencoderKL works on pictures with values -1..1. Its latent is the posterior's mean: diffusers draws from the
- * posterior instead, which adds noise that differs from frame to frame.
+/* AutoencoderKL works on pictures with values -1..1. Its latent here is the posterior's mean; diffusers samples the
+ * posterior, which adds noise that differs from frame to frame.
  *
- * Range. The stream of residuals that runs through SDXL's autoencoder leaves FP16's range, for which diffusers computes
- * all of it in FP32 (force_upcast). Here the stream is stored as 2^STREAM times itself. Whoever reads it is a norm,
- * which takes any factor out again when its epsilon has the factor's square, or a linear layer, which hands the factor
- * on: so whoever writes it from something else has weights and biases times 2^STREAM (weights_scaled), and those that
- * write it from itself their biases alone (bias_scaled). A res block's inner value is stored likewise. A power of two
- * changes no rounding, as long as nothing becomes subnormal: hence no larger one. */
+ * Range: the residual stream in SDXL's autoencoder exceeds FP16's range, so diffusers computes all of it in FP32
+ * (force_upcast). Here the stream is stored multiplied by 2^STREAM. Its readers are norms and linear layers. A norm
+ * cancels any factor if its epsilon is multiplied by the factor's square; a linear layer preserves the factor. A layer
+ * that writes the stream from other tensors therefore has its weights and biases multiplied by 2^STREAM
+ * (weights_scaled), and a layer that writes it from itself only its biases (bias_scaled). The inner value of a res
+ * block is stored in the same way. A power of two changes no rounding as long as no value becomes subnormal, which is
+ * why it is not larger. */
 enum { STREAM = -5 };
 static const float norm_eps = 1e-6f;
 
-/* What the layers of one half share. */
+/* Data that the layers of the encoder or the decoder share. */
 struct half {
   struct net net;
   const struct kl_config *config;
-  int stream; /* exponent */
+  int stream; /* exponent of the stream's factor */
 };
 
 static struct half begin(const struct autoencoder *autoencoder, struct plan *plan) {
@@ -53,7 +54,7 @@ static struct tensor res_block(const struct half *half, struct tensor x, int out
   return net_conv(&scaled, "conv2", conv2, out, WITH_BIAS);
 }
 
-/* x + attention of norm(x) to itself, in one head. */
+/* Appends x + attention of norm(x) to itself, with one head. */
 static struct tensor attention(const struct half *half, struct tensor x) {
   const struct net *net = &half->net;
   struct net scaled = weights_scaled(half);
@@ -72,7 +73,7 @@ static struct tensor attention(const struct half *half, struct tensor x) {
   return net_linear(&scaled, "to_out.0", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
 }
 
-/* Layers resnets.0.. of a block. */
+/* Appends layers resnets.first and the following ones of a block. */
 static struct tensor res_blocks(const struct half *half, struct tensor x, int first, int count, int out) {
   for (int i = first; i < first + count; i++) {
     size_t mark = plan_enter(half->net.plan, "resnets.%d", i);
@@ -96,13 +97,13 @@ static struct tensor mid_block(const struct half *half, struct tensor x) {
   return x;
 }
 
-/* The first layer: what enters the stream. */
+/* Appends the first layer, which writes the stream. */
 static struct tensor conv_in(const struct half *half, struct tensor x, int out) {
   struct net scaled = weights_scaled(half);
   return net_conv(&scaled, "conv_in", (struct op_conv){.x = x}, out, WITH_BIAS);
 }
 
-/* The last one; rows: those that the file's tensors have, or 0. */
+/* Appends the last layer. rows: the number of rows of the file's tensors, or 0. */
 static struct tensor conv_out(const struct half *half, struct tensor x, int out, int rows) {
   struct net net = half->net;
   net.rows = rows;
@@ -123,7 +124,7 @@ static struct tensor down_block(const struct half *half, struct tensor x, int le
   return x;
 }
 
-/* The mean alone, which is the first half of the channels. */
+/* Appends the encoder without the variance: the mean is the first half of the channels. */
 static struct tensor encode(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture) {
   const struct kl_config *config = &autoencoder->kl;
   struct half half = begin(autoencoder, plan);

@@ -1,6 +1,6 @@
 #include "unet/model/model.h"
 
-/* What prompts leave on the device. */
+/* Makes the states for prompts. */
 static int add_states(struct model *model, struct resources *resources, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
   for (int i = 0; i < checkpoint->text_encoder_count; i++) {

@@ -1,4 +1,4 @@
-/* A model: its networks and the states that they share on the device, apart from any plan. */
+/* A model: its networks, and the states that its plans share on the device. */
 #ifndef UNET_MODEL_MODEL_H
 #define UNET_MODEL_MODEL_H
 
@@ -9,25 +9,26 @@
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
-/* Keys and values take 24 times the memory of a text (SD-Turbo; SDXL 81 times), so there are few of them: what one run
- * can ask for, all presets blended and the negative prompt. */
+/* Keys and values of a prompt take 24 times the memory of its text (SD-Turbo; SDXL 81 times), so only a few are kept:
+ * as many as one run can use, which are all presets blended and the negative prompt. */
 enum { KEY_SLOTS = SLOT_PRESETS + 1 };
 
-/* What plans of one model share. Borrows checkpoint and resources. */
+/* The data that plans of one model share. Borrows checkpoint and resources. */
 struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
   struct unet unet;
-  /* States. [TEXTS, 1, positions, hidden_size]: each chunk of each prompt, as each text encoder has it; [TEXTS, 1, 1,
-   * projection_dim] where an encoder pools it; [KEY_SLOTS * chunks, 1, positions, text_channels] at chunks - 1: keys
-   * and values of the prompts in use, so many chunks of each. Devices have those alone that a plan reads. */
+  /* States. texts: [TEXTS, 1, positions, hidden_size] for each text encoder, with each chunk of each prompt. pooled:
+   * [TEXTS, 1, 1, projection_dim] if an encoder pools the text. keys[chunks - 1]: [KEY_SLOTS * chunks, 1, positions,
+   * text_channels], the keys and values of the prompts in use, with this many chunks each. Devices allocate only those
+   * that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
-  struct style style;                    /* of its IP-Adapter, where the caller gives it one (style_init) */
-  struct control controls[CONTROLS_MAX]; /* those that were added */
-  const struct depth *depth;             /* of those whose map is depth: set before one is added */
+  struct style style;                    /* of the IP-Adapter, if the caller gives the model one (style_init) */
+  struct control controls[CONTROLS_MAX]; /* the controls that were added */
+  const struct depth *depth; /* network for controls whose map is depth; must be set before such a control is added */
 };
 
-/* Where a chunk of a prompt slot is in texts and pooled: a slot's first is where its number says. */
+/* Returns the index of a prompt slot's chunk in texts and pooled. The index of the first chunk is the slot's number. */
 enum { TEXTS = SLOTS * PROMPT_CHUNKS_MAX };
 static inline int text_place(int slot, int chunk) {
   return chunk * SLOTS + slot;
@@ -35,29 +36,30 @@ static inline int text_place(int slot, int chunk) {
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
-void model_free(struct model *model); /* also of a zeroed one */
-/* Gives the model a control: a map, and the network that reads it, which is borrowed; NULL: none. Plans made before
- * know nothing of it. On failure the model is as it was. */
+void model_free(struct model *model); /* takes a zeroed model too */
+/* Gives the model a control: a map, and the network that reads it, which is borrowed (NULL: none). Plans made before do
+ * not include it. On failure the model is unchanged. */
 int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
                       struct error *err);
 
-/* Whether frames with these controls, bit i being number i, read the run's first frame. */
+/* True if frames with these controls (bit i is control i) read the run's first frame. */
 bool model_reads_input(const struct model *model, bool text_to_image, unsigned controls);
 
-/* Guidance rows of the U-Net calls: 1 where guidance needs none and for models that have it as an embedding, else 2, or
- * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the
- * negative prompt with the picture; 2 of 3 is the negative prompt without the picture. */
+/* Returns the guidance rows of a U-Net call: 1 if guidance needs none, or if the model has it as an embedding; else 2,
+ * or 3 if the U-Net reads the input picture. Row 0 is for prompt and picture. Of 2 rows, row 1 is for the negative
+ * prompt. Of 3, row 1 is for the negative prompt with the picture, and row 2 for the negative prompt without it. */
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
-/* Of all that prompts leave on the device, where plans attend to one chunk of each; and what those with so many chunks
- * add. */
+/* model_prompt_elements returns the elements of all states that prompts fill if plans use one chunk of each prompt;
+ * model_keys_elements returns those that plans with this many chunks need in addition. */
 size_t model_prompt_elements(const struct model *model);
 size_t model_keys_elements(const struct model *model, int chunks);
-/* Guidance is an input of the time projections (full LCM), and acts without a second row. */
+/* True if guidance is an input of the time projections (full LCM); it then needs no second row. */
 bool model_embeds_guidance(const struct model *model);
 
-/* Pixels that width and height must be multiples of: what the autoencoder and the U-Net halve. */
+/* Returns the number of pixels of which width and height must be multiples, because the autoencoder and the U-Net halve
+ * them. */
 int model_size_multiple(const struct model *model);
-/* Pixels of the pictures it was made for. */
+/* Stores the size, in pixels, of the pictures for which the model was trained. */
 void model_native_size(const struct model *model, int *width, int *height);
 
 #endif

@@ -1,5 +1,5 @@
-/* The networks. Names equal the checkpoint's. Functions append ops to a plan and return their output; what goes
- * wrong becomes the plan's error. */
+/* The networks. Names are those of the checkpoint. The functions append ops to a plan and return their output; errors
+ * become the plan's error. */
 #ifndef UNET_MODEL_MODELS_H
 #define UNET_MODEL_MODELS_H
 
@@ -10,55 +10,57 @@
 
 /* --- UNet2DConditionModel (unet.c) --- */
 
-/* A U-Net apart from any plan. Borrows the predictor. */
+/* A U-Net, independent of any plan. Borrows the predictor. */
 struct unet {
   const struct unet_config *config;
   const struct component *weights;
-  struct walk walk; /* over its blocks */
+  struct walk walk; /* the layers of its blocks */
 };
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
-/* The same up to the middle block: a ControlNet's body. */
+/* Initialises a U-Net that ends with the middle block: the body of a ControlNet. */
 int unet_init_body(struct unet *unet, const struct unet_config *config, const struct component *weights,
                    struct error *err);
-void unet_free(struct unet *unet); /* also of a zeroed one */
+void unet_free(struct unet *unet); /* takes a zeroed U-Net too */
 
-/* What a U-Net's time projections depend on beside the run's parameters. */
+/* The inputs of a U-Net's time projections that are not run parameters. */
 struct unet_moments {
   int steps;
-  struct guidance_rows rows; /* of each step: those of guidance, where something tells them apart, else 1 */
-  struct tensor pooled;      /* [rows of all steps, 1, 1, added_text_dim], of U-Nets that have that */
-  float sizes[SIZES];        /* likewise */
+  struct guidance_rows rows; /* rows of each step: the guidance rows if something distinguishes them, else 1 */
+  /* for U-Nets with a pooled text: [rows of all steps, 1, 1, added_text_dim] */
+  struct tensor pooled;
+  float sizes[SIZES]; /* for U-Nets that read sizes */
 };
 
-/* The time projections of all res blocks for the timesteps of run.step[0..steps), and run.guidance where the U-Net has
- * a guidance embedding: [rows of all steps, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net
- * adds to its time embedding belongs here. */
+/* Appends the time projections of all res blocks for the timesteps run.step[0..steps), with run.guidance if the U-Net
+ * has a guidance embedding: [rows of all steps, 1, 1, walk.time_channels], written to y if y is given. Any other input
+ * that a U-Net adds to its time embedding belongs here. */
 struct tensor unet_times(const struct unet *unet, struct plan *plan, const struct unet_moments *of, struct tensor y);
-/* Keys and values of all attention to the text ++ text2 of [1, 1, tokens, cross_attention_dim]: [1, 1, tokens,
- * walk.text_channels]. text2 may be left out. */
+/* Appends the keys and values of all attention to the text (text, or text ++ text2): [1, 1, tokens,
+ * cross_attention_dim] -> [1, 1, tokens, walk.text_channels]. text2 may be left out. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
-/* States for what unet_texts makes of so many slots' prompts: keys[chunks - 1] for prompts of so many chunks of
- * `positions` tokens. whose: what follows their name; "": the model's own. */
+/* Makes states for the results of unet_texts for this many slots: keys[chunks - 1] is for prompts of `chunks` chunks of
+ * `positions` tokens. whose is appended to their names; "" for the model's own. */
 int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
                   int positions, struct resources *resources, struct error *err);
-/* Of the table of time projections `rows` rows from `first` on, those of one call; in a loop of its first iteration. */
+/* Returns rows [first, first + rows) of the table of time projections, which belong to one call; in a loop, to the call
+ * of its first iteration. */
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
-/* One call in parts, between which others may change what is in skips and what the way down returns: x [rows, h, w,
- * in_channels], time a row of unet_times, or one for each of x, text [1 or rows, 1, tokens, walk.text_channels]. hint,
- * where given, is added to conv_in's output. The way up returns [rows, h, w, out_channels]. */
+/* One call in parts. Between them, other code may change the tensors in skips and the result of unet_down. x is [rows,
+ * h, w, in_channels], time one row of unet_times or one for each of x, text [1 or rows, 1, tokens, walk.text_channels].
+ * hint, if given, is added to conv_in's output. unet_up returns [rows, h, w, out_channels]. */
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text);
 struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips);
 struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips);
 
 /* --- autoencoders (autoencoder.c; each kind in a file of its own) --- */
 
-/* What each kind is: one struct of functions, FIELD_kind. */
+/* The functions of one kind of autoencoder: struct autoencoder_kind FIELD_kind. */
 struct autoencoder_kind {
-  float black; /* in the pictures it reads and writes, whose white is 1 */
-  /* picture [1, H, W, 3] -> latent [1, H / scale, W / scale, latent_channels], the network's own */
+  float black; /* value of black in the pictures that it reads and writes; white is 1 */
+  /* Encodes picture [1, H, W, 3] to the network's own latent [1, H / scale, W / scale, latent_channels]. */
   struct tensor (*encode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture);
-  /* such a latent, which may be precise -> picture, not clamped */
+  /* Decodes such a latent, which may be precise, to a picture that is not clamped. */
   struct tensor (*decode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 };
 
@@ -68,23 +70,25 @@ AUTOENCODER_TABLE(AUTOENCODER_KIND)
 
 const struct autoencoder_kind *autoencoder_kind(const struct autoencoder *autoencoder);
 
-/* The network's own latent as the sampler has it, and back. */
+/* autoencoder_scaled converts the network's own latent to the sampler's scale, autoencoder_unscaled converts it
+ * back. */
 struct tensor autoencoder_scaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 struct tensor autoencoder_unscaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 
 /* --- CLIPTextModel, CLIPTextModelWithProjection (clip.c) --- */
 
 struct clip_text {
-  struct tensor hidden; /* what the U-Net attends to: [1, 1, positions, hidden_size] */
-  struct tensor pooled; /* the end token's projection, [1, 1, 1, projection_dim]; none where the encoder gives none */
+  struct tensor hidden; /* the tokens to which the U-Net attends: [1, 1, positions, hidden_size] */
+  /* projection of the end token, [1, 1, 1, projection_dim]; no tensor if the encoder has no projection */
+  struct tensor pooled;
 };
 
-/* Of run.tokens, whose end token run.end is. */
+/* Appends the encoding of run.tokens, whose end token is number run.end. */
 struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *plan);
-/* Its layers that run, and whether its final norm does. */
+/* clip_layers returns the number of layers that run; clip_has_final_norm is true if the final norm runs. */
 int clip_layers(const struct text_encoder *encoder);
 bool clip_has_final_norm(const struct text_encoder *encoder);
-/* Where in the tokens the text ends, by the rule of transformers. */
+/* Returns the position of the end token, by the rule of transformers. */
 int clip_end(const struct text_encoder *encoder, const int *tokens);
 
 #endif

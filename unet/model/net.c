@@ -13,7 +13,7 @@ void net_end(const struct net *net) {
   plan_leave(net->plan, net->mark);
 }
 
-/* The checkpoint's name of what the plan's scope is in ("down_blocks.0.resnets.1"); "" at the root. */
+/* Returns the plan's scope as a name in the checkpoint ("down_blocks.0.resnets.1"); "" at the root. */
 static const char *scope_path(const struct net *net) {
   const char *path = net->plan->scope + net->root;
   return *path == '.' ? path + 1 : path;
@@ -26,21 +26,21 @@ void net_fail(const struct net *net, const struct error *err) {
   net->plan->error = *err;
 }
 
-/* The checkpoint's key of a weight in the scope: path.name.suffix. */
+/* Returns the checkpoint's key of a weight in the scope: path.name.suffix. */
 static const char *key(const struct net *net, char out[KEY_MAX], const char *name, const char *suffix) {
   const char *path = scope_path(net);
   snprintf(out, KEY_MAX, "%s%s%s.%s", path, *path ? "." : "", name, suffix);
   return out;
 }
 
-/* A failure becomes the plan's. */
+/* Returns t; if it is no tensor the plan fails with err. */
 static struct tensor found(const struct net *net, struct tensor t, const struct error *err) {
   if (!tensor_exists(t))
     net_fail(net, err);
   return t;
 }
 
-/* A vector of a norm. */
+/* Returns a norm's vector. */
 static struct tensor vector(const struct net *net, const char *name, const char *suffix, int length) {
   char text[KEY_MAX];
   struct error err = {0};
@@ -85,7 +85,7 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
   return plan_linear(net->plan, name, op);
 }
 
-/* Stacks suffix ("weight", "bias") of the parts as one resource. */
+/* Stacks the parts' tensors with this suffix ("weight", "bias") into one resource. */
 static struct tensor stack(const struct net *net, const char *name, const char *suffix, const char *const parts[],
                            const int outs[], int part_count, int columns) {
   char names[PARTS_MAX][KEY_MAX], fused[KEY_MAX];

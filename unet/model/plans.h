@@ -1,72 +1,80 @@
-/* The plans of a model, which the engine runs: text (tokens to what the text encoder says), keys (that to keys and
- * values), times (time projections of a frame's steps), noise and frame (pixels to pixels). */
+/* The plans of a model, which the engine runs: text (tokens to the text encoder's output), keys (from that to keys and
+ * values), times (time projections of a frame's steps), noise, and frame (pixels to pixels). */
 #ifndef UNET_MODEL_PLANS_H
 #define UNET_MODEL_PLANS_H
 
 #include "unet/model/model.h"
 
-/* What a frame plan is for. */
+/* The properties of a frame plan. */
 struct frame_shape {
-  int width, height;                 /* of what the networks make: multiples of model_size_multiple */
-  int picture_width, picture_height; /* the part of it that the picture is, from its first pixel on; 0: all */
-  int steps;                         /* U-Net calls */
-  int noise_samples;                 /* for the first of them: see sampler_noise_samples */
-  int earlier;                       /* predictions that steps look back on: see sampler_earlier */
+  /* size that the networks produce: multiples of model_size_multiple */
+  int width, height;
+  /* size of the picture, which is the upper left part of that; 0: all of it */
+  int picture_width, picture_height;
+  int steps;         /* number of U-Net calls */
+  int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
+  int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
   enum guidance_mode guidance;
-  struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
-  int chunks;                /* of prompts that the network attends to; 0: 1 */
+  struct guidance_rows rows; /* rows of the first step, and of each later one: see model_rows */
+  int chunks;                /* chunks of each prompt that the network attends to; 0: 1 */
   bool stream_batch;         /* see plans_frame */
-  int batch;                 /* pictures of one run, of a frame each; 0: 1. More than one excludes a stream batch of
-                                several steps, controls, and guidance rows where the network reads pooled texts */
-  bool styles;               /* the U-Net attends to style pictures, too */
+  /* Pictures of one run, each from its own frame; 0: 1. More than one excludes stream batches of several steps,
+   * controls, and guidance rows if the network reads pooled texts. */
+  int batch;
+  bool styles; /* the U-Net also attends to style pictures */
   bool text_to_image;
-  unsigned controls; /* of the model's: bit i is that of controls[i] */
+  unsigned controls; /* bit i is set if the plan has the model's controls[i] */
 };
 
-/* What a frame plan reads beside the frames, as state that the caller fills: noise, a latent [h, w, c] for each sample,
- * and a mask. */
+/* The states that a frame plan reads besides the frames, and that the caller fills: noise, with one latent [h, w, c]
+ * for each sample, and a mask. */
 struct frame_noise {
-  struct tensor start; /* [batch, h, w, c]: OP_START's */
-  struct tensor steps; /* [samples * batch, h, w, c]: OP_STEP's, one a step; none where shape.noise_samples is 0 */
-  struct tensor kept;  /* [1, height, width, 1], of inpainting models: 1 where pictures stay, 0 where they are made */
+  struct tensor start; /* noise of OP_START: [batch, h, w, c] */
+  /* noise of OP_STEP, one sample for each step: [samples * batch, h, w, c]; no tensor if shape.noise_samples is 0 */
+  struct tensor steps;
+  /* for inpainting models: [1, height, width, 1], 1 where pixels are kept, 0 where they are generated */
+  struct tensor kept;
 };
 
-/* Two of what struct frame_noise has, one after the other: [2 * batch, h, w, c] and [2 * samples * batch, h, w, c]. */
+/* The two ends between which noise is interpolated: each tensor of struct frame_noise twice, [2 * batch, h, w, c] and
+ * [2 * samples * batch, h, w, c]. */
 struct noise_ends {
   struct tensor start, steps;
 };
 
-/* Build and finish a plan, which the caller frees, also after a failure. */
-/* run.tokens, of the encoder's tokenizer, -> texts[encoder] and pooled [run.slot] */
+/* Each of these builds and finishes a plan, which the caller frees, even after a failure. */
+/* Encodes run.tokens, from the tokenizer of this encoder, into texts[encoder] and pooled, at slot run.slot. */
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
-/* All texts as run.prompt[0] has them: one chunk -> keys[chunks - 1][run.slot] */
+/* Computes keys and values of one chunk of the text that run.prompt[0] describes, into keys[chunks - 1][run.slot]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* The same -> controls[control].keys, of one that has such. */
+/* Computes the same for the network of a control with attention to the text, into controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
-/* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's states
- * of time projections, the U-Net's and the controls': for a program beside the frame's (program_options.owner), run
- * when what it reads has changed. */
+/* Computes the time projections of the U-Net and the controls from run.step's timesteps, and from the pooled text of
+ * run.prompt if there is any, into states of the frame plan. The program must have the frame's program as its owner
+ * (program_options.owner), and runs when its inputs have changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
-/* A picture's patches, in *input, which the caller fills (a state of the plan's), -> model.style.slots[run.slot]; none:
- * no picture, what guidance leads away from. Where the plan reads no patches, *input is no tensor. */
+/* Computes a style's keys and values from a picture's patches into model.style.slots[run.slot]. The caller fills
+ * *input, a state of the plan, with the patches. none: computes those for no picture, which rows of negative guidance
+ * use; *input is no tensor if this plan reads no patches. */
 int plans_style(const struct model *model, bool none, struct plan *plan, struct tensor *input, struct error *err);
-/* With stream_batch and several steps a run takes as many frames one step on, all in one U-Net call: its own is at the
- * first step, the one that came steps - 1 runs before at the last, and it is that one's picture that is made. run.step,
- * run.residual and run.mix are of the frame that each step is for. */
+/* Builds the frame's plan. With stream_batch and several steps, one run advances as many frames by one step each, all
+ * in one U-Net call: the run's own frame is at the first step, the frame of steps - 1 runs ago is at the last, and the
+ * output is that frame's picture. run.step, run.residual and run.mix must be those of the frame that is at the step. */
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
-/* *ends, which the caller fills, by run.between -> the frame plan's state of noise: for a program as that of times. */
+/* Interpolates *ends, which the caller fills, by run.between into the frame plan's noise. The program must have the
+ * frame's program as its owner. */
 int plans_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct noise_ends *ends,
                 struct error *err);
 
-/* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along.
- * *elements is how many numbers the weights have that they read. */
+/* Refuses weights that none of the plans above would read (unused.c), except for some that are common in published
+ * files. *elements is the number of values in the weights that they read. */
 int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err);
-/* The same of an IP-Adapter and its encoder, once plans_style has made its plans of these resources; *elements grows.
- */
+/* Refuses unused weights of an IP-Adapter and its encoder, after plans_style has made its plans with these resources;
+ * increases *elements. */
 int plans_check_style_unused(const struct ip_adapter *adapter, const struct resources *resources, size_t *elements,
                              struct error *err);
-/* The same of a control's network, which must also fit the model. */
+/* Refuses unused weights of a control's network, and a network that does not fit the model. */
 int plans_check_control(const struct control_network *network, const struct checkpoint *checkpoint, struct error *err);
 
 #endif

@@ -8,9 +8,10 @@
 #include "unet/model/models.h"
 #include "unet/model/vision.h"
 
-/* --- where an IP-Adapter's keys and values belong --- */
+/* --- the order of an IP-Adapter's keys and values --- */
 
-/* Attentions to the text in the order of its numbers: the way down, the way up, the middle. */
+/* Returns the number of a layer's first attention to the text in the adapter's order: down blocks, up blocks, middle
+ * block. */
 static int first_number(const struct walk *walk, const struct unet_layer *layer) {
   static const int order[] = {[UNET_DOWN] = 0, [UNET_UP] = 1, [UNET_MID] = 2};
   int number = 0;
@@ -52,7 +53,7 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
 
 /* --- projections to tokens --- */
 
-/* Each token of the encoder by itself. */
+/* Projects each token of the encoder on its own. */
 static struct tensor project_each(const struct net *net, const struct ip_config *c, struct tensor x) {
   x = net_linear(net, "image_proj.proj.0", (struct op_linear){.x = x, .act = ACT_GELU}, c->picture_width, WITH_BIAS);
   x = net_linear(net, "image_proj.proj.2", (struct op_linear){.x = x}, c->text_width, WITH_BIAS);
@@ -61,7 +62,7 @@ static struct tensor project_each(const struct net *net, const struct ip_config 
       (struct op_norm){.x = x, .prologue = net_layer_norm(net, "image_proj.proj.3", c->text_width, 1e-5f)});
 }
 
-/* The picture's embedding, as so many tokens. */
+/* Projects the picture's embedding to several tokens. */
 static struct tensor project_embedding(const struct net *net, const struct ip_config *c, struct tensor x) {
   x = net_linear(net, "image_proj.proj", (struct op_linear){.x = x}, c->tokens * c->text_width, WITH_BIAS);
   x.w = c->tokens;
@@ -70,7 +71,7 @@ static struct tensor project_embedding(const struct net *net, const struct ip_co
                    (struct op_norm){.x = x, .prologue = net_layer_norm(net, "image_proj.norm", c->text_width, 1e-5f)});
 }
 
-/* latents + attention of norm2(latents) to norm1(x) ++ norm2(latents) */
+/* Appends latents + attention of norm2(latents) to norm1(x) ++ norm2(latents). */
 static struct tensor perceive(const struct net *net, const struct ip_config *c, struct tensor x,
                               struct tensor latents) {
   size_t mark = plan_enter(net->plan, "0");
@@ -93,7 +94,7 @@ static struct tensor perceive(const struct net *net, const struct ip_config *c, 
   return h;
 }
 
-/* x + linear(gelu(linear(norm(x)))) */
+/* Appends x + linear(gelu(linear(norm(x)))). */
 static struct tensor feed_forward(const struct net *net, const struct ip_config *c, struct tensor x) {
   size_t mark = plan_enter(net->plan, "1");
   struct op_linear first = {.x = x, .prologue = net_layer_norm(net, "0", c->width, 1e-5f), .act = ACT_GELU};
@@ -103,7 +104,7 @@ static struct tensor feed_forward(const struct net *net, const struct ip_config 
   return h;
 }
 
-/* Learned queries, each a token. */
+/* Returns the learned queries, which become the tokens. */
 static struct tensor queries(const struct net *net, const struct ip_config *c) {
   struct error err = {0};
   if (net->plan->failed)
@@ -148,7 +149,7 @@ static struct tensor project(const struct net *net, const struct ip_config *c, s
 
 /* --- keys and values --- */
 
-/* Those of all attentions as one matrix, in the walk's order. */
+/* Stacks the weights of all attentions as one matrix, in the walk's order. */
 static struct tensor keys_weight(const struct net *net, const struct walk *walk, const struct ip_config *c) {
   struct key {
     char text[64];

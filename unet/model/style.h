@@ -1,5 +1,5 @@
-/* What a picture says as style: a CLIP vision network, an IP-Adapter's projection to tokens, and keys and values of
- * these for all attention to the text. The U-Net attends to them beside the text: OP_STYLE. */
+/* Style pictures: a CLIP vision network, an IP-Adapter's projection of its output to tokens, and the tokens' keys and
+ * values for all attention to the text. The U-Net attends to them in addition to the text: OP_STYLE. */
 #ifndef UNET_MODEL_STYLE_H
 #define UNET_MODEL_STYLE_H
 
@@ -9,8 +9,8 @@
 
 struct unet;
 
-/* A picture that comes is made ready beside the one that is shown, so each style has two places; behind them is what
- * rows of guidance away from the pictures see. */
+/* Places in the state of style pictures. Each style has two, so that a new picture can be prepared while the current
+ * one is in use. The last place is for no picture, which rows of negative guidance use. */
 enum { STYLE_PLACES = 2 * STYLES_MAX, STYLE_NONE = STYLE_PLACES, STYLE_SLOTS };
 
 struct style {
@@ -18,30 +18,31 @@ struct style {
   struct tensor slots;              /* state [STYLE_SLOTS, 1, tokens, walk.style_channels] */
 };
 
-/* Refuses an adapter that does not fit the model of this name. */
+/* Refuses an adapter that does not fit the model, whose name is used in the message. */
 int style_init(struct style *style, const struct ip_adapter *adapter, const char *model, const struct unet *unet,
                struct resources *resources, struct error *err);
 
-/* Patches of a picture [3 channels][rows][columns] each, as the vision network reads them: [1, 1, patches, values]. A
- * plan's state, that style_patches fills. */
+/* Makes a state of the plan that the caller fills with a picture's patches, in the vision network's layout: [1, 1,
+ * patches, values], each patch [3 channels][rows][columns]. */
 struct tensor style_input(const struct style *style, struct plan *plan);
-/* Whether that of no picture reads any: zeros. */
+/* True if the plan for no picture reads patches; these must then be zeros. */
 bool style_none_reads_patches(const struct style *style);
-/* They become tokens, keys and values, and go to slot run.slot. none: of no picture, of which only encoders that are
- * asked for more than a picture's embedding read patches. */
+/* Computes tokens, keys and values from patches, and stores them in slot run.slot. none: computes those for no picture;
+ * only adapters that read more of the encoder's output than its embedding then read patches. */
 void style_keys(const struct style *style, const struct unet *unet, struct plan *plan, struct tensor patches,
                 bool none);
 
-/* Part of a transformer layer. SDXL: composition is the last attention of the way down, the look the middle one of the
- * innermost level on the way up (Wang et al., InstantStyle, 2024). SD 1: composition likewise, the look all of the way
- * up but its innermost level with attention. */
+/* Returns the part to which a transformer layer belongs. SDXL: composition is the last attention of the down blocks,
+ * and the look is the middle one of the innermost level of the up blocks (Wang et al., InstantStyle, 2024). SD 1:
+ * composition is the last attention of the down blocks, and the look is every attention of the up blocks except at the
+ * innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
-/* x + attention to the pictures in place, behind that to the text: q its queries. What style is left out does nothing.
- */
+/* Appends the attention to the pictures, which is added to the layer's attention to the text in place; op.q holds its
+ * queries. It appends nothing without a style. */
 struct unet_style {
   struct tensor slots;
-  struct guidance_rows rows; /* of the call's latents; 0: it has one */
+  struct guidance_rows rows; /* rows of the call's latents; 0: it has one latent */
 };
 void style_attend(const struct unet_style *style, struct plan *plan, const struct unet_config *config,
                   const struct unet_layer *layer, int block, struct op_style op);

@@ -28,7 +28,7 @@ void unet_free(struct unet *unet) {
 
 /* --- the two stacked projections --- */
 
-/* Tensors of the checkpoint that become one. */
+/* Tensors of the checkpoint that are stacked into one. */
 struct stack {
   struct key {
     char text[160];
@@ -46,14 +46,14 @@ PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const cha
   stack->parts[stack->count++] = (struct stack_part){.name = text, .rows = rows};
 }
 
-/* The time projections of all res blocks: weight or bias. */
+/* Lists the weights or the biases of all res blocks' time projections. */
 static void stack_times(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++)
     if (walk->layers[i].kind == LAYER_RES)
       stack_add(stack, walk->layers[i].out, "%s.time_emb_proj.%s", walk->layers[i].name, suffix);
 }
 
-/* The keys and values of all attention to the text. */
+/* Lists the keys and values of all attention to the text. */
 static void stack_texts(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++) {
     const struct unet_layer *layer = &walk->layers[i];
@@ -73,7 +73,7 @@ static int stack_capacity(const struct walk *walk) {
   return count;
 }
 
-/* Binds name.suffix to what fill finds in the walk. */
+/* Returns the resource name.suffix, stacked from the tensors that fill lists. */
 static struct tensor bind_stack(const struct net *net, const struct walk *walk, const char *name, const char *suffix,
                                 void (*fill)(struct stack *, const struct walk *, const char *), int columns) {
   size_t capacity = (size_t)stack_capacity(walk);
@@ -102,7 +102,7 @@ static struct tensor sinusoids(const struct net *net, const struct unet_config *
   return plan_timestep(net->plan, name, op);
 }
 
-/* The timesteps' embedding, act applied to it. */
+/* Appends the timesteps' embedding, followed by act. */
 static struct tensor embed_times(const struct net *net, const struct unet_config *config, const struct unet_moments *of,
                                  enum activation act) {
   struct plan *plan = net->plan;
@@ -121,7 +121,7 @@ static struct tensor embed_times(const struct net *net, const struct unet_config
   return h;
 }
 
-/* h + the embedding of pooled text and sizes. */
+/* Returns h + the embedding of pooled text and sizes. */
 static struct tensor add_embedding(const struct net *net, const struct unet_config *config,
                                    const struct unet_moments *of, struct tensor h) {
   struct op_timestep op = {.y = {.n = guidance_total(of->rows, of->steps), .c = SIZES * config->added_size_dim},
@@ -140,7 +140,7 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
   const struct unet_config *config = unet->config;
   struct net net = net_begin(plan, unet->weights);
   bool added = config->added_text_dim;
-  /* Every res block applies SiLU to the embedding before its projection: done once, here. */
+  /* Every res block applies SiLU to the embedding before its projection. This is done once, here. */
   struct tensor h = embed_times(&net, config, of, added ? ACT_NONE : ACT_SILU);
   struct prologue before = {.act = added ? ACT_SILU : ACT_NONE};
   if (added)

@@ -1,5 +1,5 @@
-/* Weights that no plan reads: those of another network than the configs describe, which would be left out of the
- * picture without a word. */
+/* Finds weights that no plan reads. They belong to another network than the configs describe, and would have no effect,
+ * without any message. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
-/* Appends every network of the model once to a plan, with that of a control where one is given; sets *resources to the
- * weights that they read. */
+/* Appends every network of the model once to a plan, with a control's network if one is given; fills *resources with
+ * the weights that they read. */
 static int plan_all(const struct checkpoint *checkpoint, const struct control_network *network,
                     struct resources *resources, struct error *err) {
   struct model model;
@@ -46,8 +46,8 @@ static bool is_read(const struct resources *resources, const struct safetensor *
   return false;
 }
 
-/* What published text encoders carry along: numbers that are no weights, the projection of CLIP's other uses, and
- * layers behind those that are asked for, with the norm behind them. */
+/* True for tensors that published text encoders contain and nothing reads: numbers that are no weights, the projection
+ * for CLIP's other uses, and layers after the last one that is used, with the final norm. */
 static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   static const char *const buffers[] = {"position_ids", "logit_scale", "text_projection.weight", "text_projection"};
   static const char layers[] = "encoder.layers.";
@@ -62,8 +62,8 @@ static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   return false;
 }
 
-/* What image encoders carry along: numbers that are no weights, and what lies behind the layer that an adapter reads.
- */
+/* True for tensors that image encoders contain and nothing reads: numbers that are no weights, and everything after the
+ * layer that an adapter reads. */
 static bool is_harmless_vision(const struct ip_adapter *a, const char *name) {
   char last[64];
   snprintf(last, sizeof last, "encoder.layers.%d.", a->vision.layers - 1);
@@ -84,7 +84,8 @@ static bool may_carry(const struct carrier *of, const char *name) {
                       : original_is_harmless(name);
 }
 
-/* of: what it is, where that may carry tensors along that nobody reads. */
+/* Refuses unread tensors of a component. `of` names the kind of component, because some kinds may contain such
+ * tensors. */
 static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {
   const struct safetensor *first = NULL;

@@ -3,7 +3,7 @@
 #include "unet/model/clip_layer.h"
 #include "unet/model/net.h"
 
-/* The class token before the patches, and each one's place. */
+/* Appends the embeddings: the class token followed by the patches, plus the positions. */
 static struct tensor embed(const struct net *net, const struct vision_config *config, struct tensor patches) {
   struct error err = {0};
   int c = config->hidden_size;
@@ -18,7 +18,7 @@ static struct tensor embed(const struct net *net, const struct vision_config *co
   return net->plan->failed ? (struct tensor){0} : plan_join(net->plan, "embeddings", op);
 }
 
-/* The projection of the class token's hidden state. */
+/* Appends the projection of the class token's hidden state. */
 static struct tensor project(const struct component *weights, const struct vision_config *config, struct plan *plan,
                              struct tensor x, struct prologue norm) {
   struct component whole = *weights; /* the projection's key has no prefix */
@@ -41,7 +41,8 @@ struct tensor vision_encode(const struct component *weights, const struct vision
   struct net net = net_begin(plan, weights);
   struct tensor x = embed(&net, config, patches);
   struct op_norm norm = {.x = x};
-  norm.prologue = net_layer_norm(&net, "pre_layrnorm", config->hidden_size, config->layer_norm_eps); /* sic */
+  /* the key is spelled like this */
+  norm.prologue = net_layer_norm(&net, "pre_layrnorm", config->hidden_size, config->layer_norm_eps);
   x = plan_norm(plan, "pre_layrnorm", norm);
   for (int i = 0; i < config->layers - !embedding; i++)
     x = clip_layer(&layer, &net, i, x, false);

@@ -5,8 +5,8 @@
 #include "unet/checkpoint/ip_adapter.h"
 #include "unet/plan/plan.h"
 
-/* What it says of patches [1, 1, patches, 3 * patch_size^2], each [3][rows][columns] of normalised values: with
- * embedding the class token's projection [1, 1, 1, projection_dim] (run.end is 0), else all tokens as they come to the
+/* Encodes patches [1, 1, patches, 3 * patch_size^2], each [3][rows][columns] of normalised values. With embedding it
+ * returns the class token's projection [1, 1, 1, projection_dim] (run.end is 0); otherwise all tokens as they enter the
  * last layer, [1, 1, tokens, hidden_size]. */
 struct tensor vision_encode(const struct component *weights, const struct vision_config *config, struct plan *plan,
                             struct tensor patches, bool embedding);

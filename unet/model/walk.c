@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A walk on its way. */
+/* The state while a walk is made. */
 struct walker {
   struct walk *walk;
   const struct unet_config *config;
   enum unet_part part;
   char block[32]; /* "down_blocks.0" */
-  int channels;   /* of the last layer's output */
+  int channels;   /* channels of the last layer's output */
   int skips[SKIPS_MAX], skip_count;
 };
 
-/* The layer block.what.index, which so far hands on as many channels as it gets. */
+/* Appends the layer block.what.index, whose output has as many channels as its input until that is changed. */
 static struct unet_layer *add(struct walker *w, enum unet_layer_kind kind, const char *what, int index) {
   struct unet_layer *layer = &w->walk->layers[w->walk->count++];
   *layer = (struct unet_layer){.kind = kind, .part = w->part, .in = w->channels, .out = w->channels};
@@ -33,7 +33,7 @@ static void add_transformer(struct walker *w, int index, int level, int depth) {
   struct unet_layer *layer = add(w, LAYER_TRANSFORMER, "attentions", index);
   layer->heads = w->config->heads[level];
   layer->depth = depth;
-  /* In the middle it is off, whatever mid_block_only_cross_attention says: as in diffusers. */
+  /* The middle block has self-attention whatever mid_block_only_cross_attention says, as in diffusers. */
   layer->only_cross_attention = w->part != UNET_MID && w->config->only_cross_attention[level];
   layer->text = w->walk->text_channels;
   layer->style = w->walk->style_channels;
@@ -41,19 +41,19 @@ static void add_transformer(struct walker *w, int index, int level, int depth) {
   w->walk->text_channels += walk_texts(layer) * 2 * layer->out;
 }
 
-/* What the last layer hands on is read on the way up as well. */
+/* Marks the last layer's output as a skip connection for the up blocks. */
 static void keep(struct walker *w) {
   w->walk->layers[w->walk->count - 1].kept = true;
   w->skips[w->skip_count++] = w->channels;
 }
 
-/* The map of a level goes to the last layer. */
+/* Assigns the adapter's feature of a level to the last layer. */
 static void take_map(struct walker *w, int level) {
   w->walk->layers[w->walk->count - 1].level = 1 + level;
 }
 
-/* DownBlock2D or CrossAttnDownBlock2D; level 0 is the outermost. As in diffusers, an adapter's map is added before the
- * downsampler of the second, and behind that of the first. */
+/* Lists a CrossAttnDownBlock2D or a DownBlock2D; level 0 is the outermost. As in diffusers, an adapter's feature is
+ * added before the downsampler of the former and after that of the latter. */
 static void walk_down(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "down_blocks.%d", level);
@@ -73,7 +73,7 @@ static void walk_down(struct walker *w, int level) {
     take_map(w, level);
 }
 
-/* UNetMidBlock2DCrossAttn, or UNetMidBlock2D: one res block. */
+/* Lists a UNetMidBlock2DCrossAttn, or a UNetMidBlock2D with one res block. */
 static void walk_mid(struct walker *w) {
   snprintf(w->block, sizeof w->block, "mid_block");
   add_res(w, 0, w->channels);
@@ -84,7 +84,7 @@ static void walk_mid(struct walker *w) {
   take_map(w, w->config->levels);
 }
 
-/* UpBlock2D or CrossAttnUpBlock2D of the level. */
+/* Lists an UpBlock2D or CrossAttnUpBlock2D. */
 static void walk_up(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "up_blocks.%d", config->levels - 1 - level);
@@ -97,7 +97,7 @@ static void walk_up(struct walker *w, int level) {
     add(w, LAYER_UPSAMPLE, "upsamplers", 0);
 }
 
-/* At least as many as there are. */
+/* Returns an upper bound of the number of layers. */
 static int layers_at_most(const struct unet_config *config) {
   int count = 3;
   for (int level = 0; level < config->levels; level++)
