@@ -50,12 +50,15 @@ struct control_values {
 };
 
 struct controls {
+  /* The prompts. */
   int prompt; /* slot of the prompt */
   /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces
    * `prompt`; the mean is taken of the cross-attention keys and values, and of the pooled text. Weights are divided by
    * their sum, so 1 and 1 are the same as 0.5 and 0.5, and a single one selects that prompt. Weights not above 0 are
    * ignored. */
   float blend[SLOT_PRESETS];
+
+  /* The denoising. */
   /* 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input; with a model
    * that was trained from pure noise alone, the picture is blended with the input instead. */
   float strength;
@@ -64,14 +67,20 @@ struct controls {
   float image_guidance; /* InstructPix2Pix: guidance scale of the input picture */
   /* 0 to 1: how far the guided prediction's standard deviation is restored to the unguided one's */
   float guidance_rescale;
-  float delta;      /* residual guidance: weight of the prediction that is subtracted */
-  float eta;        /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
+  float delta; /* residual guidance: weight of the prediction that is subtracted */
+  float eta;   /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
+
+  /* The output. */
   enum show show;   /* for an engine with controls */
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
+
+  /* The adapters, style pictures and controls. */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters; 0: the adapter changes nothing */
   struct control_style style[STYLES_MAX]; /* for the pictures given to engine_set_style */
   struct control_values control[CONTROLS_MAX];
+
+  /* The noise. */
   uint64_t seed; /* seed of the noise; the same seed gives the same noise in every frame and on every device */
   /* Position between seeds: at 2.25 the noise lies a quarter of the way from the noise of seed + 2 to that of seed + 3;
    * at 2 it equals that of seed + 2 to the bit. In between it follows the arc of a circle through the two, so that it

@@ -17,14 +17,19 @@ enum precision {
 enum graph_use { GRAPH_ON, GRAPH_OFF };
 
 struct device_options {
+  /* The device and its arithmetic. */
   const char *name; /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
   int threads;      /* CPU threads; 0: one for each core */
   /* CPU: precision of arithmetic; falls back to FP32, with a warning, on processors that lack it */
   enum precision precision;
+
+  /* Its memory, and the folder for tuning results. */
   /* most bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is not
    * counted. */
   size_t memory_limit;
   const char *cache_dir; /* folder for tuning results; NULL: none are kept */
+
+  /* How it runs programs. */
   enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
   int pictures;         /* most pictures that the caller holds at a time, collected and not yet released; 0: 1 */
   bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */
@@ -35,6 +40,8 @@ struct device_options {
    * (device_counters). A GPU's memory is allocated meanwhile, the CPU's is not. */
   bool sizes_only;
   bool stamps; /* record stamps of each run (device_counters, engine_result) */
+
+  /* Functions that the device calls. */
   /* Called often while a device prepares or runs something. Once it returns true, the current work and any later work
    * fails with STATUS_INTERRUPTED. Any thread may call it. NULL: work is never given up. */
   bool (*gives_up)(void *opaque);

@@ -23,20 +23,27 @@ enum color_matrix { MATRIX_BT601, MATRIX_BT709, MATRIX_BT2020 }; /* for YUV form
 enum color_range { RANGE_LIMITED, RANGE_FULL };                  /* 16..235 or 0..255 */
 
 struct frame {
+  /* The pixels. */
   enum pixel_format format;
   enum color_matrix matrix;
   enum color_range range;
   int width, height;       /* in pixels; odd sizes are allowed: chroma planes are rounded up */
   const uint8_t *plane[3]; /* in host memory; unused planes are NULL */
   int pitch[3];            /* bytes from one row of a plane to the next */
-  float sample_aspect;     /* width of a pixel divided by its height when the frame is shown; 0: square */
-  int64_t pts;             /* in the source's time base; never changed here */
-  int64_t duration;        /* time for which the source shows the frame, in the same time base; 0: unknown */
-  int64_t captured_ns;     /* platform_now_ns when the frame was captured, or when its packet arrived */
-  int64_t late_ns;         /* for files: delay from the frame's time to captured_ns */
-  uint64_t serial;         /* number of the frame in its source, from 0 */
-  bool numbered;           /* the frame is a picture of a sequence, and its file name contains a number */
-  int number;              /* the number in the file name */
+
+  /* How and when the frame is shown. */
+  float sample_aspect; /* width of a pixel divided by its height when the frame is shown; 0: square */
+  int64_t pts;         /* in the source's time base; never changed here */
+  int64_t duration;    /* time for which the source shows the frame, in the same time base; 0: unknown */
+
+  /* The frame's origin. */
+  int64_t captured_ns; /* platform_now_ns when the frame was captured, or when its packet arrived */
+  int64_t late_ns;     /* for files: delay from the frame's time to captured_ns */
+  uint64_t serial;     /* number of the frame in its source, from 0 */
+  bool numbered;       /* the frame is a picture of a sequence, and its file name contains a number */
+  int number;          /* the number in the file name */
+
+  /* The owner of the memory. */
   struct picture *picture; /* owns the planes' memory (picture.h); NULL: the caller keeps the memory valid */
 };
 

@@ -59,6 +59,7 @@ struct picture {
    * wait(MEMORY_SHARED). */
   int share;
   size_t share_bytes;
+
   /* The following fields belong to picture.c. */
   uint64_t number; /* unique among all pictures of this process */
   atomic_int holds;

@@ -30,19 +30,37 @@ struct cpu_state {
 
 struct cpu_device {
   struct device base;
+
+  /* Constant once the device is open. */
   const struct cpu_impl *impl[OP_TYPES]; /* the implementation of each op */
-  struct cpu_resource *resource;         /* RESOURCES_MAX entries, with the indices of resources.list */
-  struct arena arena, scratch;           /* memory that programs use one after another */
+
+  /* Entries are loaded under the lock base.weights, and constant afterwards but for device_update. */
+  struct cpu_resource *resource; /* RESOURCES_MAX entries, with the indices of resources.list */
+
+  /* Taken and given by the thread that prepares and releases programs. */
+  struct arena arena, scratch; /* memory that programs use one after another */
+
+  /* Constant once the device is open. */
   int threads;
   bool bf16; /* tensors between convolutions and linear layers are bfloat16 */
+
+  /* Bytes and allocations are under the lock base.memory; the thread that runs programs changes the other counters. */
   struct device_counters counters;
-  size_t picture_bytes;              /* bytes of pictures within `counters`: see cpu_count_pictures */
+
+  /* Changed by the thread that prepares programs. */
+  size_t picture_bytes; /* bytes of pictures within `counters`: see cpu_count_pictures */
+
+  /* Constant once the device is open. */
   bool plain;                        /* the device is "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
   struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
-  struct derived_table derived;      /* weights in the forms that oneDNN and cpu_winograd.c need */
-  uint64_t derived_version;          /* version of the resources for which `derived` is up to date */
-  char detail[192];                  /* libraries and instruction sets in use */
+
+  /* Under the lock base.weights; the version is read and changed by the thread that runs programs. */
+  struct derived_table derived; /* weights in the forms that oneDNN and cpu_winograd.c need */
+  uint64_t derived_version;     /* version of the resources for which `derived` is up to date */
+
+  /* Constant once the device is open. */
+  char detail[192]; /* libraries and instruction sets in use */
   const struct log *log;
 };
 
@@ -55,6 +73,8 @@ struct cpu_node {
 
 struct cpu_program {
   struct program base;
+
+  /* Filled while the program is prepared, and constant afterwards. */
   struct cpu_device *device;
   const struct plan *plan;
   bool own_memory;      /* program_options.own_memory */
@@ -69,6 +89,8 @@ struct cpu_program {
   struct cpu_node *nodes;
   void *scratch; /* memory of scratch_share, which the op that is running may use */
   size_t scratch_bytes;
+
+  /* Changed by the thread that runs the program. */
   const struct op *failed; /* an op that could not be run */
   /* for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows with the width of the sources, which is the only
    * allocation that a run may make. */

@@ -7,17 +7,22 @@
 
 /* The properties of a frame plan. */
 struct frame_shape {
+  /* The sizes. */
   /* size that the networks produce: multiples of model_size_multiple */
   int width, height;
   /* size of the picture, which is the upper left part of that; 0: all of it */
   int picture_width, picture_height;
+
+  /* The sampler and its guidance. */
   int steps;         /* number of U-Net calls */
   int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
   int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* rows of the first step, and of each later one: see model_rows */
-  int chunks;                /* chunks of each prompt that the network attends to; 0: 1 */
-  bool stream_batch;         /* see plans_frame */
+
+  /* The network's inputs, and the frames of a run. */
+  int chunks;        /* chunks of each prompt that the network attends to; 0: 1 */
+  bool stream_batch; /* see plans_frame */
   /* Pictures of one run, each from its own frame; 0: 1. More than one excludes stream batches of several steps,
    * controls, and guidance rows if the network reads pooled texts. */
   int batch;

@@ -48,6 +48,7 @@ struct style_params {
 /* Everything that a run reads and that is not a tensor. device_submit copies it, so the caller may change its own copy
  * at once. */
 struct run_params {
+  /* The frames and the steps. */
   struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
   float between[BATCH_MAX][2];         /* OP_BETWEEN */
@@ -56,16 +57,22 @@ struct run_params {
   float virtual_weight;
   struct residual_params residual[CALLS_MAX];
   float guidance_rescale;
+
+  /* The prompts, and the output. */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
   float mix;                                      /* OP_PIXELS_OUT */
   enum show show;                                 /* OP_PIXELS_OUT; the map is that of control number show_control */
   int show_control;
-  float guidance;             /* OP_GUIDANCE_EMBED */
+  float guidance; /* OP_GUIDANCE_EMBED */
+
+  /* For programs that encode a prompt or fill a ring. */
   int slot;                   /* OP_STORE_SLOT */
   unsigned turn;              /* OP_STORE_SLOT with ring: number of the run, one more in each */
   int tokens[TOKENS_MAX];     /* OP_EMBED */
   int end;                    /* OP_END_TOKEN */
   float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: each token's weight minus 1 */
+
+  /* The controls and style pictures, and the place of the output. */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
   bool on_device; /* The picture stays in the device's memory until somebody waits for it in the host's. */

@@ -27,6 +27,7 @@ enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 
 /* scheduler_config.json as checkpoint.c reads it. */
 struct scheduler_config {
+  /* The sampler and its prediction. */
   /* bits of enum scheduler_lack; for each of them the default spacing, or DDIM, is stored here instead */
   unsigned lacks;
   char class_name[64]; /* the class in the file ("EulerDiscreteScheduler"), even if sampler replaces it */
@@ -35,6 +36,8 @@ struct scheduler_config {
   enum spacing spacing; /* SPACING_LCM for LCMScheduler */
   enum prediction prediction;
   bool says_prediction; /* the file has a field for the prediction; otherwise it is the class's default */
+
+  /* The noise schedule, and the levels that the steps go through. */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
   bool zero_snr;                /* rescale_betas_zero_snr */
@@ -47,7 +50,9 @@ struct scheduler_config {
   /* smallest and largest sigma of that spacing; 0: those of the schedule */
   double sigma_min, sigma_max;
   bool final_sigma_min; /* the last step ends at the noise level of timestep 0 */
-  int solver_order;     /* 1..SOLVER_ORDER_MAX */
+
+  /* Options of single samplers. */
+  int solver_order; /* 1..SOLVER_ORDER_MAX */
   enum solver_type solver_type;
   bool solver_epsilon;    /* DPM-Solver as first published, on predictions of noise */
   bool lower_order_final; /* the last steps use fewer earlier predictions */
@@ -58,6 +63,7 @@ struct scheduler_config {
 
 /* The parameters of one run of the sampler. */
 struct sampling {
+  /* The sampler, and the part of its schedule that is used. */
   enum sampler sampler;
   enum spacing spacing;
   int steps; /* 1..STEPS_MAX */
@@ -65,12 +71,14 @@ struct sampling {
   double strength;
   bool text_to_image;   /* there is no starting latent */
   bool image_condition; /* the U-Net reads the input picture itself, so at strength 1 the start is pure noise */
-  bool quantised;       /* follow diffusers' rounding rules exactly: see sampler_table */
-  bool lcm_pipeline;    /* with quantised: use the rules of diffusers' pipeline for full LCM models */
-  int noisiest;         /* timestep at which strength 1 begins; 0: the last one of the training */
-  bool snap;            /* the first timestep becomes the nearest of 249, 499, 749, 999 */
-  enum spacing sigmas;  /* as scheduler_config.sigmas */
-  double eta;           /* 0 to 1: share of fresh noise in each step of DDIM and TCD */
+
+  /* The rules by which timesteps are chosen. */
+  bool quantised;      /* follow diffusers' rounding rules exactly: see sampler_table */
+  bool lcm_pipeline;   /* with quantised: use the rules of diffusers' pipeline for full LCM models */
+  int noisiest;        /* timestep at which strength 1 begins; 0: the last one of the training */
+  bool snap;           /* the first timestep becomes the nearest of 249, 499, 749, 999 */
+  enum spacing sigmas; /* as scheduler_config.sigmas */
+  double eta;          /* 0 to 1: share of fresh noise in each step of DDIM and TCD */
 };
 
 struct sampler_table {
