@@ -208,6 +208,8 @@ static void test_prediction(void **state) {
       {with(&sd1, SPEC("prediction_type", "v"), NULL, 0), PREDICT_V, "prediction_type"},
       {with(&sd1, SPEC("prediction_type", "v_prediction"), NULL, 0), PREDICT_V, "prediction_type"},
       {with(&sd1, SPEC("architecture", "stable-diffusion-v1"), NULL, 0), PREDICT_EPSILON, "guess"},
+      {with(&sd1, SPEC("predict_key", "v"), NULL, 0), PREDICT_V, "modelspec.predict_key"},
+      {with(&sd1, "\"prediction_type\": \"v_prediction\"", NULL, 0), PREDICT_V, "prediction_type"},
       {with(&sdxl, SPEC("prediction_type", "epsilon"), "v_pred", 0), PREDICT_V, "v_pred"},
       {with(&sd1, SPEC("prediction_type", "epsilon"), "ztsnr", 0), PREDICT_V, "ztsnr"},
   };

@@ -166,6 +166,9 @@ static const struct {
     {WEIGHTS_MODEL, {"model.diffusion_model.input_blocks.0.0.weight", "first_stage_model.x", "x.lora_A.weight"}},
     {WEIGHTS_UNET, {"conv_in.weight", "down_blocks.0.resnets.0.conv1.weight"}},
     {WEIGHTS_UNET, {"input_blocks.0.0.weight"}},
+    {WEIGHTS_UNET, {"diffusion_model.input_blocks.0.0.weight"}},
+    {WEIGHTS_UNET, {"model.diffusion_model.conv_in.weight"}},
+    {WEIGHTS_UNET, {"_orig_mod.conv_in.weight"}},
     {WEIGHTS_UNET, {"conv_in.weight", "mid_block.attn.lora_A.weight"}}, /* with a LoRA left in it */
     {WEIGHTS_VAE, {"encoder.conv_in.weight", "decoder.conv_in.weight"}},
     {WEIGHTS_VAE, {"first_stage_model.encoder.conv_in.weight"}},

@@ -386,6 +386,8 @@ static void test_signs(void **state) {
        false},
       {{.metadata = "\"modelspec.prediction_type\": \"v\""}, NULL, 0, 0, "epsilon", "epsilon is followed", false},
       {{.extra = "v_pred", .metadata = "\"modelspec.prediction_type\": \"epsilon\""}, NULL, 0, 0, "v", NULL, false},
+      {{.extra = "v_pred", .metadata = "\"ss_zero_terminal_snr\": \"True\""}, NULL, 0, 0, "v", NULL, true},
+      {{.metadata = "\"ss_zero_terminal_snr\": \"True\""}, NULL, 0, 0, "epsilon", NULL, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct models m;

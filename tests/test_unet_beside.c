@@ -36,6 +36,9 @@ static void test_unet_alone(void **state) {
       {.without = NULL},
       {.only = "model.diffusion_model."},
       {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = ""},
+      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "diffusion_model."},
+      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "module."},
+      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "_orig_mod."},
   };
   struct models m;
   models_open(&m, args, scratch, "sd15", NULL);

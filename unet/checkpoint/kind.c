@@ -1,5 +1,6 @@
 #include "unet/checkpoint/kind.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "unet/base/text.h"
@@ -23,10 +24,31 @@ static bool has_name(const char *name, const char *text) {
   return *text == '$' ? text_ends(name, text + 1) : !strncmp(name, text, strlen(text));
 }
 
-/* True if a tensor has such a name; with '=' in front the name is the text, with '@' in front prefixes do not count. */
+bool weights_unet_layout(const struct safetensors *files, const char **prefix, bool *original) {
+  static const char *const prefixes[] = {
+      "",     "unet.",    "model.diffusion_model.", "diffusion_model.", "model.", "module.", "_orig_mod.",
+      "net.", "unet_ema."};
+  static const char *const first[] = {"conv_in.weight", "input_blocks.0.0.weight"};
+  for (size_t i = 0; i < 2 * (sizeof prefixes / sizeof *prefixes); i++) {
+    char name[64];
+    *prefix = prefixes[i / 2];
+    *original = i % 2;
+    snprintf(name, sizeof name, "%s%s", *prefix, first[i % 2]);
+    if (safetensors_find(files, name))
+      return true;
+  }
+  return false;
+}
+
+/* True if a tensor has such a name; with '=' in front the name is the text, and with '@' prefixes of transformers do not
+ * count. '%': there is a U-Net in any layout. */
 static bool matches(const struct safetensors *files, const char *text) {
+  const char *prefix;
+  bool original;
   if (*text == '=')
     return safetensors_find(files, text + 1) != NULL;
+  if (*text == '%')
+    return weights_unet_layout(files, &prefix, &original);
   for (size_t i = 0; i < safetensors_count(files); i++)
     if (has_name(safetensors_at(files, i)->name, text))
       return true;
@@ -50,7 +72,7 @@ static const struct rule {
     {WEIGHTS_DEPTH_AUTHORS, {"depth_head.scratch."}},
     {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_MOTION, {"*motion_modules."}},
-    {WEIGHTS_UNET, {"=conv_in.weight", "=input_blocks.0.0.weight", "=unet.conv_in.weight"}},
+    {WEIGHTS_UNET, {"%"}},
     {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}}, /* FaceID has a LoRA inside */
     {WEIGHTS_LORA,
      {"lora_unet_", "lora_te", "lycoris_", "lora_transformer_", "*.lora_A.", "*.lora_down.", "*_lora.down.",

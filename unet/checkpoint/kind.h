@@ -39,6 +39,9 @@ enum weights_kind {
   WEIGHTS_T5           /* a text encoder of theirs */
 };
 enum weights_kind weights_kind(const struct safetensors *files);
+/* Finds how a U-Net's tensors are named: what stands before each name, and the original key layout or diffusers' own.
+ * False: there is no U-Net. */
+bool weights_unet_layout(const struct safetensors *files, const char **prefix, bool *original);
 const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
 const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 

@@ -178,7 +178,19 @@ static void read_metadata(struct prediction_signs *signs, const struct safetenso
   static const struct word architectures[] = {
       {"stable-diffusion-v2-768-v", PREDICT_V}, {"stable-diffusion-v2-512", PREDICT_EPSILON}, {0}};
   read_field(signs, files, "modelspec.prediction_type", NULL);
+  read_field(signs, files, "modelspec.predict_key", NULL);
+  read_field(signs, files, "prediction_type", NULL);
   read_field(signs, files, "modelspec.architecture", architectures);
+}
+
+/* Trainers' word for a schedule that ends in noise alone, which goes with v alone. */
+static void read_zero_snr(struct prediction_signs *signs, const struct safetensors *files) {
+  static const char *const fields[] = {"ss_zero_terminal_snr", "zero_terminal_snr", "ztsnr"};
+  for (int i = 0; i < 3; i++) {
+    const char *value = safetensors_metadata(files, fields[i]);
+    signs->zero_snr |= value && yaml_is_true(value, strlen(value)) && signs->first.witness != WITNESS_NONE &&
+                       signs->first.prediction == PREDICT_V;
+  }
 }
 
 int prediction_read(struct prediction_signs *signs, const struct safetensors *files, struct error *err) {
@@ -187,6 +199,7 @@ int prediction_read(struct prediction_signs *signs, const struct safetensors *fi
   if (read_beside(signs, safetensors_path(files), err))
     return -1;
   read_metadata(signs, files);
+  read_zero_snr(signs, files);
   return 0;
 }
 

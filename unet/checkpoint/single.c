@@ -211,22 +211,12 @@ static int add_plain(struct safetensors *view, const struct safetensors *files, 
 }
 
 static int view_unet(struct safetensors **view, struct safetensors *files, struct error *err) {
-  static const struct {
-    const char *first, *prefix;
-    add_part *add;
-  } layouts[] = {
-      {"unet.conv_in.weight", "unet.", add_plain},
-      {"conv_in.weight", "", add_plain},
-      {FAMILY_UNET "input_blocks.0.0.weight", FAMILY_UNET, original_unet},
-      {"input_blocks.0.0.weight", "", original_unet},
-  };
-  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-    if (safetensors_find(files, layouts[i].first))
-      return view_open(view, &files, 1, err) || layouts[i].add(*view, files, layouts[i].prefix, err) ||
-                     view_finish(*view, err)
-                 ? -1
-                 : 0;
-  return weights_kind_refuse(weights_kind(files), safetensors_path(files), WEIGHTS_UNET, err);
+  const char *prefix;
+  bool original;
+  if (!weights_unet_layout(files, &prefix, &original))
+    return weights_kind_refuse(weights_kind(files), safetensors_path(files), WEIGHTS_UNET, err);
+  add_part *add = original ? original_unet : add_plain;
+  return view_open(view, &files, 1, err) || add(*view, files, prefix, err) || view_finish(*view, err) ? -1 : 0;
 }
 
 int single_open_unet(struct safetensors **result, const char *path, struct prediction_signs *signs, struct error *err) {
