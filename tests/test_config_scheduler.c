@@ -175,6 +175,8 @@ static void test_scheduler_lacks(void **state) {
       {UNIPC "\"solver_order\": 4, " BETAS2 ", " V "}", LACKS_SAMPLER, SPACING_AUTO},
       {"{\"_class_name\": \"FlowMatchEulerDiscreteScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
       {"{\"_class_name\": \"EDMEulerScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
+      {"{\"_class_name\": \"CMStochasticIterativeScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
+      {"{\"_class_name\": \"CosineDPMSolverMultistepScheduler\", " BETAS2 "}", 0, SPACING_AUTO},
       {EULER "\"use_flow_sigmas\": true, " BETAS2 "}", 0, SPACING_AUTO},
       {EULER "\"trained_betas\": [0.1], \"use_beta_sigmas\": true}", 0, SPACING_AUTO},
       {"{\"_class_name\": \"IPNDMScheduler\", \"num_train_timesteps\": 500}", 0, SPACING_AUTO},

@@ -107,8 +107,12 @@ static void refuse_class(const struct scheduler_config *scheduler, struct config
 
 /* Models of other formulations: no sampler of diffusion from noise to picture is right for them. */
 static bool is_other_formulation(const char *class) {
-  return strstr(class, "Flow") || !strncmp(class, "EDM", 3) || strstr(class, "Consistency") ||
-         strstr(class, "Cogvideo") || strstr(class, "CogVideo");
+  static const char *const words[] = {"Flow",     "EDM",       "Consistency", "CMStochastic", "ScoreSde",
+                                      "KarrasVe", "CosineDPM", "Cogvideo",    "CogVideo"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(class, words[i]))
+      return true;
+  return false;
 }
 
 /* Returns SAMPLERS for a class whose sampler is not built in. */
