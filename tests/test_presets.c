@@ -258,7 +258,7 @@ static void await_line(struct presets_file *file, const char *words) {
   char line[200] = "";
   enum log_level level = LOG_DEBUG;
   for (int waited = 0; waited < PATIENCE_MS; waited++) {
-    if (presets_file_follow(file, line, sizeof line, &level) && strstr(line, words)) {
+    if (presets_file_refresh(file, line, sizeof line, &level) && strstr(line, words)) {
       bool bad = strstr(line, "not saved") || strstr(line, "stay as they were");
       assert_int_equal(level, bad ? LOG_WARNING : LOG_INFO);
       return;

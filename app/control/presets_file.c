@@ -252,7 +252,7 @@ void presets_file_save(struct presets_file *file, const struct parameters *value
   free(before);
 }
 
-bool presets_file_follow(struct presets_file *file, char *line, size_t size, enum log_level *level) {
+bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level) {
   pthread_mutex_lock(&file->lock);
   bool told = *file->line;
   if (told) {

@@ -21,6 +21,6 @@ int presets_file_values(struct presets_file *file, int number, const struct para
 /* Adds a preset, named after the time, behind those there are; what becomes of it is told later. */
 void presets_file_save(struct presets_file *file, const struct parameters *values);
 /* Once a turn: true: line says what was saved, or read anew, or refused; the log has it, too. */
-bool presets_file_follow(struct presets_file *file, char *line, size_t size, enum log_level *level);
+bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level);
 
 #endif

@@ -71,7 +71,7 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   if (!live->presets)
     return;
   enum log_level level;
-  if (presets_file_follow(live->presets, line, sizeof line, &level)) {
+  if (presets_file_refresh(live->presets, line, sizeof line, &level)) {
     live_notice(state, now_ns, "%s", line);
     live_was_told(live, level);
   }

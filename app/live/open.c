@@ -206,7 +206,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   struct loop_params params = {.open = open_engine_for,
                                .modulate = modulate,
                                .before = before,
-                               .follow = follow_styles,
+                               .read_files = follow_styles,
                                .put_back = put_back_styles,
                                .left = left,
                                .opaque = live,

@@ -145,7 +145,7 @@ static double moment_of(struct control_source *control, const struct frame *fram
   return (double)(frame->captured_ns - control->begun_ns) * 1e-9;
 }
 
-static const struct frame *follow(struct control_source *control, const struct frame *frame) {
+static const struct frame *in_step(struct control_source *control, const struct frame *frame) {
   const struct frame *newest;
   struct error err;
   char why[600] = "";
@@ -180,7 +180,7 @@ static const struct frame *take_newest(struct control_source *control) {
 const struct frame *control_source_at(struct control_source *control, const struct frame *frame) {
   if (!control)
     return NULL;
-  return control->reader ? take_newest(control) : follow(control, frame);
+  return control->reader ? take_newest(control) : in_step(control, frame);
 }
 
 bool control_source_passes(const struct control_source *control) {

@@ -27,7 +27,7 @@ static void publish_wait(struct loop *loop, bool preparing, const char *name) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-void follow_publish(struct loop *loop) {
+void loop_publish_engine(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
   engine_get_info(loop->engine, &info);
@@ -46,7 +46,7 @@ void follow_publish(struct loop *loop) {
   loop->status.info = info;
   loop->status.prepared = prepared;
   loop->status.refused = loop->refused;
-  loop->status.governed = follow_rung(loop) > 0;
+  loop->status.governed = loop_rung(loop) > 0;
   loop->status.wish = loop->rungs ? loop->ladder[0] : prepared.shape;
   pthread_mutex_unlock(&loop->lock);
 }
@@ -72,10 +72,10 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   return shape;
 }
 
-bool follow_is_suited(const struct loop *loop, const struct moment *now) {
+bool loop_is_suited(const struct loop *loop, const struct moment *now) {
   struct engine_shape wanted = suitable(loop, now);
-  if (loop->rungs && follow_rung(loop) > 0)
-    wanted = loop->ladder[follow_rung(loop)];
+  if (loop->rungs && loop_rung(loop) > 0)
+    wanted = loop->ladder[loop_rung(loop)];
   return handles_same_shape(&loop->shape, &wanted);
 }
 
@@ -105,7 +105,7 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
   name_wish(loop, shape, wish, sizeof wish);
   log_line(loop->params.told, LOG_WARNING, "%s: refused: %s", wish, err->message);
   loop->refused = *shape;
-  follow_publish(loop);
+  loop_publish_engine(loop);
 }
 
 /* What nobody has set is what suits the sampler. */
@@ -130,7 +130,7 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   loop->changes++;
   loop->refused = (struct engine_shape){0};
   follow_sampler(loop);
-  follow_publish(loop);
+  loop_publish_engine(loop);
 }
 
 /* From what is wished for down to what the budget may need. */
@@ -152,10 +152,10 @@ static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
   }
   if (loop->params.budget_ms > 0)
     governor_begin(&loop->governor, loop->params.budget_ms, rungs, loop->rungs, platform_now_ns());
-  follow_publish(loop);
+  loop_publish_engine(loop);
 }
 
-int follow_rung(const struct loop *loop) {
+int loop_rung(const struct loop *loop) {
   int rung = loop->governor.rung;
   return loop->rungs && handles_same_shape(&loop->shape, &loop->ladder[rung]) ? rung : -1;
 }
@@ -166,7 +166,7 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   int waits_for = 0, count = 0;
   for (int i = 0; i < loop->rungs; i++)
     ready |= (unsigned)(handles_find(&loop->handles, &loop->ladder[i]) >= 0) << i;
-  if (loop->params.budget_ms > 0 && follow_rung(loop) >= 0)
+  if (loop->params.budget_ms > 0 && loop_rung(loop) >= 0)
     waits_for = governor_choose(&loop->governor, ready, platform_now_ns());
   else
     waits_for = loop->governor.rung;
@@ -196,7 +196,7 @@ static void refuse_rung(struct loop *loop, const struct engine_shape *shape, con
 }
 
 /* wanted: the handle that is to be used. */
-static void follow_wait(struct loop *loop, const struct engine_shape *wanted) {
+static void tell_wait(struct loop *loop, const struct engine_shape *wanted) {
   const struct preparer *preparer = &loop->handles.preparer;
   bool preparing = preparer->errand.busy && !preparer->releases && handles_same_shape(&preparer->shape, wanted) &&
                    !handles_same_shape(&loop->shape, wanted);
@@ -207,7 +207,7 @@ static void follow_wait(struct loop *loop, const struct engine_shape *wanted) {
   publish_wait(loop, preparing, name);
 }
 
-void follow_handle(struct loop *loop, const struct moment *now) {
+void loop_change_handle(struct loop *loop, const struct moment *now) {
   struct error err;
   struct engine_shape refused, wanted[GOVERNOR_RUNGS];
   const struct engine_shape wish = suitable(loop, now);
@@ -220,7 +220,7 @@ void follow_handle(struct loop *loop, const struct moment *now) {
     change_handle(loop, place, &wanted[0]);
   if (!loop->next.engine && handles_follow(&loop->handles, wanted, count, loop->collected, &refused, &err))
     refuse_rung(loop, &refused, &err);
-  follow_wait(loop, &wanted[0]);
+  tell_wait(loop, &wanted[0]);
 }
 
 /* --- another engine --- */
@@ -245,7 +245,7 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-void follow_note_encoded(struct loop *loop, int slot, const char *text) {
+void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
   loop->looked_ns = 0; /* a longer text wants another handle */
@@ -268,7 +268,7 @@ static void name_engine(struct loop *loop) {
   publish_wait(loop, false, loop->name);
 }
 
-void follow_begin(struct loop *loop, const struct opened *opened) {
+void loop_use_engine(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
   hurry(loop);
@@ -285,20 +285,20 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   loop->looked_ns = 0;
   for (int slot = 0; slot < SLOTS; slot++)
     if (beginning->encoded[slot])
-      follow_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
+      loop_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
   loop->refused = (struct engine_shape){0};
   loop->changes++;
 }
 
-void follow_take_over(struct loop *loop, const struct opened *opened) {
-  follow_begin(loop, opened);
+void loop_replace_engine(struct loop *loop, const struct opened *opened) {
+  loop_use_engine(loop, opened);
   loop->engines++;
   pthread_mutex_lock(&loop->lock);
   parameters_follow_model(&loop->settings.values, &loop->opened_with);
   loop->status.opening = false;
   loop->copied_before = loop->status.copied;
   pthread_mutex_unlock(&loop->lock);
-  follow_publish(loop);
+  loop_publish_engine(loop);
 }
 
 /* The old engine gives out its last pictures before the new one makes its first; those under way in its stream batch
@@ -309,7 +309,7 @@ static int change_engine(struct loop *loop) {
       return -1;
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   loop->former_engine = loop->engine;
-  follow_take_over(loop, &loop->next);
+  loop_replace_engine(loop, &loop->next);
   loop->next.engine = NULL;
   return 1;
 }
@@ -349,7 +349,7 @@ static void ask_for_engine(struct loop *loop, const struct parameters *values) {
     refuse_engine(loop, &err);
 }
 
-int follow_engine(struct loop *loop, const struct parameters *values) {
+int loop_change_engine(struct loop *loop, const struct parameters *values) {
   struct error err;
   if (take_opened(loop, values))
     return 1;
@@ -366,7 +366,7 @@ int follow_engine(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-void follow_close(struct loop *loop) {
+void loop_close_engines(struct loop *loop) {
   platform_be_urgent(false);
   preparer_end(&loop->handles.preparer);
   opener_end(&loop->opener);

@@ -80,7 +80,7 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
   const char *text = values_slot_text(values, slot);
   if (is_encoded(loop, values, slot))
     return;
-  follow_note_encoded(loop, slot, text);
+  loop_note_encoded(loop, slot, text);
   if (engine_set_prompt(loop->engine, slot, text ? text : "", &err) && err.status != STATUS_INTERRUPTED)
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
@@ -92,7 +92,7 @@ static void need_negative(struct loop *loop, const struct moment *now) {
     return;
   need_prompt(loop, values, SLOT_NEGATIVE);
   const char *why = values_negative_idle(values, &loop->status.info, &loop->status.prepared);
-  if (why && follow_is_suited(loop, now))
+  if (why && loop_is_suited(loop, now))
     log_line(loop->params.told, LOG_WARNING, "the negative prompt does nothing %s", why);
 }
 
@@ -172,7 +172,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   frame_release(&companion->input); /* of a frame that another handle left under way */
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
-  companion->rung = follow_rung(loop);
+  companion->rung = loop_rung(loop);
   companion->ladder = loop->ladders;
   companion->handle = loop->handles_used;
   companion->heeded = loop->heeded;
@@ -206,7 +206,7 @@ static void pass(struct loop *loop) {
 
 static bool newest_is_late(const struct loop *loop) {
   int64_t now_ns = platform_now_ns();
-  if (loop->params.budget_ms <= 0 || !loop->fresh || loop->ended || loop->passed || follow_rung(loop) < 0)
+  if (loop->params.budget_ms <= 0 || !loop->fresh || loop->ended || loop->passed || loop_rung(loop) < 0)
     return false;
   const struct loop_timing timing = {
       .budget_ms = loop->params.budget_ms,
@@ -287,12 +287,12 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
 }
 
 /* What files give comes between two frames. */
-static int follow_files(struct loop *loop, const struct parameters *values) {
+static int read_files(struct loop *loop, const struct parameters *values) {
   const struct loop_params *params = &loop->params;
-  if (!params->follow)
+  if (!params->read_files)
     return 0;
   const struct frame *newest = loop->newest ? &loop->newest->frame : NULL;
-  int came = params->follow(params->opaque, loop->engine, &loop->opened_with, values, newest, &loop->err);
+  int came = params->read_files(params->opaque, loop->engine, &loop->opened_with, values, newest, &loop->err);
   if (came < 0)
     return -1;
   loop->changes += came;
@@ -320,21 +320,21 @@ static bool still_holds(const struct loop *loop, int64_t now_ns) {
 /* This moment, and what follows from it for handle and engine. Returns 1 where it is to be looked at again. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
-  follow_handle(loop, now);
-  int again = follow_engine(loop, &now->settings.values);
+  loop_change_handle(loop, now);
+  int again = loop_change_engine(loop, &now->settings.values);
   bool moves = loop->moves || settings_moves(&now->settings, now_ns), governed = loop->params.budget_ms > 0;
   loop->looked_ns = again || moves || governed ? 0 : now_ns;
   return again;
 }
 
 /* As look, where this may be another moment than the one looked at last; and what files give. */
-static int follow(struct loop *loop, struct moment *now) {
+static int take_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
   int again = still_holds(loop, now_ns) ? 0 : look(loop, now, now_ns);
   if (again)
     return again;
-  if (follow_files(loop, &now->settings.values))
+  if (read_files(loop, &now->settings.values))
     return -1;
   if (loop->changes != changes)
     loop->looked_ns = 0;
@@ -377,7 +377,7 @@ static int run(struct loop *loop) {
         return -1;
       continue;
     }
-    int again = follow(loop, &now);
+    int again = take_moment(loop, &now);
     if (again < 0)
       return -1;
     if (again)
@@ -428,7 +428,7 @@ static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   /* Whoever ends it while it opens has no use for the reason. */
   loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) && loop->err.status != STATUS_INTERRUPTED;
-  follow_close(loop);
+  loop_close_engines(loop);
   mailbox_close(loop->out);
   loop->through = true;
   return NULL;

@@ -28,8 +28,8 @@ struct loop_params {
   /* Called in each turn, on the same thread: brings the engine from what it has been given of NEED_READING to what is
    * wished for, beside frames, and notes in has what came of it. frame: the newest, or NULL. Returns 1 where the engine
    * has got something new. NULL: nothing is read. */
-  int (*follow)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
-                const struct frame *frame, struct error *err);
+  int (*read_files)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                    const struct frame *frame, struct error *err);
   /* Called after it, with the loop's values locked: what was refused is as it was before. */
   void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
   /* Called on the same thread when an engine that failed was closed: the next one may lie where it lay. NULL: nobody

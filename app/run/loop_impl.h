@@ -105,23 +105,23 @@ void loop_count_dropped(struct loop *loop, int count);
 /* --- engine_change.c --- */
 
 /* A slot of the engine holds the text, or what could not be encoded of it; NULL: none. */
-void follow_note_encoded(struct loop *loop, int slot, const char *text);
+void loop_note_encoded(struct loop *loop, int slot, const char *text);
 /* Everything that knows the engine knows this one. */
-void follow_begin(struct loop *loop, const struct opened *opened);
+void loop_use_engine(struct loop *loop, const struct opened *opened);
 /* Likewise, of an engine in the place of another. */
-void follow_take_over(struct loop *loop, const struct opened *opened);
+void loop_replace_engine(struct loop *loop, const struct opened *opened);
 /* What others know of engine and handle is as it is now. */
-void follow_publish(struct loop *loop);
+void loop_publish_engine(struct loop *loop);
 /* Frames go on with the handle in use while another is prepared, or a former one released. */
-void follow_handle(struct loop *loop, const struct moment *now);
+void loop_change_handle(struct loop *loop, const struct moment *now);
 /* Which of the ladder is in use; -1: another one, until it is ready. */
-int follow_rung(const struct loop *loop);
+int loop_rung(const struct loop *loop);
 /* Whether the handle in use is the one that suits this moment. */
-bool follow_is_suited(const struct loop *loop, const struct moment *now);
+bool loop_is_suited(const struct loop *loop, const struct moment *now);
 /* Frames go on with the engine in use while another is opened, or a former one closed. Returns 1 where values have
  * changed by that. */
-int follow_engine(struct loop *loop, const struct parameters *values);
+int loop_change_engine(struct loop *loop, const struct parameters *values);
 /* Closes all engines, with what is prepared or opened beside them. */
-void follow_close(struct loop *loop);
+void loop_close_engines(struct loop *loop);
 
 #endif

@@ -20,7 +20,7 @@ static void publish_away(struct loop *loop, bool away) {
 
 /* Everything of the engine's goes; what was in flight never comes. */
 static void leave_engine(struct loop *loop) {
-  follow_close(loop);
+  loop_close_engines(loop);
   if (loop->params.left)
     loop->params.left(loop->params.opaque);
   for (int i = 0; i < COMPANIONS; i++)
@@ -48,7 +48,7 @@ static int open_first(struct loop *loop, struct error *err) {
   parameters_init(&opened.beginning.values);
   if (loop->params.open(loop->params.opaque, NULL, &opened, err))
     return -1;
-  follow_begin(loop, &opened);
+  loop_use_engine(loop, &opened);
   settings_begin(&settings, values);
   memcpy(settings.values.marks, values->marks, sizeof values->marks);
   pthread_mutex_lock(&loop->lock);
@@ -56,7 +56,7 @@ static int open_first(struct loop *loop, struct error *err) {
   loop->settings = settings;
   pthread_mutex_unlock(&loop->lock);
   loop->engines = 1;
-  follow_publish(loop);
+  loop_publish_engine(loop);
   return 0;
 }
 
@@ -72,7 +72,7 @@ static int open_once(struct loop *loop, struct error *err) {
   used.device_bytes = 0; /* it runs beside none */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;
-  follow_take_over(loop, &opened);
+  loop_replace_engine(loop, &opened);
   return 0;
 }
 

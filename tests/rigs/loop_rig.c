@@ -140,7 +140,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .modulate = rig->modulated ? move_strength : NULL,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
-                                     .follow = rig->files ? follow_file : NULL,
+                                     .read_files = rig->files ? follow_file : NULL,
                                      .put_back = put_back_file,
                                      .left = note_left,
                                      .recovers = rig->recovers,

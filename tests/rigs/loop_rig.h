@@ -38,7 +38,7 @@ struct rig {
   bool files;                 /* style pictures are followed: any but "none" can be read */
   bool refuses_file;
   atomic_int refusals; /* of files */
-  atomic_int turns;    /* calls of loop_params.follow */
+  atomic_int turns;    /* calls of loop_params.read_files */
 };
 
 void set_prompt_text(struct loop *loop, int index, const char *text);
