@@ -67,7 +67,7 @@ static const struct source_impl told_impl = {.name = "told", .read = told_read, 
 
 struct rig {
   struct told told;
-  struct follower *follower;
+  struct second_source *second_source;
   struct error err;
   int closed;
 };
@@ -79,14 +79,14 @@ static void begin(struct rig *rig, const struct told *told, const struct source_
   rig->closed = 0;
   sem_init(&rig->told.let, 0, 0);
   struct source *source = &rig->told.source;
-  const struct follower_options options = {first, patience_ms};
-  assert_int_equal(follower_start(&rig->follower, &source, &options, &rig->err), 0);
+  const struct second_source_options options = {first, patience_ms};
+  assert_int_equal(second_source_start(&rig->second_source, &source, &options, &rig->err), 0);
   assert_null(source);
 }
 
 static void end(struct rig *rig) {
-  follower_stop(&rig->follower);
-  assert_null(rig->follower);
+  second_source_stop(&rig->second_source);
+  assert_null(rig->second_source);
   assert_int_equal(rig->closed, 1);
 }
 
@@ -96,15 +96,15 @@ static void let(struct rig *rig, int count) {
 }
 
 /* The serial of the frame that belongs to a moment; -1: none. */
-static int at(struct rig *rig, double seconds, enum follower_state state) {
+static int at(struct rig *rig, double seconds, enum second_source_state state) {
   const struct frame *frame;
-  assert_int_equal(follower_at(rig->follower, seconds, &frame, &rig->err), state);
+  assert_int_equal(second_source_at(rig->second_source, seconds, &frame, &rig->err), state);
   return frame ? (int)frame->serial : -1;
 }
 
 static void await(struct rig *rig, double seconds, int serial) {
   const struct frame *frame;
-  while (follower_at(rig->follower, seconds, &frame, &rig->err) != FOLLOWER_IN_STEP)
+  while (second_source_at(rig->second_source, seconds, &frame, &rig->err) != SECOND_SOURCE_IN_STEP)
     usleep(1000);
   assert_int_equal(frame->serial, serial);
 }
@@ -147,7 +147,7 @@ static void frames_belong_together(void **state) {
     begin(&rig, &told, &first, PATIENCE_MS);
     for (int j = 0; j < 9; j++) {
       double seconds = rint((cases[i].from + j / cases[i].fps) * cases[i].time_base) / cases[i].time_base;
-      int got = at(&rig, seconds, FOLLOWER_IN_STEP);
+      int got = at(&rig, seconds, SECOND_SOURCE_IN_STEP);
       if (got != cases[i].expected[j])
         fail_msg("case %zu: frame %d has %d, not %d", i, j, got, cases[i].expected[j]);
     }
@@ -161,11 +161,11 @@ static void the_end_is_told_when_its_time_is_over(void **state) {
   struct rig rig;
   const int ticks[] = {0, TICKS / 10, TICKS / 5};
   begin(&rig, &(struct told){.ticks = ticks, .count = 3, .fps = 10}, NULL, PATIENCE_MS);
-  assert_int_equal(at(&rig, 0, FOLLOWER_IN_STEP), 0);
-  assert_int_equal(at(&rig, 0.2, FOLLOWER_IN_STEP), 2);
-  assert_int_equal(at(&rig, 0.29, FOLLOWER_IN_STEP), 2);
-  assert_int_equal(at(&rig, 0.31, FOLLOWER_ENDED), 2);
-  assert_int_equal(at(&rig, 100, FOLLOWER_ENDED), 2);
+  assert_int_equal(at(&rig, 0, SECOND_SOURCE_IN_STEP), 0);
+  assert_int_equal(at(&rig, 0.2, SECOND_SOURCE_IN_STEP), 2);
+  assert_int_equal(at(&rig, 0.29, SECOND_SOURCE_IN_STEP), 2);
+  assert_int_equal(at(&rig, 0.31, SECOND_SOURCE_ENDED), 2);
+  assert_int_equal(at(&rig, 100, SECOND_SOURCE_ENDED), 2);
   end(&rig);
 }
 
@@ -174,8 +174,8 @@ static void a_picture_is_for_all_times(void **state) {
   struct rig rig;
   const int ticks[] = {0};
   begin(&rig, &(struct told){.ticks = ticks, .count = 1, .fps = 25}, NULL, PATIENCE_MS);
-  assert_int_equal(at(&rig, 0, FOLLOWER_IN_STEP), 0);
-  assert_int_equal(at(&rig, 1000, FOLLOWER_IN_STEP), 0);
+  assert_int_equal(at(&rig, 0, SECOND_SOURCE_IN_STEP), 0);
+  assert_int_equal(at(&rig, 1000, SECOND_SOURCE_IN_STEP), 0);
   end(&rig);
 }
 
@@ -184,13 +184,13 @@ static void a_failure_keeps_the_last_frame(void **state) {
   struct rig rig;
   const int ticks[] = {0, TICKS};
   begin(&rig, &(struct told){.ticks = ticks, .count = 2, .fps = 1, .breaks = true}, NULL, PATIENCE_MS);
-  assert_int_equal(at(&rig, 0, FOLLOWER_IN_STEP), 0);
-  assert_int_equal(at(&rig, 1, FOLLOWER_FAILED), 1);
+  assert_int_equal(at(&rig, 0, SECOND_SOURCE_IN_STEP), 0);
+  assert_int_equal(at(&rig, 1, SECOND_SOURCE_FAILED), 1);
   assert_string_equal(rig.err.message, "it breaks as told");
-  assert_int_equal(at(&rig, 2, FOLLOWER_FAILED), 1);
+  assert_int_equal(at(&rig, 2, SECOND_SOURCE_FAILED), 1);
   end(&rig);
   begin(&rig, &(struct told){.breaks = true}, NULL, PATIENCE_MS);
-  assert_int_equal(at(&rig, 0, FOLLOWER_FAILED), -1);
+  assert_int_equal(at(&rig, 0, SECOND_SOURCE_FAILED), -1);
   end(&rig);
 }
 
@@ -201,11 +201,11 @@ static void what_does_not_come_is_held(void **state) {
   int ticks[FRAMES_MAX];
   fill_ticks(ticks, FRAMES_MAX, 10, TICKS, 0);
   begin(&rig, &(struct told){.ticks = ticks, .count = FRAMES_MAX, .fps = 10, .gated = true}, NULL, 50);
-  assert_int_equal(at(&rig, 0, FOLLOWER_BEHIND), -1);
+  assert_int_equal(at(&rig, 0, SECOND_SOURCE_BEHIND), -1);
   let(&rig, 3);
   await(&rig, 0, 0);
   await(&rig, 0.1, 1);
-  assert_int_equal(at(&rig, 0.5, FOLLOWER_BEHIND), 2);
+  assert_int_equal(at(&rig, 0.5, SECOND_SOURCE_BEHIND), 2);
   let(&rig, 9);
   await(&rig, 0.5, 5);
   end(&rig);
@@ -219,10 +219,10 @@ static void nobody_has_to_wait(void **state) {
   const struct frame *frame;
   fill_ticks(ticks, FRAMES_MAX, 10, TICKS, 0);
   begin(&rig, &(struct told){.ticks = ticks, .count = FRAMES_MAX, .fps = 10, .gated = true}, NULL, 0);
-  assert_int_equal(at(&rig, 3, FOLLOWER_IN_STEP), -1);
+  assert_int_equal(at(&rig, 3, SECOND_SOURCE_IN_STEP), -1);
   let(&rig, FRAMES_MAX);
   do
-    follower_at(rig.follower, 3, &frame, &rig.err);
+    second_source_at(rig.second_source, 3, &frame, &rig.err);
   while (!frame || frame->serial != 30);
   end(&rig);
 }
@@ -262,23 +262,23 @@ static void expect_pairs(const char *first, const char *second, const struct sou
   struct error err;
   struct frame frame;
   struct source *from = open_clip(first, options, &info), *other = open_clip(second, options, &second_info);
-  struct follower *follower;
+  struct second_source *second_source;
   int count = 0;
-  const struct follower_options together = {&info, PATIENCE_MS};
-  assert_int_equal(follower_start(&follower, &other, &together, &err), 0);
+  const struct second_source_options together = {&info, PATIENCE_MS};
+  assert_int_equal(second_source_start(&second_source, &other, &together, &err), 0);
   for (; source_read(from, &frame, &err) == 1; count++) {
     const struct frame *belongs;
     double seconds = (double)frame.pts * info.time_base_num / info.time_base_den;
-    enum follower_state state = follower_at(follower, seconds, &belongs, &err);
+    enum second_source_state state = second_source_at(second_source, seconds, &belongs, &err);
     int number = skipped + count, wanted = (int)floor(number * second_fps / fps + 1e-6);
-    assert_int_equal(state, FOLLOWER_IN_STEP);
+    assert_int_equal(state, SECOND_SOURCE_IN_STEP);
     assert_int_equal(grey_number(&frame), number);
     if (grey_number(belongs) != wanted)
       fail_msg("%s, %s: frame %d has %d, not %d", first, second, number, grey_number(belongs), wanted);
     frame_release(&frame);
   }
   assert_int_equal(count, frames);
-  follower_stop(&follower);
+  second_source_stop(&second_source);
   source_close(&from);
 }
 

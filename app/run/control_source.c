@@ -18,8 +18,8 @@ static const int64_t silence_ns = 2000000000;
 struct control_source {
   struct control_source_params params;
   struct source_options options;
-  struct log log;            /* whose lines say whose they are */
-  struct follower *follower; /* of a file; NULL: there is a reader */
+  struct log log;                      /* whose lines say whose they are */
+  struct second_source *second_source; /* of a file; NULL: there is a reader */
   struct reader *reader;
   struct mailbox mailbox;
   const struct frame *newest; /* out of it; NULL: none yet */
@@ -65,10 +65,10 @@ static int start(struct control_source *control, struct error *err) {
   if (opened)
     return -1;
   log_line(&control->log, LOG_INFO, "%s", info.description);
-  const struct follower_options options = {control->params.first, control->params.patience_ms};
+  const struct second_source_options options = {control->params.first, control->params.patience_ms};
   int status = info.realtime ? reader_start(&control->reader, &source, control->params.spec, &control->options,
                                             &control->mailbox, err)
-                             : follower_start(&control->follower, &source, &options, err);
+                             : second_source_start(&control->second_source, &source, &options, err);
   source_close(&source);
   return status;
 }
@@ -108,7 +108,7 @@ void control_source_close(struct control_source **pointer) {
   *pointer = NULL;
   if (!control)
     return;
-  follower_stop(&control->follower);
+  second_source_stop(&control->second_source);
   reader_stop(&control->reader, NULL);
   mailbox_free(&control->mailbox);
   pthread_mutex_destroy(&control->lock);
@@ -150,12 +150,12 @@ static const struct frame *in_step(struct control_source *control, const struct 
   struct error err;
   char why[600] = "";
   const char *spec = control->params.spec;
-  enum follower_state state = follower_at(control->follower, moment_of(control, frame), &newest, &err);
-  if (state == FOLLOWER_ENDED)
+  enum second_source_state state = second_source_at(control->second_source, moment_of(control, frame), &newest, &err);
+  if (state == SECOND_SOURCE_ENDED)
     snprintf(why, sizeof why, "%.500s has ended", address_shown(spec).text);
-  else if (state == FOLLOWER_FAILED)
+  else if (state == SECOND_SOURCE_FAILED)
     snprintf(why, sizeof why, "%s", err.message);
-  else if (state == FOLLOWER_BEHIND)
+  else if (state == SECOND_SOURCE_BEHIND)
     snprintf(why, sizeof why, "%.500s does not keep up", address_shown(spec).text);
   tell(control, why, newest);
   return newest;

@@ -7,10 +7,10 @@
 #include "app/source/second_source.h"
 
 struct masking {
-  struct follower *follower; /* NULL: the frames' own alpha */
-  bool still;                /* one mask for all frames */
-  bool passes;               /* what has been read of it is gone */
-  double begun;              /* time of the first frame */
+  struct second_source *second_source; /* NULL: the frames' own alpha */
+  bool still;                          /* one mask for all frames */
+  bool passes;                         /* what has been read of it is gone */
+  double begun;                        /* time of the first frame */
   bool running;
   uint64_t serial;             /* of the frame whose mask the engine has */
   const struct engine *engine; /* the one that has it */
@@ -27,7 +27,8 @@ static int open_file(struct masking *masking, const char *spec, const struct log
   masking->still = info.frames == 1;
   masking->passes = info.passes;
   if (!info.realtime)
-    return follower_start(&masking->follower, &source, &(struct follower_options){.patience_ms = INT_MAX}, err);
+    return second_source_start(&masking->second_source, &source,
+                               &(struct second_source_options){.patience_ms = INT_MAX}, err);
   source_close(&source);
   return error_set(err, STATUS_USAGE, "--mask: %s is live: a mask is a picture or a video that can be waited for",
                    spec);
@@ -54,7 +55,7 @@ void masking_close(struct masking **ref) {
   *ref = NULL;
   if (!masking)
     return;
-  follower_stop(&masking->follower);
+  second_source_stop(&masking->second_source);
   free(masking);
 }
 
@@ -101,12 +102,12 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
    * one address. */
   bool again = masking->engine != engine;
   masking->engine = engine;
-  if (!masking->follower)
+  if (!masking->second_source)
     return frame ? give(masking, engine, frame, MASK_TRANSPARENT, again, err) : 0;
   if (!masking->running)
     masking->begun = seconds;
   const struct frame *mask;
-  if (follower_at(masking->follower, seconds - masking->begun, &mask, err) == FOLLOWER_FAILED)
+  if (second_source_at(masking->second_source, seconds - masking->begun, &mask, err) == SECOND_SOURCE_FAILED)
     return error_prefix(err, "--mask: ");
   return mask ? give(masking, engine, mask, MASK_WHITE, again, err) : 0;
 }

@@ -19,7 +19,7 @@ struct timed_frame {
   double at; /* seconds */
 };
 
-struct follower {
+struct second_source {
   pthread_t thread;
   struct source *source;
   double time_base, fps; /* of its frames; the larger rate of the two, 0: unknown */
@@ -47,59 +47,59 @@ struct follower {
 
 /* --- what is ahead, under the lock --- */
 
-static void pop(struct follower *f, struct timed_frame *first) {
-  *first = f->ahead[0];
-  memmove(f->ahead, f->ahead + 1, (size_t)--f->count * sizeof *f->ahead);
+static void pop(struct second_source *second, struct timed_frame *first) {
+  *first = second->ahead[0];
+  memmove(second->ahead, second->ahead + 1, (size_t)--second->count * sizeof *second->ahead);
 }
 
 /* Whoever is behind does not show every frame. */
-static void drop_passed(struct follower *f) {
-  while (f->count > 1 && f->ahead[1].at <= f->wanted) {
+static void drop_passed(struct second_source *second) {
+  while (second->count > 1 && second->ahead[1].at <= second->wanted) {
     struct timed_frame passed;
-    pop(f, &passed);
+    pop(second, &passed);
     frame_release(&passed.frame);
   }
 }
 
 /* Whether nothing that is still to come changes what belongs to the moment asked for. */
-static bool is_settled(const struct follower *f) {
-  return f->ended || (f->count > 0 && f->ahead[f->count - 1].at > f->wanted);
+static bool is_settled(const struct second_source *second) {
+  return second->ended || (second->count > 0 && second->ahead[second->count - 1].at > second->wanted);
 }
 
-static void add(struct follower *f, const struct frame *frame, double at) {
-  f->step = at - f->last_at;
-  f->last_at = at;
-  if (!f->read++)
-    f->first_at = at;
-  f->ahead[f->count++] = (struct timed_frame){*frame, at};
+static void add(struct second_source *second, const struct frame *frame, double at) {
+  second->step = at - second->last_at;
+  second->last_at = at;
+  if (!second->read++)
+    second->first_at = at;
+  second->ahead[second->count++] = (struct timed_frame){*frame, at};
 }
 
 /* --- the thread --- */
 
 static void *read_ahead(void *opaque) {
-  struct follower *f = opaque;
+  struct second_source *second = opaque;
   bool go_on = true;
   while (go_on) {
     struct frame frame;
     struct error err;
-    int got = source_read(f->source, &frame, &err);
-    pthread_mutex_lock(&f->lock);
-    drop_passed(f);
-    while (got == 1 && !f->stop && f->count == AHEAD) {
-      pthread_cond_wait(&f->changed, &f->lock);
-      drop_passed(f);
+    int got = source_read(second->source, &frame, &err);
+    pthread_mutex_lock(&second->lock);
+    drop_passed(second);
+    while (got == 1 && !second->stop && second->count == AHEAD) {
+      pthread_cond_wait(&second->changed, &second->lock);
+      drop_passed(second);
     }
-    go_on = got == 1 && !f->stop;
+    go_on = got == 1 && !second->stop;
     if (go_on)
-      add(f, &frame, (double)frame.pts * f->time_base);
+      add(second, &frame, (double)frame.pts * second->time_base);
     else if (got == 1)
       frame_release(&frame);
-    f->ended = !go_on;
-    f->failed = got < 0;
-    if (f->failed)
-      f->err = err;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    second->ended = !go_on;
+    second->failed = got < 0;
+    if (second->failed)
+      second->err = err;
+    pthread_cond_broadcast(&second->changed);
+    pthread_mutex_unlock(&second->lock);
   }
   return NULL;
 }
@@ -107,117 +107,118 @@ static void *read_ahead(void *opaque) {
 /* --- the caller --- */
 
 /* Once, when both have begun. */
-static void align(struct follower *f, double seconds) {
-  if (isnan(f->begun))
-    f->begun = seconds;
-  bool together = f->read && f->fps > 0 && fabs(f->first_at - f->begun) < 1 / f->fps;
-  f->shift = together ? f->first_at - f->begun : 0;
+static void align(struct second_source *second, double seconds) {
+  if (isnan(second->begun))
+    second->begun = seconds;
+  bool together = second->read && second->fps > 0 && fabs(second->first_at - second->begun) < 1 / second->fps;
+  second->shift = together ? second->first_at - second->begun : 0;
 }
 
-static void show_newest(struct follower *f, double seconds) {
-  align(f, seconds);
-  f->wanted = seconds + f->shift + f->rounding;
-  drop_passed(f);
-  if (f->count && (!f->shown.frame.width || f->ahead[0].at <= f->wanted)) {
-    frame_release(&f->shown.frame);
-    pop(f, &f->shown);
-    pthread_cond_broadcast(&f->changed);
+static void show_newest(struct second_source *second, double seconds) {
+  align(second, seconds);
+  second->wanted = seconds + second->shift + second->rounding;
+  drop_passed(second);
+  if (second->count && (!second->shown.frame.width || second->ahead[0].at <= second->wanted)) {
+    frame_release(&second->shown.frame);
+    pop(second, &second->shown);
+    pthread_cond_broadcast(&second->changed);
   }
 }
 
-static bool patience_is_left(const struct follower *f, int64_t now_ns) {
-  return now_ns - f->behind_since_ns < (int64_t)f->patience_ms * 1000000;
+static bool patience_is_left(const struct second_source *second, int64_t now_ns) {
+  return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
 /* Under the lock. */
-static void wait_until_settled(struct follower *f, double seconds) {
+static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
-    show_newest(f, seconds);
+    show_newest(second, seconds);
     int64_t now_ns = platform_now_ns();
-    if (is_settled(f)) {
-      f->behind_since_ns = 0;
+    if (is_settled(second)) {
+      second->behind_since_ns = 0;
       return;
     }
-    if (!f->behind_since_ns)
-      f->behind_since_ns = now_ns;
-    if (!patience_is_left(f, now_ns))
+    if (!second->behind_since_ns)
+      second->behind_since_ns = now_ns;
+    if (!patience_is_left(second, now_ns))
       return;
-    struct timespec deadline = wait_deadline(f->behind_since_ns + (int64_t)f->patience_ms * 1000000);
-    pthread_cond_timedwait(&f->changed, &f->lock, &deadline);
+    struct timespec deadline = wait_deadline(second->behind_since_ns + (int64_t)second->patience_ms * 1000000);
+    pthread_cond_timedwait(&second->changed, &second->lock, &deadline);
   }
 }
 
 /* Under the lock. */
-static enum follower_state state_of(const struct follower *f) {
-  if (f->failed && !f->count)
-    return FOLLOWER_FAILED;
-  if (f->ended && !f->count && f->read != 1 && f->wanted >= f->shown.at + f->step)
-    return FOLLOWER_ENDED;
-  int64_t behind = f->behind_since_ns ? platform_now_ns() - f->behind_since_ns : 0;
-  int64_t most = f->patience_ms ? (int64_t)f->patience_ms * 1000000 : behind_ns;
-  return behind >= most ? FOLLOWER_BEHIND : FOLLOWER_IN_STEP;
+static enum second_source_state state_of(const struct second_source *second) {
+  if (second->failed && !second->count)
+    return SECOND_SOURCE_FAILED;
+  if (second->ended && !second->count && second->read != 1 && second->wanted >= second->shown.at + second->step)
+    return SECOND_SOURCE_ENDED;
+  int64_t behind = second->behind_since_ns ? platform_now_ns() - second->behind_since_ns : 0;
+  int64_t most = second->patience_ms ? (int64_t)second->patience_ms * 1000000 : behind_ns;
+  return behind >= most ? SECOND_SOURCE_BEHIND : SECOND_SOURCE_IN_STEP;
 }
 
-enum follower_state follower_at(struct follower *f, double seconds, const struct frame **frame, struct error *err) {
-  pthread_mutex_lock(&f->lock);
-  wait_until_settled(f, seconds);
-  enum follower_state state = state_of(f);
-  if (state == FOLLOWER_FAILED)
-    *err = f->err;
-  pthread_mutex_unlock(&f->lock);
-  *frame = f->shown.frame.width ? &f->shown.frame : NULL;
+enum second_source_state second_source_at(struct second_source *second, double seconds, const struct frame **frame,
+                                          struct error *err) {
+  pthread_mutex_lock(&second->lock);
+  wait_until_settled(second, seconds);
+  enum second_source_state state = state_of(second);
+  if (state == SECOND_SOURCE_FAILED)
+    *err = second->err;
+  pthread_mutex_unlock(&second->lock);
+  *frame = second->shown.frame.width ? &second->shown.frame : NULL;
   return state;
 }
 
 /* --- beginning and end --- */
 
-static void follower_free(struct follower *f) {
-  source_close(&f->source);
-  frame_release(&f->shown.frame);
-  for (int i = 0; i < f->count; i++)
-    frame_release(&f->ahead[i].frame);
-  pthread_cond_destroy(&f->changed);
-  pthread_mutex_destroy(&f->lock);
-  free(f);
+static void second_source_free(struct second_source *second) {
+  source_close(&second->source);
+  frame_release(&second->shown.frame);
+  for (int i = 0; i < second->count; i++)
+    frame_release(&second->ahead[i].frame);
+  pthread_cond_destroy(&second->changed);
+  pthread_mutex_destroy(&second->lock);
+  free(second);
 }
 
-int follower_start(struct follower **out, struct source **source, const struct follower_options *options,
-                   struct error *err) {
+int second_source_start(struct second_source **out, struct source **source, const struct second_source_options *options,
+                        struct error *err) {
   struct source_info info;
-  struct follower *f = calloc(1, sizeof *f);
-  if (!f)
+  struct second_source *second = calloc(1, sizeof *second);
+  if (!second)
     return error_set(err, STATUS_FAILED, "no memory for a second source");
   source_get_info(*source, &info);
-  f->source = *source;
+  second->source = *source;
   *source = NULL;
-  f->time_base = source_tick(&info);
-  f->fps = options->first ? fmax(options->first->fps, info.fps) : info.fps;
+  second->time_base = source_tick(&info);
+  second->fps = options->first ? fmax(options->first->fps, info.fps) : info.fps;
   double other = options->first ? source_tick(options->first) : 0;
-  f->rounding = fmin(fmax((f->time_base + other) / 2, rounding_least), rounding_most);
-  f->patience_ms = options->patience_ms;
-  f->begun = NAN;
-  f->wanted = -INFINITY;
-  platform_lock_init(&f->lock);
-  wait_init(&f->changed);
-  int code = pthread_create(&f->thread, NULL, read_ahead, f);
+  second->rounding = fmin(fmax((second->time_base + other) / 2, rounding_least), rounding_most);
+  second->patience_ms = options->patience_ms;
+  second->begun = NAN;
+  second->wanted = -INFINITY;
+  platform_lock_init(&second->lock);
+  wait_init(&second->changed);
+  int code = pthread_create(&second->thread, NULL, read_ahead, second);
   if (code) {
-    follower_free(f);
+    second_source_free(second);
     return error_set(err, STATUS_FAILED, "cannot start a second source's thread: %s", strerror(code));
   }
-  *out = f;
+  *out = second;
   return 0;
 }
 
-void follower_stop(struct follower **pointer) {
-  struct follower *f = *pointer;
+void second_source_stop(struct second_source **pointer) {
+  struct second_source *second = *pointer;
   *pointer = NULL;
-  if (!f)
+  if (!second)
     return;
-  pthread_mutex_lock(&f->lock);
-  f->stop = true;
-  pthread_cond_broadcast(&f->changed);
-  pthread_mutex_unlock(&f->lock);
-  source_interrupt(f->source);
-  pthread_join(f->thread, NULL);
-  follower_free(f);
+  pthread_mutex_lock(&second->lock);
+  second->stop = true;
+  pthread_cond_broadcast(&second->changed);
+  pthread_mutex_unlock(&second->lock);
+  source_interrupt(second->source);
+  pthread_join(second->thread, NULL);
+  second_source_free(second);
 }

@@ -6,29 +6,29 @@
 
 #include "app/source/source.h"
 
-struct follower;
+struct second_source;
 
-struct follower_options {
+struct second_source_options {
   const struct source_info *first; /* whose moments are asked for; NULL: unknown */
   /* For a frame that belongs to a moment and is not decoded yet; then, and if that happens again, the newest that is
    * there stands in for it. 0: always. */
   int patience_ms;
 };
 
-enum follower_state {
-  FOLLOWER_IN_STEP,
-  FOLLOWER_BEHIND, /* for longer than its patience: frames do not come, or not fast enough */
-  FOLLOWER_ENDED,  /* longer ago than a frame lasts; of a picture never */
-  FOLLOWER_FAILED
+enum second_source_state {
+  SECOND_SOURCE_IN_STEP,
+  SECOND_SOURCE_BEHIND, /* for longer than its patience: frames do not come, or not fast enough */
+  SECOND_SOURCE_ENDED,  /* longer ago than a frame lasts; of a picture never */
+  SECOND_SOURCE_FAILED
 };
 
 /* Takes over *source and starts the thread. */
-int follower_start(struct follower **follower, struct source **source, const struct follower_options *options,
-                   struct error *err);
-/* *frame: the one that belongs to this moment in seconds, which do not decrease; the follower's, until the next call or
- * stop; NULL: none has come yet. err is filled where it failed. */
-enum follower_state follower_at(struct follower *follower, double seconds, const struct frame **frame,
-                                struct error *err);
-void follower_stop(struct follower **follower); /* stores NULL; takes NULL */
+int second_source_start(struct second_source **second_source, struct source **source,
+                        const struct second_source_options *options, struct error *err);
+/* *frame: the frame of this moment in seconds, which do not decrease. It belongs to the second source until the next call
+ * or stop; NULL: none has come yet. err is filled where it failed. */
+enum second_source_state second_source_at(struct second_source *second_source, double seconds,
+                                          const struct frame **frame, struct error *err);
+void second_source_stop(struct second_source **second_source); /* stores NULL; takes NULL */
 
 #endif
