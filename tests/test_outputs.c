@@ -502,7 +502,7 @@ static void expect_pixel(const struct frame *frame, int x, int y, int red, int g
 /* What lies over the picture in the window lies over it here: held, then the source, then black. */
 static void test_covers(void **state) {
   (void)state;
-  struct covering covering = {{0}};
+  struct cover_pixels cover_pixels = {{0}};
   struct frame out, red = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){200, 0, 0, 255});
   struct frame green = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){0, 200, 0, 255});
   struct frame blue = plain(PIXEL_BGRA, 64, 64, (const uint8_t[]){200, 0, 0, 255});
@@ -510,25 +510,25 @@ static void test_covers(void **state) {
   hidden_replace(&green);
   hidden_replace(&blue);
   struct covered shown = {.picture = red, .held = green, .source = blue};
-  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
   assert_ptr_equal(out.picture, red.picture); /* not copied */
   frame_release(&out);
   shown.cover = (struct cover_levels){.held = 0.25f};
-  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
   expect_pixel(&out, 3, 3, 150, 50, 0);
   frame_release(&out);
   shown.cover = (struct cover_levels){.held = 1, .bypass = 0.5f, .blackout = 0.5f};
-  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
   expect_pixel(&out, 15, 7, 0, 50, 50);
   frame_release(&out);
   shown.cover = (struct cover_levels){.bypass = 1};
   shown.fit = FIT_AS_LETTERBOX;
-  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
   expect_pixel(&out, 8, 4, 0, 0, 200);
   expect_pixel(&out, 2, 4, 0, 0, 0);
   frame_release(&out);
   expect_pixel(&red, 0, 0, 200, 0, 0); /* pictures are only read */
-  covering_free(&covering);
+  cover_pixels_free(&cover_pixels);
   frame_release(&red);
   frame_release(&green);
   frame_release(&blue);

@@ -53,7 +53,7 @@
 enum { LONGEST_SIDE = 320 };
 
 /* On the way to the program anew. */
-enum handing { HANDING_NOT, HANDING_COVERED, HANDING_READY };
+enum handing { HANDING_NOT, HANDING_CURTAIN, HANDING_READY };
 
 /* What pictures have cost until so many were made and shown: bytes of pixels copied by the engine and for the window,
  * and what their threads have had of a processor. */
@@ -170,7 +170,7 @@ struct live {
   int64_t exchanged_ns;             /* as of then */
   const struct handover *came;      /* from the program before; NULL: the user started this one */
   int curtain;                      /* what is seen in the window's place (curtain.h); -1: nothing */
-  int64_t covered_ns, unveiled_ns;  /* since it is; since the window is again; 0: it is not */
+  int64_t curtain_ns, unveiled_ns;  /* since it is; since the window is again; 0: it is not */
   enum handing handing;
   bool handing_told;
   char fate[120];           /* what becomes of an engine that this process cannot open again; "": there is none */

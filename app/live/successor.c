@@ -17,7 +17,7 @@
 
 enum {
   SEEN_MS = 5000,    /* an engine is given up if it was seen to hang for so long */
-  COVER_MS = 3000,   /* so long the curtain is waited for */
+  CURTAIN_MS = 3000, /* so long the curtain is waited for */
   OVERLAP_MS = 250,  /* it stays over the new window, which takes its time to come on screen */
   UNVEIL_MS = 10000, /* a source that gives nothing keeps the window hidden no longer */
 };
@@ -301,13 +301,13 @@ static void tell_once(struct live *live, int64_t now_ns) {
 static void begin(struct live *live, int64_t now_ns) {
   curtain_drop(&live->curtain);
   cover(live);
-  live->covered_ns = now_ns;
-  live->handing = HANDING_COVERED;
+  live->curtain_ns = now_ns;
+  live->handing = HANDING_CURTAIN;
 }
 
 static void go_on(struct live *live, int64_t now_ns) {
   struct error err;
-  bool waits = now_ns - live->covered_ns < COVER_MS * INT64_C(1000000);
+  bool waits = now_ns - live->curtain_ns < CURTAIN_MS * INT64_C(1000000);
   if (live->curtain >= 0 && waits && !curtain_look(live->curtain))
     return;
   if (!gather(live, now_ns, &err)) {
@@ -322,7 +322,7 @@ static void go_on(struct live *live, int64_t now_ns) {
 /* What is frozen is no engine's, and would be lost. */
 void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
-  if (live->handing == HANDING_COVERED)
+  if (live->handing == HANDING_CURTAIN)
     go_on(live, now_ns);
   if (!needed)
     live->fate[0] = 0;

@@ -8,7 +8,7 @@
 #define APP_REMOTE_HUB_H
 
 #include "app/control/alerts.h"
-#include "app/control/covering.h"
+#include "app/control/cover_pixels.h"
 #include "app/control/keys.h"
 
 /* Pictures that the hub, and all who look at one, hold at most: the last one, HUB_LOOKERS on the way elsewhere, and as

@@ -273,7 +273,7 @@ static void end(struct web **pointer) {
   if (web->alarm[1])
     platform_end_alarm(web->alarm);
   preview_close(&web->preview);
-  covering_free(&web->covering);
+  cover_pixels_free(&web->cover_pixels);
   free(web);
   *pointer = NULL;
 }

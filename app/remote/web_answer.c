@@ -93,7 +93,7 @@ static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *conn
 
 static int encode_covered(struct web *web, const struct covered *shown, struct error *err) {
   struct frame picture;
-  if (covering_apply(&web->covering, shown, &picture, err))
+  if (cover_pixels_apply(&web->cover_pixels, shown, &picture, err))
     return -1;
   int status = frame_wait(&picture, MEMORY_HOST, err) < 0 ||
                        preview_encode(web->preview, &picture, &web->jpeg, &web->jpeg_size, err)

@@ -46,7 +46,7 @@ struct web {
   bool freed; /* a place has become free, which the daemon sees when it runs once more */
   struct message_view view;
   struct preview *preview;
-  struct covering covering;
+  struct cover_pixels cover_pixels;
   const uint8_t *jpeg; /* the preview's last; NULL: none */
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;

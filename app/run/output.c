@@ -128,7 +128,7 @@ static int open_sink(struct output *output, struct error *err) {
 
 static int write_at(struct output *output, int64_t pts, struct error *err) {
   struct frame frame;
-  if (covering_apply(&output->covering, &output->last.covered, &frame, err))
+  if (cover_pixels_apply(&output->cover_pixels, &output->last.covered, &frame, err))
     return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
@@ -290,7 +290,7 @@ void *output_main(void *opaque) {
   else
     stream(output);
   covered_release(&output->last.covered);
-  covering_free(&output->covering);
+  cover_pixels_free(&output->cover_pixels);
   pthread_mutex_lock(&output->lock);
   output->ending = true;
   output->through = true;

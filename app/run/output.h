@@ -30,7 +30,7 @@ struct output {
   int number;
   /* The thread's alone */
   struct sink *sink;
-  struct covering covering;
+  struct cover_pixels cover_pixels;
   int descriptor;     /* of a named pipe; -1: none */
   char pipe_name[32]; /* likewise, as FFmpeg knows it */
   struct shown_picture last;

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "app/control/covering.h"
+#include "app/control/cover_pixels.h"
 #include "app/sink/sink.h"
 
 enum {

@@ -195,7 +195,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
                ? input_say_silent(from, err)
                : feed_nothing(from, code, failure, err);
   if (!from->arrivals)
-    coverage_add(&from->coverage, from->packet);
+    completeness_add(&from->completeness, from->packet);
   if (from->packet->stream_index == from->stream->index)
     return send_packet(from, err) ? -1 : 1;
   put_sound(from, from->packet);
@@ -219,7 +219,7 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
     from->origin = frame->best_effort_timestamp;
   from->has_origin = true;
-  coverage_give(&from->coverage, frame);
+  completeness_give(&from->completeness, frame);
   if (from->pictures)
     pictures_note_given(from->pictures, frame->pts);
   return !seek_landed_late(from, frame);

@@ -8,7 +8,7 @@ static const double reordered_seconds = 1;
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
-  coverage_restart(&from->coverage);
+  completeness_restart(&from->completeness);
   rounds_reset(&from->rounds);
   from->draining = false;
   from->unsure = unsure;

@@ -7,8 +7,8 @@
 #include <libavcodec/avcodec.h>
 
 #include "app/source/arrivals.h"
+#include "app/source/completeness.h"
 #include "app/source/convert.h"
-#include "app/source/coverage.h"
 #include "app/source/decoder.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
@@ -55,7 +55,7 @@ struct ffmpeg_source {
   struct convert convert;
   int32_t matrix[9];       /* that convert has: FFmpeg's display matrix */
   struct source_info info; /* as it was at opening */
-  struct coverage coverage;
+  struct completeness completeness;
   struct arrivals *arrivals; /* of a stream; NULL: packets are read where they are decoded */
   bool watched, opened;      /* silence ends it; input belongs to the thread of arrivals where there is one */
   atomic_int silent_ms;      /* for so long, which is too long; 0: it is not */

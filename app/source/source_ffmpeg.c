@@ -88,7 +88,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->convert.alpha = from->options.alpha;
   from->convert.gpu = from->options.gpu;
   about_settle(from);
-  coverage_begin(&from->coverage, from->input, from->stream);
+  completeness_begin(&from->completeness, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
   if (from->options.start + from->options.resume > 0 && (input_is_stream(from) || seek_resume(from) < 0))
     log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
@@ -183,14 +183,14 @@ static int check_end(const struct ffmpeg_source *from, struct error *err) {
                           !from->ended_early, err);
   if (from->options.live || from->options.loop || from->ended_early)
     return 0;
-  return coverage_check(&from->coverage, from->spec, err);
+  return completeness_check(&from->completeness, from->spec, err);
 }
 
 static void tell_missing(const struct ffmpeg_source *from) {
-  long missing = coverage_missing(&from->coverage);
+  long missing = completeness_missing(&from->completeness);
   if (missing && !from->pictures && !from->options.live && !from->options.loop && !from->ended_early)
     log_line(from->options.log, LOG_WARNING, "%s: %ld of its %ld frames could not be decoded and %s missing",
-             from->spec, missing, from->coverage.sent, missing == 1 ? "is" : "are");
+             from->spec, missing, from->completeness.sent, missing == 1 ? "is" : "are");
 }
 
 static int finish(struct ffmpeg_source *from, struct error *err) {
@@ -275,7 +275,7 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
 /* What the header promises may be about the sound. Not before the first frame: to find a place in some containers, the
  * other streams must not be asked for. */
 static void read_all_streams(struct ffmpeg_source *from) {
-  if (from->options.live || from->options.loop || !coverage_wants_all(&from->coverage))
+  if (from->options.live || from->options.loop || !completeness_wants_all(&from->completeness))
     return;
   for (unsigned i = 0; i < from->input->nb_streams; i++)
     from->input->streams[i]->discard = AVDISCARD_DEFAULT;

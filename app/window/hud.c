@@ -435,7 +435,7 @@ int hud_help_pages(const struct hud *hud) {
 
 /* Over the picture the help comes in the place of the figures and the list, and the list in that of the figures where
  * both have no room side by side. */
-static bool is_covered(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width, int height) {
+static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width, int height) {
   const struct sheet *figures = &hud->panels[PANEL_FIGURES].sheet, *list = &hud->panels[PANEL_ROWS].sheet;
   bool help = *hud->panels[PANEL_HELP].text;
   if (layout != HUD_OVERLAY || (kind != PANEL_FIGURES && kind != PANEL_ROWS))
@@ -456,7 +456,7 @@ void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
     struct sheet_place place = get_place(hud, order[i], layout, width, height);
     if (order[i] == PANEL_NOTICE && help)
       place.shade = 1;
-    if (!is_covered(hud, order[i], layout, width, height))
+    if (!is_overlapped(hud, order[i], layout, width, height))
       sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
   }
 }

@@ -1,7 +1,7 @@
 /* What lies over a picture (control/cover.h), in pixels: for outputs that are no window, and for who looks on from
  * elsewhere. One thread uses it. */
-#ifndef APP_CONTROL_COVERING_H
-#define APP_CONTROL_COVERING_H
+#ifndef APP_CONTROL_COVER_PIXELS_H
+#define APP_CONTROL_COVER_PIXELS_H
 
 #include "app/control/cover.h"
 #include "unet/base/picture.h"
@@ -24,13 +24,14 @@ void covered_release(struct covered *covered);
 struct SwsContext;
 
 /* Zero-initialise to start. */
-struct covering {
+struct cover_pixels {
   struct host_pictures mixed, scaled;
   struct SwsContext *scaler;
 };
 
 /* *out is the picture as it is to be seen, with a hold; the picture itself where nothing lies over it. */
-int covering_apply(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err);
-void covering_free(struct covering *covering);
+int cover_pixels_apply(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
+                       struct error *err);
+void cover_pixels_free(struct cover_pixels *cover_pixels);
 
 #endif

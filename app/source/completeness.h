@@ -1,8 +1,8 @@
 /* Whether all came that a container promised. Only firm promises count: an index, a number of frames or a length that
  * the muxer wrote into the header, the file's size. What FFmpeg estimates from a bit rate or found by reading the end
  * of the same file promises nothing. */
-#ifndef APP_SOURCE_COVERAGE_H
-#define APP_SOURCE_COVERAGE_H
+#ifndef APP_SOURCE_COMPLETENESS_H
+#define APP_SOURCE_COMPLETENESS_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 
 #include "unet/base/error.h"
 
-struct coverage {
+struct completeness {
   AVFormatContext *input; /* whose video is `stream`; neither belongs to this */
   const AVStream *stream;
   int64_t bytes;    /* of the file at opening; 0: unknown */
@@ -31,17 +31,18 @@ struct coverage {
 };
 
 /* After the streams were found. */
-void coverage_begin(struct coverage *coverage, AVFormatContext *input, const AVStream *stream);
+void completeness_begin(struct completeness *completeness, AVFormatContext *input, const AVStream *stream);
 /* Whether the promise is about all streams, so that their packets are to be read, too. */
-bool coverage_wants_all(const struct coverage *coverage);
-void coverage_add(struct coverage *coverage, const AVPacket *packet);
+bool completeness_wants_all(const struct completeness *completeness);
+void completeness_add(struct completeness *completeness, const AVPacket *packet);
 /* A picture that came out of the decoder. */
-void coverage_give(struct coverage *coverage, const AVFrame *frame);
+void completeness_give(struct completeness *completeness, const AVFrame *frame);
 /* After the decoder was told to forget what it holds. */
-void coverage_restart(struct coverage *coverage);
-/* At the end of the decoder: how many of coverage->sent it kept for itself. Some drop a picture without an error. */
-long coverage_missing(const struct coverage *coverage);
+void completeness_restart(struct completeness *completeness);
+/* At the end of the decoder: returns how many of completeness->sent it kept for itself. Some drop a picture without an
+ * error. */
+long completeness_missing(const struct completeness *completeness);
 /* At the end of the input: 0, or -1 with a line that has both numbers. */
-int coverage_check(const struct coverage *coverage, const char *name, struct error *err);
+int completeness_check(const struct completeness *completeness, const char *name, struct error *err);
 
 #endif

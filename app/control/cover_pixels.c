@@ -1,4 +1,4 @@
-#include "app/control/covering.h"
+#include "app/control/cover_pixels.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,11 +19,11 @@ void covered_release(struct covered *covered) {
   frame_release(&covered->source);
 }
 
-void covering_free(struct covering *covering) {
-  host_pictures_free(&covering->mixed);
-  host_pictures_free(&covering->scaled);
-  sws_freeContext(covering->scaler);
-  covering->scaler = NULL;
+void cover_pixels_free(struct cover_pixels *cover_pixels) {
+  host_pictures_free(&cover_pixels->mixed);
+  host_pictures_free(&cover_pixels->scaled);
+  sws_freeContext(cover_pixels->scaler);
+  cover_pixels->scaler = NULL;
 }
 
 static enum AVPixelFormat ffmpeg_format(enum pixel_format format) {
@@ -51,22 +51,23 @@ static void scaled_size(const struct frame *source, const struct frame *picture,
     *width = picture->width;
 }
 
-static int scale(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+static int scale(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
+                 struct error *err) {
   const struct frame *from = &covered->source;
   int width, height;
   scaled_size(from, &covered->picture, covered->fit, &width, &height);
-  covering->scaler =
-      sws_getCachedContext(covering->scaler, from->width, from->height, ffmpeg_format(from->format), width, height,
+  cover_pixels->scaler =
+      sws_getCachedContext(cover_pixels->scaler, from->width, from->height, ffmpeg_format(from->format), width, height,
                            AV_PIX_FMT_RGBA, SWS_BILINEAR | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
-  if (!covering->scaler)
+  if (!cover_pixels->scaler)
     return error_set(err, STATUS_FAILED, "no memory to show the source");
-  sws_setColorspaceDetails(covering->scaler, sws_getCoefficients(matrix_of(from)), from->range == RANGE_FULL,
+  sws_setColorspaceDetails(cover_pixels->scaler, sws_getCoefficients(matrix_of(from)), from->range == RANGE_FULL,
                            sws_getCoefficients(SWS_CS_ITU709), 1, 0, 1 << 16, 1 << 16);
   if (frame_wait(from, MEMORY_HOST, err) < 0 ||
-      host_pictures_take(&covering->scaled, PIXEL_RGBA, width, height, out, err))
+      host_pictures_take(&cover_pixels->scaled, PIXEL_RGBA, width, height, out, err))
     return -1;
   uint8_t *to[4] = {frame_plane(out, 0)};
-  sws_scale(covering->scaler, from->plane, from->pitch, 0, from->height, to, out->pitch);
+  sws_scale(cover_pixels->scaler, from->plane, from->pitch, 0, from->height, to, out->pitch);
   return 0;
 }
 
@@ -92,7 +93,8 @@ static void mix(struct frame *out, const struct frame *over, float share) {
   }
 }
 
-static int cover(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+static int cover(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
+                 struct error *err) {
   const struct cover_levels *levels = &covered->cover;
   if (levels->held > 0 && covered->held.plane[0]) {
     if (frame_wait(&covered->held, MEMORY_HOST, err) < 0)
@@ -101,7 +103,7 @@ static int cover(struct covering *covering, const struct covered *covered, struc
   }
   if (levels->bypass > 0 && covered->source.plane[0]) {
     struct frame scaled;
-    if (scale(covering, covered, &scaled, err))
+    if (scale(cover_pixels, covered, &scaled, err))
       return -1;
     mix(out, &scaled, levels->bypass);
     frame_release(&scaled);
@@ -110,16 +112,17 @@ static int cover(struct covering *covering, const struct covered *covered, struc
   return 0;
 }
 
-int covering_apply(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+int cover_pixels_apply(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
+                       struct error *err) {
   const struct cover_levels *levels = &covered->cover;
   const struct frame *picture = &covered->picture;
   if (levels->held <= 0 && levels->bypass <= 0 && levels->blackout <= 0) {
     *out = frame_hold(picture);
     return 0;
   }
-  if (frame_wait(picture, MEMORY_HOST, err) < 0 || host_pictures_copy(&covering->mixed, picture, out, err))
+  if (frame_wait(picture, MEMORY_HOST, err) < 0 || host_pictures_copy(&cover_pixels->mixed, picture, out, err))
     return -1;
-  if (!cover(covering, covered, out, err))
+  if (!cover(cover_pixels, covered, out, err))
     return 0;
   frame_release(out);
   return -1;
