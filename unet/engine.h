@@ -83,8 +83,7 @@ struct engine_params {
   int control_count;
   const char *ip_adapter;    /* file of an IP-Adapter; NULL: none */
   const char *image_encoder; /* folder of its CLIP vision network; NULL: the one beside the file */
-  bool
-      smooth; /* what texts, style pictures and adapters take is done beside frames, 0.3 ms of each: see engine_go_on */
+  bool smooth; /* texts, style pictures and adapters are made in the background, 0.3 ms a frame: see engine_go_on */
   bool adapters_lenient; /* what of them has no place in the model is left out with a warning, else refused */
 };
 
@@ -235,7 +234,7 @@ int engine_read_style(const struct style_format *format, const struct frame *fra
                       struct error *err);
 void engine_free_style(struct engine_style **style); /* stores NULL; takes NULL */
 /* Pictures 0 to STYLES_MAX - 1; NULL: none. It is copied. Frames submitted from now on show it as their controls weigh
- * it, those of a smooth engine when it has been made ready beside them (engine_result.whole). */
+ * it, those of a smooth engine when it has been made in the background (engine_result.whole). */
 int engine_set_style(struct engine *engine, int slot, const struct engine_style *style, struct error *err);
 bool engine_has_style(const struct engine *engine, int slot);
 
@@ -263,8 +262,8 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
  * slice of what is left to do, behind the frame; engine_go_on does another one in the time between frames, and waits
  * for it where no frame is in flight. Returns 1 while something is left, 0 when nothing is. What frames ask for
  * meanwhile has its turn after that. The first frame waits for everything, as those of other engines do, and so does
- * one of another handle with more rows, and one that asks for more prompts than find room beside those shown. Adapters
- * are changed so where the device keeps weights twice (CUDA); elsewhere a frame waits for them. */
+ * one of another handle with more rows, and one that asks for more prompts than find room together with those shown.
+ * Adapters are changed so where the device keeps weights twice (CUDA); elsewhere a frame waits for them. */
 int engine_go_on(struct engine *engine, struct error *err);
 /* Whether something is left; whether the frame that was submitted last lacks something. A caller whose texts change
  * with every frame sets one when both are false: each then comes to be shown. */

@@ -25,8 +25,8 @@ enum second_source_state {
 /* Takes over *source and starts the thread. */
 int second_source_start(struct second_source **second_source, struct source **source,
                         const struct second_source_options *options, struct error *err);
-/* *frame: the frame of this moment in seconds, which do not decrease. It belongs to the second source until the next call
- * or stop; NULL: none has come yet. err is filled where it failed. */
+/* *frame: the frame of this moment in seconds, which do not decrease. It belongs to the second source until the next
+ * call or stop; NULL: none has come yet. err is filled where it failed. */
 enum second_source_state second_source_at(struct second_source *second_source, double seconds,
                                           const struct frame **frame, struct error *err);
 void second_source_stop(struct second_source **second_source); /* stores NULL; takes NULL */

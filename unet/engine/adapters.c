@@ -275,7 +275,7 @@ bool adapters_are(const struct adapters *a, const struct device *device, const f
   return !a->count || (a->seen == resources_count(device->resources) && set_has(a, a->set, weights));
 }
 
-/* --- beside frames --- */
+/* --- in the background --- */
 
 int adapters_begin(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
   drop_changing(a);

@@ -56,8 +56,8 @@ int adapters_apply(struct adapters *adapters, struct device *device, const float
 /* Whether the weights that frames see are made with these. */
 bool adapters_are(const struct adapters *adapters, const struct device *device, const float weights[ADAPTERS_MAX]);
 
-/* The same change beside frames, on a device with two sets (device_merge_begin): begin, go_on until it returns 0, made,
- * show. From made on the changed weights have their new versions, from show on frames see them. A failure leaves frames
+/* The same change in the background, on a device with two sets (device_merge_begin): begin, go_on until it returns 0,
+ * made, show. From made on the changed weights have their new versions, from show on frames see them. A failure leaves frames
  * what they see. */
 int adapters_begin(struct adapters *adapters, struct device *device, const float weights[ADAPTERS_MAX],
                    struct error *err);

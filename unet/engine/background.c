@@ -1,9 +1,9 @@
-/* Runs of texts and keys, and changes of adapters, in slices beside frames. */
+/* Work in the background: runs of texts and keys, and changes of adapters, a slice of them behind each frame. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
 
-bool slices_are_due(const struct beside *b) {
+bool background_are_due(const struct background *b) {
   return b->first < b->count || b->merge != MERGE_NONE;
 }
 
@@ -11,16 +11,16 @@ bool slices_are_due(const struct beside *b) {
 
 enum { PART_OPS = 16 }; /* of a program's part: 0.2 ms of a text encoder on an H200 */
 
-/* A smooth engine runs these beside frames, in parts. */
-int slices_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err) {
+/* A smooth engine runs these in the background, in parts. */
+int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err) {
   struct program_options options = {.output = engine->output};
-  if (engine->beside.smooth)
+  if (engine->background.smooth)
     options.parts = (plan->op_count + PART_OPS - 1) / PART_OPS;
   adapters_mark(&engine->adapters, &engine->resources);
   return device_prepare(engine->device, program, plan, &options, err);
 }
 
-static int add_job(struct beside *b, struct program *program, const struct run_params *run, struct error *err) {
+static int add_job(struct background *b, struct program *program, const struct run_params *run, struct error *err) {
   if (b->count == b->room) {
     int room = b->room ? 2 * b->room : 16;
     struct job *jobs = realloc(b->jobs, (size_t)room * sizeof *jobs);
@@ -33,16 +33,16 @@ static int add_job(struct beside *b, struct program *program, const struct run_p
   return 0;
 }
 
-int slices_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err) {
-  struct beside *b = &engine->beside;
+int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err) {
+  struct background *b = &engine->background;
   if (b->smooth && b->shown.known && !b->at_once)
     return add_job(b, program, run, err);
-  return slices_finish(engine, err) < 0 ? -1 : device_start(engine->device, program, run, err);
+  return background_finish(engine, err) < 0 ? -1 : device_start(engine->device, program, run, err);
 }
 
 /* The next part of the first job. */
 static int do_job(struct engine *engine, struct error *err) {
-  struct beside *b = &engine->beside;
+  struct background *b = &engine->background;
   const struct job *job = &b->jobs[b->first];
   int status = device_start_part(engine->device, job->program, &job->run, b->merge == MERGE_MADE, err);
   if (status == 0 && ++b->first == b->count)
@@ -53,7 +53,7 @@ static int do_job(struct engine *engine, struct error *err) {
 /* --- adapters --- */
 
 static int do_merge(struct engine *engine, bool all, struct error *err) {
-  struct beside *b = &engine->beside;
+  struct background *b = &engine->background;
   if (b->merge == MERGE_ASKED && adapters_begin(&engine->adapters, engine->device, b->wanted.adapter, err) < 0) {
     b->merge = MERGE_NONE;
     return -1;
@@ -72,7 +72,7 @@ static int do_merge(struct engine *engine, bool all, struct error *err) {
 /* --- slices --- */
 
 static int do_slice(struct engine *engine, bool all, struct error *err) {
-  struct beside *b = &engine->beside;
+  struct background *b = &engine->background;
   bool merging = b->merge == MERGE_ASKED || b->merge == MERGE_MAKING;
   int status = b->first < b->count ? do_job(engine, err) : merging ? do_merge(engine, all, err) : 0;
   if (status == 0 && b->merge == MERGE_MADE && b->first == b->count) {
@@ -83,13 +83,13 @@ static int do_slice(struct engine *engine, bool all, struct error *err) {
 }
 
 /* A failure is told by the call after. */
-void slices_after_frame(struct engine *engine) {
-  struct beside *b = &engine->beside;
-  if (slices_are_due(b) && !b->failed && do_slice(engine, false, &b->err) < 0)
+void background_after_frame(struct engine *engine) {
+  struct background *b = &engine->background;
+  if (background_are_due(b) && !b->failed && do_slice(engine, false, &b->err) < 0)
     b->failed = true;
 }
 
-int slices_tell_failure(struct beside *b, struct error *err) {
+int background_tell_failure(struct background *b, struct error *err) {
   if (!b->failed)
     return 0;
   b->failed = false;
@@ -98,36 +98,36 @@ int slices_tell_failure(struct beside *b, struct error *err) {
   return -1;
 }
 
-int slices_finish(struct engine *engine, struct error *err) {
-  struct beside *b = &engine->beside;
-  if (slices_tell_failure(b, err) < 0)
+int background_finish(struct engine *engine, struct error *err) {
+  struct background *b = &engine->background;
+  if (background_tell_failure(b, err) < 0)
     return -1;
-  while (slices_are_due(b))
+  while (background_are_due(b))
     if (do_slice(engine, true, err) < 0)
       return -1;
   return 0;
 }
 
-void slices_free(struct engine *engine) {
-  free(engine->beside.jobs);
-  engine->beside = (struct beside){.smooth = engine->beside.smooth};
+void background_free(struct engine *engine) {
+  free(engine->background.jobs);
+  engine->background = (struct background){.smooth = engine->background.smooth};
 }
 
 int engine_go_on(struct engine *engine, struct error *err) {
-  struct beside *b = &engine->beside;
-  if (slices_tell_failure(b, err) < 0)
+  struct background *b = &engine->background;
+  if (background_tell_failure(b, err) < 0)
     return -1;
-  if (!slices_are_due(b))
+  if (!background_are_due(b))
     return 0;
   if (do_slice(engine, false, err) < 0 || (engine->in_flight == 0 && device_settle(engine->device, err) < 0))
     return -1;
-  return slices_are_due(b);
+  return background_are_due(b);
 }
 
 bool engine_is_busy(const struct engine *engine) {
-  return slices_are_due(&engine->beside);
+  return background_are_due(&engine->background);
 }
 
 bool engine_is_behind(const struct engine *engine) {
-  return engine->beside.behind;
+  return engine->background.behind;
 }

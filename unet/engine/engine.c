@@ -14,7 +14,7 @@ static int open_adapters(struct engine *engine, const struct engine_params *para
 }
 
 static int prepare_prompts(struct engine *engine, struct error *err) {
-  return prompts_prepare(engine, err) < 0 || keys_prepare(engine, &(struct frame_shape){.chunks = 1}, err) < 0 ||
+  return prompts_prepare(engine, err) < 0 || text_keys_prepare(engine, &(struct frame_shape){.chunks = 1}, err) < 0 ||
                  prompts_restore(engine, err) < 0
              ? -1
              : 0;
@@ -41,14 +41,14 @@ static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
       prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)
     return -1;
-  return engine->beside.smooth ? adapters_load(&engine->adapters, engine->device, err) : 0;
+  return engine->background.smooth ? adapters_load(&engine->adapters, engine->device, err) : 0;
 }
 
 static void leave_device(struct engine *engine) {
-  slices_free(engine);
+  background_free(engine);
   prepared_release_all(engine);
   style_pictures_leave(engine);
-  keys_leave(engine);
+  text_keys_leave(engine);
   prompts_leave(engine);
   device_close(&engine->device);
 }
@@ -109,7 +109,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   engine->output = params->output;
   engine->syntax = params->prompt_syntax;
   engine->text_fix = (enum text_fix)params->text_fix;
-  engine->beside.smooth = params->smooth;
+  engine->background.smooth = params->smooth;
   engine->checkpoint = params->checkpoint;
   if (copy_options(engine, params, err) < 0)
     return -1;
@@ -180,7 +180,7 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
       result = error_set(err, STATUS_MODEL, "%s: this model has no such weight", w->name);
   }
   if (result == 0)
-    result = slices_finish(engine, err);
+    result = background_finish(engine, err);
   if (result == 0)
     result = device_update(engine->device, changes, count, err);
   free(changes);
@@ -188,7 +188,7 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 }
 
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err) {
-  if (slices_finish(engine, err) < 0)
+  if (background_finish(engine, err) < 0)
     return -1;
   return adapters_apply(&engine->adapters, engine->device, weights, err);
 }

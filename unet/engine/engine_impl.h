@@ -143,7 +143,7 @@ struct prompt_slot {
 struct prompt_keys {
   struct plan plan;
   struct program *program; /* NULL: no handle has needed it so far */
-  struct recent recent;    /* those that are on the device: keys_name */
+  struct recent recent;    /* those that are on the device: text_keys_name */
 };
 
 /* A style picture. Pictures are numbered; 0: none. */
@@ -166,7 +166,7 @@ struct style_pictures {
 struct control_keys {
   struct plan plan;
   struct program *program;     /* NULL: as above, or its network attends to no text */
-  uint64_t names[KEY_SLOTS];   /* what is there: keys_name; 0: nothing */
+  uint64_t names[KEY_SLOTS];   /* what is there: text_keys_name; 0: nothing */
   uint64_t weights[KEY_SLOTS]; /* version of the network's weights then */
 };
 
@@ -194,10 +194,10 @@ struct shown {
   int name_count;
 };
 
-/* What a smooth engine does beside frames: one thing after the other. */
 struct engine;
 
-struct beside {
+/* The work of a smooth engine in the background: one thing after the other. */
+struct background {
   bool smooth;
   bool at_once; /* what is started now is not put off */
   bool behind;  /* the last frame lacks something */
@@ -226,7 +226,7 @@ struct engine {
   enum pixel_format output;
 
   struct adapters adapters;
-  struct beside beside;
+  struct background background;
 
   struct plan text_plan[TEXT_ENCODERS_MAX];
   struct program *text_program[TEXT_ENCODERS_MAX];
@@ -289,17 +289,17 @@ bool prompts_zero_negative(const struct engine *engine);
 /* --- text_keys.c --- */
 
 /* Makes ready what such handles need. */
-int keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
-void keys_leave(struct engine *engine);
+int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
+void text_keys_leave(struct engine *engine);
 /* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
  * they are missing. shape: of the handle that runs. */
-int keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
+int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
 /* Notes what a frame of such a handle shows: its slots, and their places. */
-void keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-               const struct run_params *placed);
+void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                    const struct run_params *placed);
 /* Whether a job writes what a run of such a handle, of these slots in these places, reads. */
-bool keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                struct run_params *places);
+bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                     struct run_params *places);
 
 /* --- guidance.c --- */
 
@@ -313,24 +313,24 @@ float clamp01(float x);
 /* --- background.c --- */
 
 /* Prepares a program of texts or keys. */
-int slices_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
+int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
 /* Starts a run of one, or puts it off. */
-int slices_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
+int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
 /* A slice of what was put off, behind a frame. A failure is told by what is called next. */
-void slices_after_frame(struct engine *engine);
-int slices_tell_failure(struct beside *beside, struct error *err);
+void background_after_frame(struct engine *engine);
+int background_tell_failure(struct background *background, struct error *err);
 /* All of it, now. */
-int slices_finish(struct engine *engine, struct error *err);
-void slices_free(struct engine *engine);
+int background_finish(struct engine *engine, struct error *err);
+void background_free(struct engine *engine);
 
-bool slices_are_due(const struct beside *beside);
+bool background_are_due(const struct background *background);
 
 /* --- shown.c --- */
 
 /* Prompts and adapters of a frame, and its time projections: as the controls have them where all is there, which
  * returns 1, else as the frame before had them (0). -1: failed. */
-int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                struct run_params *run, struct error *err);
+int shown_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+               struct run_params *run, struct error *err);
 
 /* --- style_slots.c --- */
 
@@ -383,8 +383,8 @@ void sampling_tell(struct engine *engine, const struct engine_shape *wish, const
  * of this run's steps. Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
-/* True if a frame of this run can go on showing the texts of the frame before: the time projections that it needs are on
- * the device, or are made without pooled texts. */
+/* True if a frame of this run can go on showing the texts of the frame before: the time projections that it needs are
+ * on the device, or are made without pooled texts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
 /* Computes the time projections of a run that shows the texts of the frame before. sampling_keeps_texts must hold. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,

@@ -164,7 +164,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->guidance = controls->guidance;
   run->on_device = request->on_device;
   fill_geometry(engine, prepared, frames, run);
-  return beside_fill(engine, prepared, controls, run, err);
+  return shown_fill(engine, prepared, controls, run, err);
 }
 
 /* --- frames --- */
@@ -214,8 +214,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   newest.whole = filled;
   engine->flights[engine->in_flight++] = take_off(&batch, board(request->prepared, &newest), filled);
   request->prepared->flights++;
-  engine->beside.behind = !filled;
-  slices_after_frame(engine);
+  engine->background.behind = !filled;
+  background_after_frame(engine);
   times.slice = lap(&at_ns);
   noise_make_ahead(request->prepared);
   times.ahead = lap(&at_ns);
@@ -284,7 +284,7 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || slices_finish(engine, err) < 0)
+  if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || background_finish(engine, err) < 0)
     return -1;
   return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);
 }

@@ -142,10 +142,10 @@ static int prepare_programs(struct engine *engine, struct prepared *prepared, st
   const struct program_options frame = {.output = engine->output, .own_memory = prepared->wish.own_memory};
   if (device_prepare(engine->device, &prepared->program, &prepared->plan, &frame, err) < 0)
     return -1;
-  const struct program_options beside = {.owner = prepared->program};
-  if (device_prepare(engine->device, &prepared->times_program, &prepared->times_plan, &beside, err) < 0)
+  const struct program_options options = {.owner = prepared->program};
+  if (device_prepare(engine->device, &prepared->times_program, &prepared->times_plan, &options, err) < 0)
     return -1;
-  return device_prepare(engine->device, &prepared->noise_program, &prepared->noise_plan, &beside, err);
+  return device_prepare(engine->device, &prepared->noise_program, &prepared->noise_plan, &options, err);
 }
 
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
@@ -156,7 +156,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return -1;
   warn_of_steps(engine, &prepared->shape);
   sampling_tell(engine, wish, &prepared->sampling);
-  if (keys_prepare(engine, &prepared->shape, err) < 0)
+  if (text_keys_prepare(engine, &prepared->shape, err) < 0)
     return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0 ||

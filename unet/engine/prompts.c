@@ -12,7 +12,7 @@ _Static_assert((int)PROMPT_LENGTH_MAX == (int)TOKENS_MAX && (int)SYNTAX_WEIGHT_M
 static int prepare_text(struct engine *engine, int encoder, struct error *err) {
   struct plan *plan = &engine->text_plan[encoder];
   return plans_text(&engine->model, encoder, plan, err) < 0 ||
-                 slices_prepare(engine, &engine->text_program[encoder], plan, err) < 0
+                 background_prepare(engine, &engine->text_program[encoder], plan, err) < 0
              ? -1
              : 0;
 }
@@ -52,7 +52,7 @@ static int encode_chunk(struct engine *engine, int encoder, const struct prompt_
   memcpy(run.tokens, chunk->ids, sizeof run.tokens);
   for (int i = 0; i < e->config.positions; i++)
     run.emphasis[i] = chunk->weights[i] - 1;
-  return slices_start(engine, engine->text_program[encoder], &run, err);
+  return background_start(engine, engine->text_program[encoder], &run, err);
 }
 
 /* The slot's tokens through the text encoders. */

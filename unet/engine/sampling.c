@@ -111,7 +111,7 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 
 static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
                                            const struct run_params *run) {
-  bool merged = engine->beside.merge == MERGE_MADE; /* and frames do not see it yet */
+  bool merged = engine->background.merge == MERGE_MADE; /* and frames do not see it yet */
   if (prepared->weights_version != engine->resources.version && !merged)
     prepared->times_weights = plan_weights_version(&prepared->times_plan);
   if (!merged)

@@ -23,21 +23,21 @@ enum { JOBS_AHEAD = 8 };
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
-  return prompts_refresh(engine, shape->rows.first, run, err) < 0 ? -1 : keys_place(engine, shape, placed, err);
+  return prompts_refresh(engine, shape->rows.first, run, err) < 0 ? -1 : text_keys_place(engine, shape, placed, err);
 }
 
 /* Starts texts and keys anew, with the weights that a merge has made, for the frame that asked for the merge. */
 static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
-  const struct beside *b = &engine->beside;
+  const struct background *b = &engine->background;
   struct run_params run = {0}, placed;
   guidance_fill(engine, &b->wanted_shape, &b->wanted, &run);
   return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
 }
 
-/* Asks for a merge of these adapters. It begins after the frame was submitted, since listing the weights that it changes
- * takes time on the host. */
+/* Asks for a merge of these adapters. It begins after the frame was submitted, since listing the weights that it
+ * changes takes time on the host. */
 static void ask_for_merge(struct engine *engine, const struct frame_shape *shape, const struct controls *controls) {
-  struct beside *b = &engine->beside;
+  struct background *b = &engine->background;
   b->merge = MERGE_ASKED;
   b->after_merge = begin_prompts_after_merge;
   b->wanted = *controls;
@@ -53,20 +53,20 @@ static bool can_read(const struct shown *shown, const struct frame_shape *shape)
 }
 
 /* True if texts may begin now: nothing merges, and few jobs wait. */
-static bool may_begin(const struct beside *b) {
+static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Returns what the frame shows (enum showing), or -1. Begins in the background what its controls ask for and is not there: adapters only
- * when nothing else is left to do. *placed is filled where that is SHOW_READY. */
+/* Returns what the frame shows (enum showing), or -1. Begins in the background what its controls ask for and is not
+ * there: adapters only when nothing else is left to do. *placed is filled where that is SHOW_READY. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct run_params *placed, struct error *err) {
-  const struct beside *b = &engine->beside;
+  const struct background *b = &engine->background;
   const struct frame_shape *shape = &prepared->shape;
   if (!b->smooth || !can_read(&b->shown, shape))
     return SHOW_NOW;
   bool same_adapters = adapters_are(&engine->adapters, engine->device, controls->adapter);
-  bool may_merge = !same_adapters && !slices_are_due(b);
+  bool may_merge = !same_adapters && !background_are_due(b);
   if (may_merge && !engine->adapters.two_sets)
     return SHOW_NOW;
   if (may_merge)
@@ -74,7 +74,7 @@ static int choose_showing(struct engine *engine, struct prepared *prepared, cons
   if (same_adapters && may_begin(b)) {
     if (begin_prompts(engine, shape, run, placed, err) < 0)
       return -1;
-    if (!keys_await(engine, shape, run, placed))
+    if (!text_keys_await(engine, shape, run, placed))
       return SHOW_READY;
   }
   return sampling_keeps_texts(engine, prepared, run) ? SHOW_FORMER : SHOW_NOW;
@@ -85,8 +85,8 @@ static int choose_showing(struct engine *engine, struct prepared *prepared, cons
 /* Finishes what is under way and makes all that the controls ask for. */
 static int make_now(struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                     struct run_params *run, struct run_params *placed, struct error *err) {
-  struct beside *b = &engine->beside;
-  if (slices_finish(engine, err) < 0)
+  struct background *b = &engine->background;
+  if (background_finish(engine, err) < 0)
     return -1;
   b->at_once = true;
   int status = adapters_apply(&engine->adapters, engine->device, controls->adapter, err) < 0
@@ -101,26 +101,26 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;
-  if (slices_tell_failure(&engine->beside, err) < 0)
+  if (background_tell_failure(&engine->background, err) < 0)
     return -1;
   guidance_fill(engine, &prepared->shape, controls, run);
   int showing = choose_showing(engine, prepared, controls, run, &placed, err);
   if (showing == SHOW_FORMER) {
-    memcpy(run->prompt, engine->beside.shown.prompt, sizeof run->prompt);
+    memcpy(run->prompt, engine->background.shown.prompt, sizeof run->prompt);
     return sampling_times_of_former_texts(engine, prepared, run, err);
   }
   if (showing < 0 || (showing == SHOW_NOW && make_now(engine, &prepared->shape, controls, run, &placed, err) < 0))
     return -1;
   if (sampling_times(engine, prepared, run, err) < 0)
     return -1;
-  keys_show(engine, &prepared->shape, run, &placed);
+  text_keys_show(engine, &prepared->shape, run, &placed);
   memcpy(run->prompt, placed.prompt, sizeof run->prompt);
   return 1;
 }
 
-int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                struct run_params *run, struct error *err) {
-  bool at_once = !engine->beside.smooth || !engine->beside.shown.known;
+int shown_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+               struct run_params *run, struct error *err) {
+  bool at_once = !engine->background.smooth || !engine->background.shown.known;
   int filled = fill_prompts(engine, prepared, controls, run, err);
   if (filled < 0)
     return -1;

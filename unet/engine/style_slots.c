@@ -1,5 +1,5 @@
 /* Style pictures: an IP-Adapter, and what the device keeps of up to four pictures. Each has two places for its keys and
- * values, so that the frame before stays as it is while another picture is made ready in slices beside frames. */
+ * values, so that the frame before stays as it is while another picture is made ready in the background. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ int style_pictures_begin(struct engine *engine, struct error *err) {
   struct style_pictures *s = &engine->styles;
   if (!s->adapter)
     return 0;
-  if (slices_prepare(engine, &s->program, &s->plan, err) < 0 || make_none(engine, err) < 0)
+  if (background_prepare(engine, &s->program, &s->plan, err) < 0 || make_none(engine, err) < 0)
     return -1;
   for (int i = 0; i < STYLES_MAX; i++)
     s->list[i].started = s->list[i].shown = 0;
@@ -132,7 +132,7 @@ bool engine_has_style(const struct engine *engine, int slot) {
 
 /* Whether a picture is on its way. Only one is at a time: they share the memory for patches. */
 static bool is_waiting(const struct engine *engine) {
-  const struct beside *b = &engine->beside;
+  const struct background *b = &engine->background;
   for (int i = b->first; i < b->count; i++)
     if (b->jobs[i].program == engine->styles.program)
       return true;
@@ -146,7 +146,7 @@ static int start(struct engine *engine, int slot, struct error *err) {
   const struct run_params run = {.slot = 2 * slot + !s->place};
   if (device_write(engine->device, styles->program, styles->input, 0, s->patches, tensor_elements(styles->input), err) <
           0 ||
-      slices_start(engine, styles->program, &run, err) < 0)
+      background_start(engine, styles->program, &run, err) < 0)
     return -1;
   s->started = s->wanted;
   return 0;
@@ -189,7 +189,7 @@ static void fill(const struct style_pictures *styles, const struct controls *con
 
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err) {
-  struct beside *b = &engine->beside;
+  struct background *b = &engine->background;
   if (!engine->styles.adapter || !prepared->shape.styles)
     return 1;
   bool before = b->at_once;

@@ -12,7 +12,7 @@ static int chunk_place(const struct engine *engine, int slot, int c, int most, i
 }
 
 /* What says which keys and values these are: text, chunks and weights. */
-static uint64_t keys_name(const struct engine *engine, int slot, int most) {
+static uint64_t text_keys_name(const struct engine *engine, int slot, int most) {
   uint64_t version = engine->keys_weights > engine->text_weights ? engine->keys_weights : engine->text_weights;
   return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
 }
@@ -23,7 +23,7 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
   for (int c = 0; c < chunks; c++) {
     int text = chunk_place(engine, slot, c, most, chunks);
     const struct run_params run = {.prompt[0] = {{text}, {1}}, .slot = place * chunks + c};
-    if (slices_start(engine, program, &run, err) < 0)
+    if (background_start(engine, program, &run, err) < 0)
       return -1;
   }
   return 0;
@@ -32,7 +32,7 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
 /* The same for the attention of the handle's controls, where it is not in this place yet. */
 static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
                              struct error *err) {
-  uint64_t name = keys_name(engine, slot, most);
+  uint64_t name = text_keys_name(engine, slot, most);
   for (int i = 0; i < CONTROLS_MAX; i++) {
     struct control_keys *keys = &engine->control_keys[i][shape->chunks - 1];
     if (!(shape->controls >> i & 1) || !keys->program)
@@ -65,14 +65,14 @@ enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 /* Adds to those names the ones of what frames show meanwhile: that keeps its place. Where there is no room for both,
  * nothing is put off. Returns how many there are. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
-  const struct shown *shown = &engine->beside.shown;
+  const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
     return count;
   memcpy(names + count, shown->names, (size_t)shown->name_count * sizeof *names);
   if (count_different(names, count + shown->name_count) <= KEY_SLOTS)
     return count + shown->name_count;
-  engine->beside.shown.known = false;
-  return slices_finish(engine, err) < 0 ? -1 : count;
+  engine->background.shown.known = false;
+  return background_finish(engine, err) < 0 ? -1 : count;
 }
 
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
@@ -84,7 +84,7 @@ static int place_slots(struct engine *engine, const struct frame_shape *shape, c
   uint64_t names[NAMES_MAX] = {0};
   int all[NAMES_MAX], most = prompts_most_chunks(engine, slots, count);
   for (int i = 0; i < count; i++)
-    names[i] = keys_name(engine, slots[i], most);
+    names[i] = text_keys_name(engine, slots[i], most);
   int number = keep_shown(engine, chunks, names, count, err);
   if (number < 0)
     return -1;
@@ -102,9 +102,9 @@ static int place_slots(struct engine *engine, const struct frame_shape *shape, c
   return 0;
 }
 
-void keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-               const struct run_params *placed) {
-  struct shown *shown = &engine->beside.shown;
+void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                    const struct run_params *placed) {
+  struct shown *shown = &engine->background.shown;
   int *used[USED_MAX], rows = shape->rows.first, count = prompts_used(slots, rows, used), numbers[USED_MAX] = {0};
   *shown = (struct shown){.known = true, .rows = rows, .chunks = shape->chunks, .controls = shape->controls};
   memcpy(shown->prompt, placed->prompt, sizeof shown->prompt);
@@ -112,7 +112,7 @@ void keys_show(struct engine *engine, const struct frame_shape *shape, struct ru
     numbers[i] = *used[i];
   int most = prompts_most_chunks(engine, numbers, count);
   for (int i = 0; i < count; i++) {
-    uint64_t name = keys_name(engine, numbers[i], most);
+    uint64_t name = text_keys_name(engine, numbers[i], most);
     bool listed = false;
     for (int j = 0; j < shown->name_count; j++)
       listed |= shown->names[j] == name;
@@ -137,9 +137,9 @@ static bool makes_keys(const struct engine *engine, const struct frame_shape *sh
   return makes;
 }
 
-bool keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                struct run_params *places) {
-  const struct beside *b = &engine->beside;
+bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                     struct run_params *places) {
+  const struct background *b = &engine->background;
   int rows = shape->rows.first;
   for (int i = b->first; i < b->count; i++) {
     const struct job *job = &b->jobs[i];
@@ -159,7 +159,7 @@ static int prepare_own_keys(struct engine *engine, int chunks, struct error *err
   keys->recent = (struct recent){.count = KEY_SLOTS};
   plan_free(&keys->plan);
   if (plans_keys(&engine->model, chunks, &keys->plan, err) < 0 ||
-      slices_prepare(engine, &program, &keys->plan, err) < 0)
+      background_prepare(engine, &program, &keys->plan, err) < 0)
     return -1;
   __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
   return 0;
@@ -172,13 +172,13 @@ static int prepare_control_keys(struct engine *engine, int control, int chunks, 
     return 0;
   plan_free(&keys->plan);
   if (plans_control_keys(&engine->model, control, chunks, &keys->plan, err) < 0 ||
-      slices_prepare(engine, &program, &keys->plan, err) < 0)
+      background_prepare(engine, &program, &keys->plan, err) < 0)
     return -1;
   __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
   return 0;
 }
 
-int keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err) {
+int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err) {
   if (prepare_own_keys(engine, shape->chunks, err) < 0)
     return -1;
   for (int i = 0; i < CONTROLS_MAX; i++)
@@ -187,7 +187,7 @@ int keys_prepare(struct engine *engine, const struct frame_shape *shape, struct 
   return 0;
 }
 
-int keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
+int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
   int *used[USED_MAX], count = prompts_used(run, shape->rows.first, used), slots[USED_MAX] = {0}, places[USED_MAX];
   for (int i = 0; i < count; i++)
     slots[i] = *used[i];
@@ -198,7 +198,7 @@ int keys_place(struct engine *engine, const struct frame_shape *shape, struct ru
   return 0;
 }
 
-void keys_leave(struct engine *engine) {
+void text_keys_leave(struct engine *engine) {
   for (int i = 0; i < PROMPT_CHUNKS_MAX; i++) {
     device_release(engine->device, &engine->keys[i].program);
     plan_free(&engine->keys[i].plan);
