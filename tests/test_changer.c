@@ -361,7 +361,7 @@ static void test_list_of_a_file(void **state) {
       file);
   fclose(file);
   assert_int_equal(playlist_insert(&list, 0, "first", false, &err), 0);
-  if (playlist_read(&list, path, &never, &err))
+  if (playlist_read(&list, path, &never, NULL, &err))
     fail_msg("%s", err.message);
   static const char *const names[] = {"first",       "@clip one.mp4", "/abs/still.png", "rtsp://host/path",
                                       "/dev/video0", "camera",        "@sub/clip.mkv",  "av://lavfi:testsrc2",
@@ -381,25 +381,25 @@ static void test_bad_lists(void **state) {
   struct playlist list = {0};
   struct error err;
   snprintf(path, sizeof path, "%s/bad.m3u", scratch);
-  assert_int_equal(playlist_read(&list, path, &never, &err), -1);
+  assert_int_equal(playlist_read(&list, path, &never, NULL, &err), -1);
   assert_true(err.status == STATUS_INPUT && strstr(err.message, "cannot be read"));
   FILE *file = fopen(path, "w");
   fputs("# nothing\n\n", file);
   fclose(file);
-  assert_int_equal(playlist_read(&list, path, &never, &err), -1);
+  assert_int_equal(playlist_read(&list, path, &never, NULL, &err), -1);
   assert_non_null(strstr(err.message, "names no source"));
   file = fopen(path, "w");
   fprintf(file, "%5000d", 7);
   fclose(file);
-  assert_int_equal(playlist_read(&list, path, &never, &err), -1);
+  assert_int_equal(playlist_read(&list, path, &never, NULL, &err), -1);
   assert_non_null(strstr(err.message, "too long"));
   file = fopen(path, "w");
   for (int i = 0; i <= PLAYLIST_MAX; i++)
     fputs("a\n", file);
   fclose(file);
-  assert_int_equal(playlist_read(&list, path, &never, &err), -1);
+  assert_int_equal(playlist_read(&list, path, &never, NULL, &err), -1);
   assert_non_null(strstr(err.message, "1000 sources already"));
-  assert_int_equal(playlist_read(&list, scratch, &never, &err), -1);
+  assert_int_equal(playlist_read(&list, scratch, &never, NULL, &err), -1);
   playlist_free(&list);
 }
 

@@ -132,6 +132,32 @@ static void test_interrupted(void **state) {
 }
 
 /* What nohup and a shell's background job have ignored stays ignored. */
+/* A pipe at any door is waited for with one line until a signal, or refused with what to do. */
+static void test_pipes_without_another_end(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments, *said;
+  } waits[] = {
+      {"render lavfi:color=s=64x64:d=1 none.mkv -y --size 64x64 --script fifo", "fifo: waiting for it to be written"},
+      {"render lavfi:color=s=64x64:d=1 none.mkv -y --size 64x64 --mask fifo", "fifo: waiting for it to be written"},
+      {"render fifo none.mkv -y --size 64x64", "fifo: waiting for it to be written"},
+      {"bench --size 64x64 --frames 1 --compare fifo", "fifo: waiting for it to be written"},
+      {"render lavfi:color=s=64x64:d=1 fifo -y --size 64x64", "fifo: waiting for it to be read"}};
+  shell("rm -f fifo && mkfifo fifo");
+  for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+    struct outcome outcome;
+    shell(": >err.txt"); /* the one before has said the same */
+    pid_t pid = program_start("%s", waits[i].arguments);
+    bool said = program_comes_to_say(pid, waits[i].said, 1, PATIENCE_MS);
+    kill(pid, SIGTERM);
+    program_wait(&outcome, pid);
+    if (!said || outcome.status != 130)
+      fail_msg("%s: status %d: %s", waits[i].arguments, outcome.status, outcome.said);
+  }
+  program_expect(6, "start its reader first", "render lavfi:color=s=64x64:d=1 hash:fifo -y --size 64x64");
+  program_expect(6, "start its reader first", "bench --size 64x64 --frames 1 --warmup 0 --json fifo -y");
+}
+
 static void test_ignored_signal(void **state) {
   (void)state;
   program_expect(
@@ -221,6 +247,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(test_blends, program_own_model, program_tiny_model),
       cmocka_unit_test(test_seed_walk),
       cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_pipes_without_another_end),
       cmocka_unit_test(test_ignored_signal),
       cmocka_unit_test(test_threads_told),
       cmocka_unit_test(test_killed),

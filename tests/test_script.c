@@ -243,18 +243,18 @@ static void a_pipe_is_waited_for_until_a_signal(void **state) {
   assert_int_equal(mkfifo(pipe_path, 0600), 0);
   atomic_store(&stop, false);
   assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
-  assert_int_equal(script_open(&script, pipe_path, &stop, &err), -1);
+  assert_int_equal(script_open(&script, pipe_path, &stop, NULL, &err), -1);
   assert_int_equal(err.status, STATUS_INTERRUPTED);
   pthread_join(thread, NULL);
   atomic_store(&stop, false);
   assert_int_equal(pthread_create(&thread, NULL, write_slowly, NULL), 0);
-  assert_int_equal(script_open(&script, pipe_path, &stop, &err), 0);
+  assert_int_equal(script_open(&script, pipe_path, &stop, NULL, &err), 0);
   pthread_join(thread, NULL);
   script_free(&script);
   remove(pipe_path);
-  assert_int_equal(script_open(&script, "/dev/zero", &stop, &err), -1);
+  assert_int_equal(script_open(&script, "/dev/zero", &stop, NULL, &err), -1);
   assert_non_null(strstr(err.message, "--script /dev/zero: "));
-  assert_int_equal(script_open(&script, "/", &stop, &err), -1);
+  assert_int_equal(script_open(&script, "/", &stop, NULL, &err), -1);
 }
 
 int main(void) {

@@ -56,7 +56,8 @@ static int run(struct bench *bench, struct error *err) {
       .options = bench->options, .output = PIXEL_RGBA, .pictures = PIPELINE_HOLDS, .log = &bench->log};
   struct engine_info info;
   struct prepared_info prepared;
-  if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
+  if ((bench->options->compare &&
+       compare_open(&bench->compare, bench->options->compare, &setup_stop, &bench->log, err)) ||
       setup_engine(&bench->engine, &bench->prepared, &setup, err))
     return -1;
   engine_get_info(bench->engine, &info);

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "app/platform/app_platform.h"
 #include "unet/base/json.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
@@ -28,10 +29,14 @@ struct compare {
 
 /* --- reading --- */
 
-static char *read_text(const char *path, struct error *err) {
-  FILE *file = platform_stream(path, "r");
+static char *read_text(const char *path, const atomic_bool *stop, const struct log *log, struct error *err) {
+  FILE *file = platform_open_text(path, stop, log);
   char *text = NULL;
   size_t length = 0, capacity = 0;
+  if (!file && errno == EINTR) {
+    error_set(err, STATUS_INTERRUPTED, "interrupted");
+    return NULL;
+  }
   if (!file) {
     error_set(err, STATUS_INPUT, "%s: cannot be read: %s", path, strerror(errno));
     return NULL;
@@ -55,9 +60,10 @@ static char *read_text(const char *path, struct error *err) {
   return NULL;
 }
 
-int compare_open(struct compare **out, const char *path, struct error *err) {
+int compare_open(struct compare **out, const char *path, const atomic_bool *stop, const struct log *log,
+                 struct error *err) {
   *out = NULL;
-  char *text = read_text(path, err);
+  char *text = read_text(path, stop, log, err);
   if (!text)
     return -1;
   cJSON *json;

@@ -2,6 +2,7 @@
 #ifndef APP_BENCH_COMPARE_H
 #define APP_BENCH_COMPARE_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "app/bench/report.h"
@@ -9,7 +10,8 @@
 struct compare;
 
 /* Reads what --save or --json wrote. */
-int compare_open(struct compare **compare, const char *path, struct error *err);
+int compare_open(struct compare **compare, const char *path, const atomic_bool *stop, const struct log *log,
+                 struct error *err);
 void compare_close(struct compare **compare); /* stores NULL; takes NULL */
 
 /* Prints both times of each row, the change, and the spread that chance alone gives it. Rows are matched by their

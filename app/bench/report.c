@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "app/bench/profile_report.h"
+#include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
 static double megabytes(size_t bytes) {
@@ -219,13 +220,13 @@ int report_write(const char *path, char *text, struct error *err) {
   bool standard = !strcmp(path, "-");
   if (!text)
     return error_set(err, STATUS_FAILED, "%s: no memory for what is to be written", path);
-  FILE *out = standard ? stdout : platform_stream(path, "w");
+  FILE *out = standard ? stdout : platform_open_to_write(path);
   bool failed = !out || fprintf(out, "%s\n", text) < 0 || fflush(out);
   int reason = errno;
   if (out && !standard)
     failed |= fclose(out) != 0;
   free(text);
-  return failed ? error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, strerror(reason)) : 0;
+  return failed ? error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, platform_why_unwritten(reason)) : 0;
 }
 
 int report_json(const struct report *report, const char *path, struct error *err) {

@@ -187,7 +187,7 @@ static int check_batch(const struct render *render, struct error *err) {
 static int open_script(struct render *render, struct options *options, struct error *err) {
   if (!options->script)
     return 0;
-  if (playing_open(&render->playing, options->script, &setup_stop, err))
+  if (playing_open(&render->playing, options->script, &setup_stop, &render->log, err))
     return -1;
   playing_begin(render->playing, &options->values);
   while (options->prompt_count < SLOT_PRESETS &&

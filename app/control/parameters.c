@@ -33,6 +33,9 @@ void parameter_span(enum parameter id, double *low, double *high) {
                                      : row->max;
 }
 
+/* Stands for every number that is larger, too. */
+enum { INDEX_BEYOND = 1000 };
+
 bool parameter_matches(const char *pattern, const char *name, int *index) {
   size_t head = strcspn(pattern, "[");
   *index = 0;
@@ -42,7 +45,7 @@ bool parameter_matches(const char *pattern, const char *name, int *index) {
     return false;
   char *end;
   long number = strtol(name + head + 1, &end, 10);
-  *index = number < 1000 ? (int)number : 1000;
+  *index = number < INDEX_BEYOND ? (int)number : INDEX_BEYOND;
   return !strcmp(end, pattern + head + 1);
 }
 
@@ -61,7 +64,8 @@ int parameter_check_index(enum parameter id, int index, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (index >= row->first && index < row->first + parameter_instances(id))
     return 0;
-  return error_set(err, STATUS_USAGE, "%s: there are %d to %d", parameter_name(id, index, name), row->first,
+  return error_set(err, STATUS_USAGE, "%s: there are %d to %d",
+                   index < INDEX_BEYOND ? parameter_name(id, index, name) : row->name, row->first,
                    row->first + parameter_instances(id) - 1);
 }
 

@@ -192,9 +192,10 @@ int script_read(struct script **out, FILE *file, const char *name, struct error 
   return 0;
 }
 
-int script_open(struct script **script, const char *path, const atomic_bool *stop, struct error *err) {
+int script_open(struct script **script, const char *path, const atomic_bool *stop, const struct log *log,
+                struct error *err) {
   *script = NULL;
-  FILE *file = platform_open_text(path, stop);
+  FILE *file = platform_open_text(path, stop, log);
   if (!file && errno == EINTR)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   if (!file)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "app/control/parameters.h"
+#include "unet/base/log.h"
 
 enum { SCRIPT_ENTRIES_MAX = 100000, SCRIPT_LINE_MAX = 16384 };
 
@@ -21,7 +22,8 @@ struct script;
 /* Names, types and ranges are checked; what is wrong is said with its line. name: of the file, for messages. */
 int script_read(struct script **script, FILE *file, const char *name, struct error *err);
 /* Reads the file of this name. A pipe is read to its end first, until *stop. */
-int script_open(struct script **script, const char *path, const atomic_bool *stop, struct error *err);
+int script_open(struct script **script, const char *path, const atomic_bool *stop, const struct log *log,
+                struct error *err);
 void script_free(struct script **script); /* stores NULL; takes NULL */
 /* What entries there are for, by number from 0, with the time of the last of them. False: there are no more. */
 bool script_track(const struct script *script, int number, enum parameter *id, int *index, double *last);

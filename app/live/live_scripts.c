@@ -19,7 +19,7 @@ int live_open_scripts(struct live *live, struct error *err) {
   if (options->script_loop && !options->script)
     return error_set(err, STATUS_USAGE, "--script-loop: --script FILE names what is played");
   if (options->script) {
-    if (script_open(&live->script, options->script, &setup_stop, err))
+    if (script_open(&live->script, options->script, &setup_stop, &live->log, err))
       return -1;
   }
   if (same_file(options->script, options->record_script))
@@ -29,7 +29,8 @@ int live_open_scripts(struct live *live, struct error *err) {
     return error_prefix(err, "--record-script ");
   live->script_file = options->record_script ? platform_open_to_write(options->record_script) : NULL;
   if (options->record_script && !live->script_file)
-    return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script, strerror(errno));
+    return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script,
+                     platform_why_unwritten(errno));
   return 0;
 }
 

@@ -26,7 +26,7 @@ int live_list_sources(struct live *live, struct error *err) {
   for (int i = 0; i < options->file_count; i++)
     if (playlist_insert(list, list->count, options->files[i], false, err))
       return -1;
-  if (options->playlist && playlist_read(list, options->playlist, &setup_stop, err))
+  if (options->playlist && playlist_read(list, options->playlist, &setup_stop, &live->log, err))
     return -1;
   /* A list starts again as a whole. */
   live->source_options.loop = options->loop && list->count < 2;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "unet/base/log.h"
 #include "unet/base/platform.h"
 
 enum { STANDARD_INPUT = 0, STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
@@ -60,11 +61,14 @@ void platform_name_open_file(int descriptor, const char *path, char *name, size_
 /* Removes a file of this user that platform_make_locked made and no process has open. Returns whether it did. */
 bool platform_remove_abandoned(const char *folder, const char *name);
 
-/* Opens a text for reading. Of a pipe, or what else is no file, all is read first, however long that takes to come.
- * NULL: failed; EINTR: *stop was set meanwhile; EFBIG: it has no end. */
-FILE *platform_open_text(const char *path, const atomic_bool *stop);
+/* Opens a text for reading. Of a pipe, or what else is no file, all is read first, however long that takes to come; a
+ * line says that it is waited for. log may be NULL. NULL: failed; EINTR: *stop was set meanwhile; EFBIG: it has no end.
+ */
+FILE *platform_open_text(const char *path, const atomic_bool *stop, const struct log *log);
 /* Opens a file for writing that is empty then. A pipe that nobody reads is not waited for: NULL with ENXIO. */
 FILE *platform_open_to_write(const char *path);
+/* Says why that failed, from errno. */
+const char *platform_why_unwritten(int code);
 /* Opens a file of this program's own for appending; makes it where there is none. NULL: failed; EEXIST: a link, or
  * something else than a file with one name, stands there. */
 FILE *platform_open_own(const char *path);

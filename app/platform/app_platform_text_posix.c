@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLICE_MS = 100, TEXT_MAX = 64 << 20 };
+/* TELL_SLICES: so long nothing is said of a writer that takes its time. */
+enum { SLICE_MS = 100, TELL_SLICES = 10, TEXT_MAX = 64 << 20 };
 
 static int write_all(int descriptor, const char *bytes, size_t size) {
   for (ssize_t put; size; bytes += put, size -= (size_t)put)
@@ -17,10 +19,11 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
   return 0;
 }
 
-/* Copies what comes until its writers have ended. */
-static int copy_all(int from, int to, const atomic_bool *stop) {
+/* Copies what comes until its writers have ended. path: for one line, if nothing comes for a while. */
+static int copy_all(int from, int to, const char *path, const atomic_bool *stop, const struct log *log) {
   char bytes[16384];
   size_t total = 0;
+  int empty = 0;
   for (int64_t got = 1; got;) {
     if (atomic_load(stop)) {
       errno = EINTR;
@@ -30,6 +33,8 @@ static int copy_all(int from, int to, const atomic_bool *stop) {
     if (got < 0 && errno != EAGAIN)
       return -1;
     total += got > 0 ? (size_t)got : 0;
+    if (got < 0 && !total && ++empty == TELL_SLICES)
+      log_line(log, LOG_WARNING, "%s: waiting for it to be written", path);
     if (total > TEXT_MAX) {
       errno = EFBIG;
       return -1;
@@ -41,9 +46,9 @@ static int copy_all(int from, int to, const atomic_bool *stop) {
 }
 
 /* Returns a file with all that came, in place of what it came from; -1: failed. */
-static int hold_all(int from, const atomic_bool *stop) {
+static int hold_all(int from, const char *path, const atomic_bool *stop, const struct log *log) {
   int held = memfd_create("text", MFD_CLOEXEC), code;
-  if (held >= 0 && !copy_all(from, held, stop) && !lseek(held, 0, SEEK_SET))
+  if (held >= 0 && !copy_all(from, held, path, stop, log) && !lseek(held, 0, SEEK_SET))
     return held;
   code = errno;
   if (held >= 0)
@@ -61,12 +66,12 @@ static FILE *make_stream(int descriptor, const char *mode) {
   return file;
 }
 
-FILE *platform_open_text(const char *path, const atomic_bool *stop) {
+FILE *platform_open_text(const char *path, const atomic_bool *stop, const struct log *log) {
   struct stat what;
   int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 || (!fstat(descriptor, &what) && S_ISREG(what.st_mode)))
     return make_stream(descriptor, "r");
-  int held = hold_all(descriptor, stop), code = errno;
+  int held = hold_all(descriptor, path, stop, log), code = errno;
   close(descriptor);
   errno = code;
   return make_stream(held, "r");
@@ -77,6 +82,10 @@ FILE *platform_open_to_write(const char *path) {
   if (descriptor >= 0)
     platform_block_again(descriptor);
   return make_stream(descriptor, "w");
+}
+
+const char *platform_why_unwritten(int code) {
+  return code == ENXIO ? "nobody reads this pipe: start its reader first" : strerror(code);
 }
 
 FILE *platform_open_own(const char *path) {

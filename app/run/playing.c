@@ -19,14 +19,15 @@ struct playing {
   bool is_encoded[SLOTS];
 };
 
-int playing_open(struct playing **out, const char *file, const atomic_bool *stop, struct error *err) {
+int playing_open(struct playing **out, const char *file, const atomic_bool *stop, const struct log *log,
+                 struct error *err) {
   struct playing *playing = *out = calloc(1, sizeof *playing);
   if (!playing || !(playing->file = strdup(file))) {
     playing_close(out);
     return error_set(err, STATUS_FAILED, "no memory for the script");
   }
   playing->played = -1;
-  int status = script_open(&playing->script, file, stop, err);
+  int status = script_open(&playing->script, file, stop, log, err);
   if (status)
     playing_close(out);
   return status;

@@ -12,7 +12,8 @@
 struct playing;
 
 /* Reads the script; a pipe to its end, until *stop. */
-int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, struct error *err);
+int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, const struct log *log,
+                 struct error *err);
 /* What the script says for the beginning: whatever an engine is opened or prepared with, files apart. */
 void playing_begin(const struct playing *playing, struct parameters *values);
 /* After that, with what the engine has got: from now on only what acts from frame to frame changes. One line names what

@@ -22,6 +22,8 @@
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 
+/* A pipe's reader is looked for again and again; so often before a line says that it is waited for. */
+enum { LOOK_MS = 100, TELL_LOOKS = 10 };
 enum { GIF_LEAST = 2 }; /* hundredths of a second from one picture to the next */
 
 struct ffmpeg_sink {
@@ -132,16 +134,42 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   return 0;
 }
 
+/* To open a named pipe waits until somebody reads it, and no signal would end that. Returns a descriptor that keeps it
+ * open, or -1 where the path is no such pipe. *code < 0: the wait was ended. */
+static int await_reader(struct ffmpeg_sink *to, int *code) {
+  const AVIOInterruptCB *ended = &to->output->interrupt_callback;
+  *code = 0;
+  for (int looks = 1; target_is_named_pipe(to->target.url); looks++) {
+    int held = platform_open_pipe_to_write(file_path(to->target.url));
+    if (held >= 0 || errno != ENXIO)
+      return held;
+    if (looks == TELL_LOOKS)
+      log_line(to->log, LOG_WARNING, "%s: waiting for it to be read", to->target.name);
+    if (ended->callback && ended->callback(ended->opaque)) {
+      *code = AVERROR_EXIT;
+      return -1;
+    }
+    platform_sleep_ns(LOOK_MS * INT64_C(1000000));
+  }
+  return -1;
+}
+
 static int open_io(struct ffmpeg_sink *to) {
   AVFormatContext *output = to->output;
+  int held, code;
   if (output->oformat->flags & AVFMT_NOFILE)
     return 0;
+  held = await_reader(to, &code);
+  if (code < 0)
+    return code;
   /* Datagrams of seven whole packets of a transport stream, which is what receivers count on. */
   AVDictionary *wishes = NULL;
   if (!strcmp(output->oformat->name, "mpegts"))
     av_dict_set(&wishes, "pkt_size", "1316", 0);
-  int code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
+  code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
   av_dict_free(&wishes);
+  if (held >= 0)
+    platform_close_descriptor(held);
   /* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again
    * where a write would block. */
   to->pipe_unblocked = target_is_standard_output(to->target.url) && platform_stop_blocking(STANDARD_OUTPUT);

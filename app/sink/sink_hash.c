@@ -5,6 +5,7 @@
 
 #include <libavutil/hash.h>
 
+#include "app/platform/app_platform.h"
 #include "app/sink/sink.h"
 #include "unet/base/platform.h"
 
@@ -30,7 +31,7 @@ static void hash_close(struct sink *sink) {
 }
 
 static int write_failed(const struct hash_sink *to, struct error *err) {
-  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->path, strerror(errno));
+  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->path, platform_why_unwritten(errno));
 }
 
 static int hash_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
@@ -43,7 +44,7 @@ static int hash_open(struct sink **sink, const char *spec, const struct sink_opt
     hash_close(&to->sink);
     return error_set(err, STATUS_FAILED, "no memory for %s", spec);
   }
-  to->out = strcmp(to->path, "-") ? platform_stream(to->path, "w") : stdout;
+  to->out = strcmp(to->path, "-") ? platform_open_to_write(to->path) : stdout;
   if (!to->out) {
     write_failed(to, err);
     hash_close(&to->sink);

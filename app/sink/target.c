@@ -8,6 +8,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_libraries.h"
+#include "app/source/protocols.h"
 #include "unet/base/text.h"
 
 /* URLs whose other end expects one container, whatever their path looks like; a page's extension counts first. TCP and
@@ -82,10 +83,9 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
-/* What goes through one with a name that tells no container is what goes through standard output. */
-static bool is_named_pipe(const char *spec) {
+bool target_is_named_pipe(const char *spec) {
   struct platform_entry entry;
-  return !platform_look(&entry, spec) && entry.kind == ENTRY_PIPE;
+  return !platform_look(&entry, file_path(spec)) && entry.kind == ENTRY_PIPE;
 }
 
 bool target_is_camera(const char *spec) {
@@ -139,7 +139,7 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   if (lacks_protocol(target))
     return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s; if a file is meant, write ./%s",
                      target->name, (int)strcspn(target->url, ":"), target->url, target->url);
-  if (!target->container && !format && is_named_pipe(spec))
+  if (!target->container && !format && target_is_named_pipe(spec))
     target->container = av_guess_format("matroska", NULL, NULL);
   if (!target->container && camera)
     return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here writes to no video devices", spec);

@@ -20,6 +20,8 @@ struct target {
 bool target_is_standard_output(const char *spec);
 /* Whether spec is a device of Video4Linux. */
 bool target_is_camera(const char *spec);
+/* Whether spec is the path of a named pipe. */
+bool target_is_named_pipe(const char *spec);
 /* spec, or what to call standard output. */
 const char *target_name(const char *spec);
 

@@ -124,7 +124,9 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  if (pipe_input_open(&from->pipe, from->spec, &interrupt, err))
+  /* The window says of its own source what it waits for. */
+  const struct log *log = from->options.live ? NULL : from->options.log;
+  if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;
   return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, pipe_input_io(from->pipe), err);
 }

@@ -12,11 +12,15 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
-enum { BUFFER_BYTES = 65536, LOOK_UP_MS = 100 };
+/* TELL_LOOKS: so long nothing is said of a writer that takes its time. */
+enum { BUFFER_BYTES = 65536, LOOK_UP_MS = 100, TELL_LOOKS = 10 };
 
 struct pipe_input {
   AVIOContext *io;
   AVIOInterruptCB interrupt;
+  const char *spec;
+  const struct log *log; /* NULL: nobody is told */
+  int empty_looks;       /* until something came */
   int fd;
   bool owned; /* fd was opened here */
 };
@@ -42,16 +46,21 @@ static int read_packet(void *opaque, uint8_t *bytes, int size) {
     if (pipe->interrupt.callback && pipe->interrupt.callback(pipe->interrupt.opaque))
       return AVERROR_EXIT;
     int64_t got = platform_read_pipe(pipe->fd, bytes, (size_t)size, LOOK_UP_MS);
-    if (got > 0)
+    if (got > 0) {
+      pipe->log = NULL;
       return (int)got;
+    }
     if (got == 0)
       return AVERROR_EOF;
     if (errno != EAGAIN)
       return AVERROR(errno);
+    if (++pipe->empty_looks == TELL_LOOKS)
+      log_line(pipe->log, LOG_WARNING, "%s: waiting for it to be written", pipe->spec);
   }
 }
 
-int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterruptCB *interrupt, struct error *err) {
+int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterruptCB *interrupt, const struct log *log,
+                    struct error *err) {
   struct pipe_input *pipe = calloc(1, sizeof *pipe);
   uint8_t *buffer = av_malloc(BUFFER_BYTES);
   *out = NULL;
@@ -60,6 +69,8 @@ int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterru
     goto fail;
   }
   pipe->fd = -1;
+  pipe->spec = spec;
+  pipe->log = log;
   pipe->interrupt = *interrupt;
   pipe->owned = pipe_input_descriptor(spec) < 0;
   pipe->fd = pipe->owned ? platform_open_pipe(file_path(spec)) : pipe_input_descriptor(spec);

@@ -71,10 +71,11 @@ static int add_line(struct playlist *list, const char *path, const char *name, s
   return playlist_insert(list, list->count, beside, false, err);
 }
 
-int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, struct error *err) {
+int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,
+                  struct error *err) {
   int before = list->count, failed = 0;
   char line[SPEC_MAX];
-  FILE *file = platform_open_text(path, stop);
+  FILE *file = platform_open_text(path, stop, log);
   if (!file && errno == EINTR)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   if (!file)

@@ -25,7 +25,8 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
 void playlist_remove(struct playlist *list, int index);
 /* Adds the sources that a file names, one a line; an M3U file is one. Lines that are empty or begin with # say nothing;
  * names of files count from the folder of that file. A pipe is read to its end first, until *stop. */
-int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, struct error *err);
+int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,
+                  struct error *err);
 /* Of the command line's, those that are about this source: of one that was dropped on the window none that name a
  * format, a size or a place. */
 void playlist_narrow(const struct playlist_entry *entry, struct source_options *options);
