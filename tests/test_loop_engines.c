@@ -1,6 +1,7 @@
 /* The engine thread, with fake engines: another one comes beside frames, and one that fails goes and comes again. */
 #include "tests/rigs/cmocka_all.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -102,16 +103,24 @@ static void another_engine_comes_beside_frames(void **state) {
 
 static const double pixel_flops = 1e9; /* of the fake engines here */
 
+static bool is_patient(const struct loop_status *status, const struct frame_pace *pace) {
+  return fabs(status->tell_ms - patience_to_tell_ms(pace)) <= 1;
+}
+
 /* Waits until a frame of a handle this large is under way, and looks at how long it may take: as its arithmetic says,
  * although all frames before it were quick. When the frame is done, its own time is what counts. */
 static void expect_first_frame(struct rig *rig, int width) {
   struct loop_status status = status_of(rig);
   const struct frame_pace first = {.flops = pixel_flops * width * 64};
   wait_for_count(&fake_engine_log()->submitted, 1);
-  for (int i = 0; i < PATIENCE_MS && (last_submit()->width != width || status.busy_ms <= 0); i++) {
+  /* The frame before was under way as well, so the status may still be about that one. */
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    if (last_submit()->width == width && status.busy_ms > 0 && is_patient(&status, &first))
+      break;
     usleep(1000);
     status = status_of(rig);
   }
+  assert_int_equal(last_submit()->width, width);
   assert_true(status.busy_ms > 0);
   assert_float_equal(status.tell_ms, patience_to_tell_ms(&first), 1);
   assert_float_equal(status.leave_ms, patience_to_leave_ms(&first), 1);
@@ -119,6 +128,10 @@ static void expect_first_frame(struct rig *rig, int width) {
   fake_engine_release(1);
   const struct frame_pace known = {.frame_ms = expect_picture(rig)->frame_ms, .flops = first.flops};
   status = status_of(rig);
+  for (int i = 0; i < PATIENCE_MS && !is_patient(&status, &known); i++) {
+    usleep(1000);
+    status = status_of(rig);
+  }
   assert_float_equal(status.tell_ms, patience_to_tell_ms(&known), 1);
 }
 
