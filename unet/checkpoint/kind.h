@@ -18,15 +18,16 @@ enum weights_kind {
   WEIGHTS_CONTROL_LLLITE,
   WEIGHTS_CONTROL_UNION, /* one ControlNet for several kinds of maps */
   WEIGHTS_CONTROL_XS,
-  WEIGHTS_ADAPTER,       /* T2I-Adapter */
-  WEIGHTS_ADAPTER_LIGHT, /* of another network: light_adapter */
-  WEIGHTS_IP_ADAPTER,    /* also FaceID */
-  WEIGHTS_IMAGE_ENCODER, /* CLIP's vision network, which an IP-Adapter reads pictures with */
-  WEIGHTS_DEPTH,         /* Depth Anything, as transformers has it */
-  WEIGHTS_DEPTH_AUTHORS, /* as its authors have it */
-  WEIGHTS_EMBEDDING,     /* textual inversion */
-  WEIGHTS_MOTION,        /* a motion module for video */
-  WEIGHTS_FLUX,          /* networks of other families, from here on without a U-Net */
+  WEIGHTS_CONTROL_TRANSFORMER, /* of a family without a U-Net */
+  WEIGHTS_ADAPTER,             /* T2I-Adapter */
+  WEIGHTS_ADAPTER_LIGHT,       /* of another network: light_adapter */
+  WEIGHTS_IP_ADAPTER,          /* also FaceID */
+  WEIGHTS_IMAGE_ENCODER,       /* CLIP's vision network, which an IP-Adapter reads pictures with */
+  WEIGHTS_DEPTH,               /* Depth Anything, as transformers has it */
+  WEIGHTS_DEPTH_AUTHORS,       /* as its authors have it */
+  WEIGHTS_EMBEDDING,           /* textual inversion */
+  WEIGHTS_MOTION,              /* a motion module for video */
+  WEIGHTS_FLUX,                /* networks of other families, from here on without a U-Net */
   WEIGHTS_SD3,
   WEIGHTS_WAN,
   WEIGHTS_QWEN,
@@ -36,7 +37,8 @@ enum weights_kind {
   WEIGHTS_AURAFLOW,
   WEIGHTS_LUMINA,
   WEIGHTS_TRANSFORMER, /* another of them */
-  WEIGHTS_T5           /* a text encoder of theirs */
+  WEIGHTS_T5,          /* text encoders of theirs */
+  WEIGHTS_LANGUAGE
 };
 enum weights_kind weights_kind(const struct safetensors *files);
 /* Finds how a U-Net's tensors are named: what stands before each name, and the original key layout or diffusers' own.
