@@ -86,6 +86,19 @@ class Docs(unittest.TestCase):
                     self.assertTrue(re.search(rf"(?m)^[a-z].*\b{name}\(", (ROOT / step[1]).read_text()), name)
         self.assertGreater(found, 3)
 
+    def test_words(self):
+        """The list of words is in order, and the file of each word has it."""
+        section = (ROOT / "CONTRIBUTING.md").read_text().split("\n## Words\n")[1].split("\n## ")[0]
+        rows = re.findall(r"(?m)^\| ([a-z ]+) \| .+ \| `([\w/.]+)` \|$", section)
+        words = [word for word, _ in rows]
+        self.assertGreaterEqual(len(words), 25)
+        self.assertEqual(words, sorted(set(words)))
+        self.assertEqual(len(rows), section.count("\n| ") - 1)
+        for word, path in rows:
+            with self.subTest(word=word):
+                pattern = rf"(?<![a-z]){word.replace(' ', '[ _]')}(?![a-rt-z])"
+                self.assertTrue(re.search(pattern, (ROOT / path).read_text().lower()), path)
+
     @unittest.skipUnless(REVERIE, "no program")
     def test_options(self):
         manual = printed("--generate", "man")

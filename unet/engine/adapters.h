@@ -57,8 +57,8 @@ int adapters_apply(struct adapters *adapters, struct device *device, const float
 bool adapters_are(const struct adapters *adapters, const struct device *device, const float weights[ADAPTERS_MAX]);
 
 /* The same change in the background, on a device with two sets (device_merge_begin): begin, go_on until it returns 0,
- * made, show. From made on the changed weights have their new versions, from show on frames see them. A failure leaves frames
- * what they see. */
+ * made, show. From made on the changed weights have their new versions, from show on frames see them. A failure leaves
+ * frames what they see. */
 int adapters_begin(struct adapters *adapters, struct device *device, const float weights[ADAPTERS_MAX],
                    struct error *err);
 int adapters_go_on(struct adapters *adapters, struct device *device, bool all, struct error *err);
