@@ -39,7 +39,10 @@ static void begin(const char *names, bool loop, double still_s, const struct fak
   for (char *name = strtok(buffer, ","); name; name = strtok(NULL, ","))
     assert_int_equal(playlist_insert(&list, list.count, name, false, &err), 0);
   rig.closed = fake_source_closed_here();
-  assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
+  bool late = !strncmp(list.entries[0].name, "tcp:", 4);
+  source = NULL;
+  if (!late)
+    assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
   /* However late the changer's first turn comes, the reader does not end before it. */
   assert_int_equal(reader_start_list(&rig.reader, &source, list.entries[0].name, &rig.options, &rig.frames, &err), 0);
   const struct changer_params params = {rig.reader, &rig.options, loop, still_s, &rig.stop};
@@ -274,6 +277,32 @@ static void test_missing_ones_are_passed_over(void **state) {
   end();
 }
 
+/* A stream that is not there does not stop a list, wherever it stands; the last one is waited for. */
+static void test_streams_that_are_not_there(void **state) {
+  (void)state;
+  begin("a,tcp://x:1,tcp://x:2,other b", false, 0, &short_clip);
+  UNTIL(rig.other && changer_now(rig.changer) == 3);
+  assert_int_equal(rig.refusals, 2);
+  UNTIL(rig.ended);
+  end();
+  begin("a,missing", true, 0, &short_clip); /* the one before comes again */
+  UNTIL(rig.changes >= 2);
+  end();
+  begin("a,tcp://x:1", true, 0, &short_clip);
+  UNTIL(rig.changes >= 2);
+  assert_true(rig.refusals >= 2 && changer_now(rig.changer) == 0 && !rig.ended);
+  end();
+  begin("a,tcp://x:1", false, 0, &short_clip);
+  UNTIL(changer_now(rig.changer) == 1);
+  turns(20);
+  assert_true(!rig.refusals && !rig.ended);
+  end();
+  begin("tcp://x:1,other b", false, 0, &short_clip);
+  UNTIL(rig.other && changer_now(rig.changer) == 1);
+  assert_int_equal(rig.refusals, 1);
+  end();
+}
+
 static void test_nothing_follows(void **state) {
   (void)state;
   begin("a,missing", false, 0, &short_clip);
@@ -416,6 +445,7 @@ int main(void) {
       cmocka_unit_test(test_dropped_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
       cmocka_unit_test(test_missing_ones_are_passed_over),
+      cmocka_unit_test(test_streams_that_are_not_there),
       cmocka_unit_test(test_nothing_follows),
       cmocka_unit_test(test_pictures_stay),
       cmocka_unit_test(test_dropped),

@@ -33,6 +33,7 @@ struct changer {
   int step;                /* which way to go on from a source that cannot be opened */
   int refusals;            /* in a row */
   bool given_up;           /* what was to follow at an end cannot be opened */
+  bool passed_first;       /* so was the first of the list */
   int unready;             /* the next one, which could not be opened ahead; -1: none */
   int dropped;             /* the last of those that were dropped and none of which is read yet; -1: none */
   struct opening opening;  /* done: it is ready, and waits */
@@ -196,11 +197,23 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = neighbour(changer, opening->index, changer->step);
-    if (++changer->refusals >= changer->list.count || changer->wanted == current(changer))
+    /* At its end even the one that is read may be the next, which a list that starts again comes back to. */
+    bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
+    if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;
     changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
   }
   opening->index = -1;
+}
+
+/* Whether it is waited for where it is not there yet: what others send here comes when they like, and so is the last of
+ * a list. Another one in a list does not stop it. */
+static bool is_waited_for(const struct changer *changer, int index) {
+  char resolved[SPEC_MAX];
+  struct error ignored;
+  const char *name = changer->list.entries[index].name;
+  bool comes = !spec_resolve(name, resolved, &ignored) && (protocols_listens(resolved) || pipe_input_is(resolved));
+  return comes || neighbour(changer, index, changer->step) < 0;
 }
 
 static void take_opened(struct changer *changer, struct changer_news *news) {
@@ -208,8 +221,18 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
   if (!errand_is_done(&opening->errand))
     return;
   errand_join(&opening->errand);
-  if (opening->code && opening->code != SOURCE_NOT_YET)
+  if (opening->code && (opening->code != SOURCE_NOT_YET || !is_waited_for(changer, opening->index)))
     pass_over(changer, news);
+}
+
+/* The first of a list is opened by the reader, which would wait for it. */
+static void pass_over_first(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
+  bool waits = status->sources == 1 && status->lost && !status->reached && !status->next;
+  if (!waits || changer->passed_first || changer->wanted >= 0 || is_waited_for(changer, changer->now))
+    return;
+  changer->passed_first = true;
+  snprintf(news->refused, sizeof news->refused, "%s", status->reason);
+  changer->wanted = neighbour(changer, changer->now, changer->step);
 }
 
 /* A reader may have begun with one while another was handed to it, and by itself with what is asked for just then. */
@@ -281,6 +304,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   *news = (struct changer_news){.changed = false};
   follow_reader(changer, &status);
   take_opened(changer, news);
+  pass_over_first(changer, &status, news);
   follow_end(changer, &status, now_ns);
   open_what_comes(changer, &status, news);
   news->changed = changer->changed;

@@ -115,6 +115,17 @@ bool protocols_is_file(const char *url) {
   return path_of(url) != NULL;
 }
 
+bool protocols_listens(const char *url) {
+  static const char *const schemes[] = {"udp", "udplite", "rtp", "rist"};
+  char scheme[32];
+  const char *asked = strchr(url, '?');
+  split(url, scheme);
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    if (!strcmp(scheme, schemes[i]))
+      return true;
+  return asked && protocols_is_network(url) && strstr(asked, "listen");
+}
+
 bool protocols_is_network(const char *url) {
   static const char *const alone[] = {"tcp", "udp", "udplite", "srt", "sctp", "unix", "rist", "zmq"};
   char scheme[32];

@@ -27,6 +27,9 @@ bool protocols_is_file(const char *url);
 /* Whether what the URL names comes over a network: it may be there later, or again. */
 bool protocols_is_network(const char *url);
 
+/* Whether the URL names a place of this machine where others send to, when they like. */
+bool protocols_listens(const char *url);
+
 /* For AVFormatContext.io_open where the input is a local file: whatever else is opened for it lies in its folder or
  * below, with links followed, and is a regular file. */
 int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);

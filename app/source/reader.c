@@ -130,7 +130,7 @@ static void swap_source(struct reader *reader, struct source *source) {
   if (source && reader->away)
     source_interrupt(source);
   if (source) {
-    reader->status.opened = true;
+    reader->status.opened = reader->status.reached = true;
     learn(reader, &info);
   }
   pthread_mutex_unlock(&reader->lock);
@@ -320,6 +320,7 @@ static struct origin begin_next(struct reader *reader) {
   atomic_store(&reader->away, atomic_load(&reader->stop));
   reader->status.sources++;
   reader->status.stands = reader->status.picture = reader->status.lost = reader->status.moves = false;
+  reader->status.reached = reader->now.source != NULL;
   reader->knows = false;
   timetable_follow(&reader->timetable, reader->next_when == READER_AT_END ? reader->info.fps : 0);
   reader->retry_ms = RETRY_FIRST_MS;
@@ -396,7 +397,7 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   if (given) {
     source_get_info(given, &reader->info);
     reader->knows = reader->info.shape > 0;
-    reader->status.opened = true;
+    reader->status.opened = reader->status.reached = true;
   }
   int code = pthread_create(&reader->thread, NULL, reader_main, reader);
   if (code) {

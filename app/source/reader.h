@@ -14,6 +14,7 @@ struct reader;
 
 struct reader_status {
   bool opened;      /* a source was open already */
+  bool reached;     /* the source that is read was open at least once */
   bool lost;        /* it is gone, or not there yet; it is being opened again */
   char reason[512]; /* why, while lost */
   bool stands;      /* at the end of a file: the last picture stays */

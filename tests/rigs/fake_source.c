@@ -74,7 +74,7 @@ int source_open(struct source **source, const char *spec, const struct source_op
   int attempt = attempts++;
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
-  if (late) {
+  if (late || !strncmp(spec, "tcp:", 4)) {
     error_set(err, STATUS_INPUT, "%s: not there yet", spec);
     return SOURCE_NOT_YET;
   }

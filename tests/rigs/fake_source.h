@@ -20,7 +20,8 @@ struct fake_source_script {
   const char *hardware; /* that decodes; NULL: none */
 };
 
-/* A source whose spec begins with "other" has pictures of 100 on, one of "missing" can never be opened. */
+/* A source whose spec begins with "other" has pictures of 100 on, one of "missing" can never be opened, and a
+ * stream of "tcp:" is never there. */
 void fake_source_begin(const struct fake_source_script *script);
 void fake_source_come(void);
 /* Lets so many more frames of each gated source be there. */
