@@ -8,10 +8,11 @@
 
 #if HAVE_CUDA
 extern const struct device_impl cuda_device_impl;
-bool cuda_find_gpu(const char *device_name, struct gpu *gpu); /* of names that are not "cuda": the first */
+/* for other names than "cuda..." it finds the first GPU */
+bool cuda_find_gpu(const char *device_name, struct gpu *gpu);
 #endif
 
-/* In the order "auto" tries them. */
+/* The devices, in the order in which "auto" tries them. */
 static const struct device_impl *const impls[] = {
 #if HAVE_CUDA
     &cuda_device_impl,
@@ -20,7 +21,7 @@ static const struct device_impl *const impls[] = {
 };
 enum { IMPLS = sizeof impls / sizeof impls[0] };
 
-/* "cuda" and "cuda:1" both name the device "cuda". */
+/* True if the name selects this device: "cuda" and "cuda:1" both select "cuda". */
 static bool names_device(const char *wanted, const char *name) {
   size_t length = strlen(name);
   return !strncmp(wanted, name, length) && (wanted[length] == 0 || wanted[length] == ':');

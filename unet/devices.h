@@ -1,11 +1,12 @@
-/* The devices there are, and the choice between them: the one place that knows them by name. */
+/* The list of devices, and the choice between them. No other file knows the devices by name. */
 #ifndef UNET_DEVICES_H
 #define UNET_DEVICES_H
 
 #include "unet/plan/device.h"
 
-/* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why
- * a device was passed over. resources (borrowed) is what plans for this device refer to. */
+/* Opens the device options->name. If the user named a device and it cannot be opened, this fails. "auto" tries cuda and
+ * then cpu, and logs one line with the reason if a device cannot be used. resources (borrowed) are those of the plans
+ * for this device. */
 int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err);
 

@@ -81,7 +81,7 @@ static bool is_rtmp(struct piece scheme) {
   return scheme.length >= 4 && !strncasecmp(scheme.at, "rtmp", 4);
 }
 
-/* In a filter graph, special characters have backslashes before them. */
+/* Skips backslashes, which precede special characters in a filter graph. */
 static const char *skip_backslashes(const char *at) {
   return at + strspn(at, "\\");
 }

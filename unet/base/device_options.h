@@ -23,13 +23,13 @@ struct device_options {
   /* CPU: precision of arithmetic; falls back to FP32, with a warning, on processors that lack it */
   enum precision precision;
 
-  /* Its memory, and the folder for tuning results. */
+  /* The memory, and the folder for tuning results. */
   /* most bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is not
    * counted. */
   size_t memory_limit;
   const char *cache_dir; /* folder for tuning results; NULL: none are kept */
 
-  /* How it runs programs. */
+  /* The way in which programs are prepared and run. */
   enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
   int pictures;         /* most pictures that the caller holds at a time, collected and not yet released; 0: 1 */
   bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */

@@ -25,7 +25,7 @@ struct cpu_resource {
 /* A state of a program, its own or one that the program's owner has. */
 struct cpu_state {
   unsigned char *data;
-  size_t bytes; /* 0: it belongs to the owner */
+  size_t bytes; /* 0: the data belongs to the owner */
 };
 
 struct cpu_device {
@@ -82,8 +82,8 @@ struct cpu_program {
   unsigned char *arena; /* memory of arena_share */
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
-  bool bf16;               /* as the device's, but false for plans that write states which other programs read */
-  size_t *offset;          /* offset of each temporary, in bytes */
+  bool bf16;      /* equals the device's bf16, but is false for plans that write states which other programs read */
+  size_t *offset; /* offset of each temporary, in bytes */
   struct element *element; /* type of each temporary and state (plan_place): FP32 or bfloat16 */
   struct cpu_state *state; /* the plan's states */
   struct cpu_node *nodes;

@@ -52,7 +52,7 @@ struct control_place {
   int step; /* in a loop, the step of its first iteration */
   bool loop;
   int latents;               /* latents in the call, each one step ahead of the one before, starting at `step` */
-  struct guidance_rows rows; /* of the first latent, and of each later one */
+  struct guidance_rows rows; /* rows of the first latent, and of each later one */
   struct tensor x;           /* input of ControlNets: [rows of all latents, h, w, c] */
   int beside; /* first op of the U-Net; a ControlNet's layers may run at the same time as the ops from here on */
 };

@@ -35,7 +35,7 @@ struct call {
   int step; /* step of the first latent; in a loop, of its first iteration */
   bool loop;
   int rows; /* rows of all latents */
-  /* its rows in the tables of time projections: first row and number */
+  /* first row and number of rows in the tables of time projections */
   int first, count;
   struct op_prompt prompt; /* the prompts of its rows; slots are not set */
   struct tensor text;      /* keys and values of these prompts for the U-Net */
@@ -371,7 +371,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                 struct frame_noise *noise, struct error *err) {
   const struct autoencoder *autoencoder = &model->checkpoint->autoencoder;
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
-  /* they map the autoencoder's pictures to 0..1 */
+  /* scale and bias convert the autoencoder's pictures to 0..1 */
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range;
   struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   plan_init(plan, model->resources);

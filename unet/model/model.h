@@ -23,7 +23,7 @@ struct model {
    * text_channels], the keys and values of the prompts in use, with this many chunks each. Devices allocate only those
    * that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
-  struct style style;                    /* of the IP-Adapter, if the caller gives the model one (style_init) */
+  struct style style;                    /* for the IP-Adapter, if the caller gives the model one (style_init) */
   struct control controls[CONTROLS_MAX]; /* the controls that were added */
   const struct depth *depth; /* network for controls whose map is depth; must be set before such a control is added */
 };

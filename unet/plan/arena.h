@@ -30,7 +30,7 @@ struct arena_share {
   struct arena_share *next;
   void *data;
   size_t bytes;
-  bool own; /* its own allocation, outside the range */
+  bool own; /* the memory is a separate allocation, outside the range */
 };
 
 struct arena {

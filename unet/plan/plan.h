@@ -60,7 +60,7 @@ struct plan {
   /* numbers of the ops that read run parameters (op_is_told), in order; set by plan_finish */
   int *told, told_count;
   struct plan_loop loop;
-  struct plan_region *regions; /* in the order of their ops */
+  struct plan_region *regions; /* regions in the order of their ops */
   int region_count, region_capacity;
 
   /* The tensors that belong to the plan. */

@@ -69,7 +69,7 @@ struct profile_request {
 struct run_stamps {
   int64_t upload_ns, uploaded_ns; /* begin and end of the copy of planes and parameters to the device */
   int64_t begun_ns, computed_ns;
-  int64_t downloaded_ns; /* when the picture was in the host's memory */
+  int64_t downloaded_ns; /* time at which the picture was in the host's memory */
 };
 
 int profile_init(struct profile *profile, int count); /* Returns -1 if memory runs out. */
@@ -82,7 +82,8 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
 /* Fills the fields that follow from the plan and from the elements of its temporaries and states (plan_place). Sizes of
  * weights and the floors use profile->roof. */
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
-/* Corrects the fields of an OP_PIXELS_IN for a frame, of which the op reads this part. */
+/* Corrects the fields of an OP_PIXELS_IN for the frame that it reads. part is the fraction of the frame inside the
+ * crop. */
 void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
                              double part);
 

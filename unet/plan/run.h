@@ -65,7 +65,7 @@ struct run_params {
   int show_control;
   float guidance; /* OP_GUIDANCE_EMBED */
 
-  /* For programs that encode a prompt or fill a ring. */
+  /* Parameters of programs that encode a prompt or fill a ring. */
   int slot;                   /* OP_STORE_SLOT */
   unsigned turn;              /* OP_STORE_SLOT with ring: number of the run, one more in each */
   int tokens[TOKENS_MAX];     /* OP_EMBED */

@@ -62,7 +62,7 @@ static double correct(const struct schedule *s, int i, double earlier[EARLIER_MA
 }
 
 static bool corrects(const struct schedule *s, int i) {
-  int number = s->full_count - s->count + i; /* number among all steps of strength 1 */
+  int number = s->full_count - s->count + i; /* the number that the step has at strength 1 */
   return i > 0 && !(s->config->uncorrected >> (number - 1) & 1) &&
          level_lambda(s->to[i - 1]) > level_lambda(s->from[i - 1]);
 }
