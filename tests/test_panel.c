@@ -313,7 +313,8 @@ static void places(void **unused) {
     }
 }
 
-/* In a window of any width, too: alerts have the columns that a short reason takes, where the window has them at all. */
+/* In a window of any width, too: alerts have the columns that a short reason takes, where the window has them at
+ * all. */
 static void alerts_can_be_read(void **unused) {
   (void)unused;
   for (int height = 200; height < 2200; height += 100)

@@ -14,8 +14,8 @@ struct neighbour {
   char url[PATH_MAX]; /* the file itself, whatever becomes of its name */
 };
 
-/* Makes one beside path, with the owner and mode of path, or those of any new file where there is none. Returns 0, or -1
- * with errno. */
+/* Makes one beside path, with the owner and mode of path, or those of any new file where there is none. Returns 0, or
+ * -1 with errno. */
 int neighbour_make(struct neighbour *neighbour, const char *path);
 /* Gives it path's place and closes it. Returns 0, or -1 with errno: then it is still to be dropped. */
 int neighbour_take_over(struct neighbour *neighbour, const char *path);

@@ -16,8 +16,8 @@ struct pipe_input;
 int pipe_input_descriptor(const char *spec);
 /* Whether spec is one: "-", "pipe:" or "pipe:N", whatever stands behind the descriptor, or the path of a named pipe. */
 bool pipe_input_is(const char *spec);
-/* interrupt is copied; spec and log must last. Does not wait for a writer. Where reading waits for the first byte a line
- * says so; log NULL: none does. */
+/* interrupt is copied; spec and log must last. Does not wait for a writer. Where reading waits for the first byte a
+ * line says so; log NULL: none does. */
 int pipe_input_open(struct pipe_input **pipe, const char *spec, const AVIOInterruptCB *interrupt, const struct log *log,
                     struct error *err);
 /* For AVFormatContext.pb; belongs to the pipe, which must outlive the format context. */

@@ -77,7 +77,8 @@ static void add_unmatched(struct unmatched *unmatched, const struct group *group
     }
 }
 
-/* Refuses a file for another family, and one of which nothing, or not all, has a place. found: modules that have one. */
+/* Refuses a file for another family, and one of which nothing, or not all, has a place. found: modules that have
+ * one. */
 static int refuse_unmatched(const struct opening *o, const struct unmatched *unmatched, int found, struct error *err) {
   const char *path = safetensors_path(o->files), *first = unmatched->first;
   enum adapter_base base = groups_base(&o->groups), own = base_of_checkpoint(o->checkpoint);

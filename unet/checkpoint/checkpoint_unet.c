@@ -75,8 +75,8 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 
 /* --- what the network predicts --- */
 
-/* Says that neither the weights nor a scheduler's file names the prediction. A folder's own file without the field means
- * epsilon by its class; for weights from elsewhere that is a guess. */
+/* Says that neither the weights nor a scheduler's file names the prediction. A folder's own file without the field
+ * means epsilon by its class; for weights from elsewhere that is a guess. */
 static void tell_guess(const struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log) {
   bool own = !c->single && !sources->unet;
   if (c->scheduler.says_prediction)

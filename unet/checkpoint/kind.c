@@ -40,8 +40,8 @@ bool weights_unet_layout(const struct safetensors *files, const char **prefix, b
   return false;
 }
 
-/* True if a tensor has such a name; with '=' in front the name is the text, and with '@' prefixes of transformers do not
- * count. '%': there is a U-Net in any layout. */
+/* True if a tensor has such a name; with '=' in front the name is the text, and with '@' prefixes of transformers do
+ * not count. '%': there is a U-Net in any layout. */
 static bool matches(const struct safetensors *files, const char *text) {
   const char *prefix;
   bool original;
