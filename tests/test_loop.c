@@ -25,24 +25,62 @@ static void policy(void **state) {
     struct loop_situation in;
     enum loop_action action;
   } cases[] = {
-      {{.depth = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
-      {{.depth = 1, .fresh = true, .stale = true, .ended = true}, LOOP_SUBMIT_FRESH},
-      {{.depth = 1, .in_flight = 1, .fresh = true}, LOOP_COLLECT},
-      {{.depth = 2, .in_flight = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
+      {{.looked = true, .depth = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
+      {{.looked = true, .depth = 1, .fresh = true, .quiet = true, .stale = true, .ended = true}, LOOP_SUBMIT_FRESH},
+      {{.looked = true, .depth = 1, .in_flight = 1, .fresh = true}, LOOP_COLLECT},
+      {{.looked = true, .depth = 2, .in_flight = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
+      {{.looked = true, .depth = 2, .in_flight = 1}, LOOP_COLLECT},
+      {{.looked = true, .depth = 2, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
+      {{.looked = true, .depth = 1, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
+      {{.looked = true, .depth = 2, .in_flight = 1, .quiet = true, .stale = true}, LOOP_COLLECT},
+      {{.looked = true, .depth = 1, .quiet = true, .stale = true}, LOOP_SUBMIT_AGAIN},
+      {{.looked = true, .depth = 1, .stale = true}, LOOP_WAIT}, /* a new frame will come */
+      {{.looked = true, .depth = 1, .ended = true}, LOOP_END},
+      {{.looked = true, .depth = 1, .quiet = true, .ended = true, .stale = true}, LOOP_END},
+      {{.looked = true, .depth = 2, .in_flight = 1, .ended = true}, LOOP_COLLECT},
+      {{.looked = true, .depth = 1}, LOOP_WAIT},
+      {{.looked = true, .depth = 2, .in_flight = 1, .quiet = true, .batched = true}, LOOP_DRAIN},
+      {{.looked = true, .depth = 1, .quiet = true, .batched = true, .stale = true}, LOOP_SUBMIT_AGAIN},
+      {{.looked = true, .depth = 1, .quiet = true, .batched = true, .stale = true, .ended = true}, LOOP_DRAIN},
+      {{.looked = true, .depth = 1, .fresh = true, .late = true}, LOOP_PASS},
+      /* It may be in time after that. */
+      {{.looked = true, .depth = 2, .in_flight = 1, .fresh = true, .late = true}, LOOP_COLLECT},
       {{.depth = 2, .in_flight = 1}, LOOP_COLLECT},
-      {{.depth = 2, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
-      {{.depth = 1, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
-      {{.depth = 2, .in_flight = 1, .stale = true}, LOOP_COLLECT},
-      {{.depth = 1, .stale = true}, LOOP_SUBMIT_AGAIN},
-      {{.depth = 1, .ended = true}, LOOP_END},
-      {{.depth = 1, .ended = true, .stale = true}, LOOP_END},
-      {{.depth = 2, .in_flight = 1, .ended = true}, LOOP_COLLECT},
+      {{.depth = 2, .in_flight = 1, .asked = true}, LOOP_COLLECT}, /* that is for the next frame */
+      {{.depth = 1, .in_flight = 1, .fresh = true}, LOOP_COLLECT},
+      {{.depth = 2, .in_flight = 1, .fresh = true}, LOOP_LOOK},
+      {{.depth = 2, .in_flight = 1, .batched = true}, LOOP_LOOK},
       {{.depth = 1}, LOOP_WAIT},
-      {{.depth = 1, .fresh = true, .late = true}, LOOP_PASS},
-      {{.depth = 2, .in_flight = 1, .fresh = true, .late = true}, LOOP_COLLECT}, /* it may be in time after that */
+      {{.depth = 1, .fresh = true}, LOOP_LOOK},
+      {{.depth = 1, .asked = true}, LOOP_LOOK},
+      {{.depth = 1, .quiet = true}, LOOP_LOOK},
+      {{.depth = 1, .quiet = true, .ended = true}, LOOP_LOOK},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    assert_int_equal(loop_decide(&cases[i].in), cases[i].action);
+    if (loop_decide(&cases[i].in) != cases[i].action)
+      fail_msg("case %zu", i);
+}
+
+/* Only a look at the moment decides what the engine gets, and one look is enough. */
+static void looks_once(void **state) {
+  (void)state;
+  for (int depth = 1; depth <= 2; depth++)
+    for (unsigned bits = 0; bits < 1u << 10; bits++) {
+      const struct loop_situation s = {.looked = bits & 1,
+                                       .depth = depth,
+                                       .in_flight = (int)(bits >> 1 & 3),
+                                       .fresh = bits >> 3 & 1,
+                                       .batched = bits >> 4 & 1,
+                                       .asked = bits >> 5 & 1,
+                                       .quiet = bits >> 6 & 1,
+                                       .late = bits >> 7 & 1,
+                                       .stale = bits >> 8 & 1,
+                                       .ended = bits >> 9 & 1};
+      enum loop_action action = loop_decide(&s);
+      assert_true(s.looked ? action != LOOP_LOOK
+                           : action == LOOP_LOOK || action == LOOP_COLLECT || action == LOOP_WAIT);
+      assert_false(action == LOOP_COLLECT && s.in_flight == 0);
+    }
 }
 
 /* What cannot be done in time is left out, where what comes after it can. */
@@ -338,6 +376,7 @@ static void whole_way(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(policy),
+      cmocka_unit_test(looks_once),
       cmocka_unit_test(lateness),
       cmocka_unit_test(newest_frame_only),
       cmocka_unit_test(called_before_each_frame),

@@ -13,20 +13,34 @@ enum { LOOK_NS = 100000000 };
 /* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
 enum { SLICE_REST_NS = 1000 };
 
+/* Decides by the frames alone. Changes sent while a frame is under way are for the next one, so that its picture is
+ * collected; only a stream batch may need more. Between two frames of a source that runs there is nothing to do, unless
+ * somebody has sent a change. */
+static enum loop_action decide_by_frames(const struct loop_situation *s) {
+  bool begins = s->fresh && s->in_flight < s->depth;
+  if (s->in_flight > 0 && !begins && !s->batched)
+    return LOOP_COLLECT;
+  if (s->in_flight == 0 && !s->fresh && !s->asked && !s->quiet)
+    return LOOP_WAIT;
+  return LOOP_LOOK;
+}
+
 enum loop_action loop_decide(const struct loop_situation *s) {
+  if (!s->looked)
+    return decide_by_frames(s);
   if (s->in_flight >= s->depth)
     return LOOP_COLLECT;
   if (s->fresh && s->late)
     return s->in_flight > 0 ? LOOP_COLLECT : LOOP_PASS;
   if (s->fresh)
     return LOOP_SUBMIT_FRESH;
-  if (s->waiting && (s->ended || !s->stale))
+  if (s->quiet && s->batched && (s->ended || !s->stale))
     return LOOP_DRAIN;
   if (s->in_flight > 0)
     return LOOP_COLLECT;
   if (s->ended)
     return LOOP_END;
-  return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
+  return s->quiet && s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
 }
 
 bool loop_is_late(const struct loop_timing *t) {
@@ -135,10 +149,10 @@ static bool is_quiet(const struct loop *loop, const struct parameters *values) {
   return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
 }
 
+/* True if the last picture was made with other controls. */
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
-  bool quiet = is_quiet(loop, values);
-  if (!quiet || (loop->in && !loop->newest))
+  if (loop->in && !loop->newest)
     return false;
   return !loop->submitted || loop->passed || !moment_equal(now, &loop->last) ||
          (values->split && !loop->last.settings.values.split) || loop->changes != loop->last_changes ||
@@ -205,9 +219,9 @@ static void pass(struct loop *loop) {
 }
 
 static bool newest_is_late(const struct loop *loop) {
-  int64_t now_ns = platform_now_ns();
   if (loop->params.budget_ms <= 0 || !loop->fresh || loop->ended || loop->passed || loop_rung(loop) < 0)
     return false;
+  int64_t now_ns = platform_now_ns();
   const struct loop_timing timing = {
       .budget_ms = loop->params.budget_ms,
       .frame_ms = governor_frame_ms(&loop->governor),
@@ -341,79 +355,81 @@ static int take_moment(struct loop *loop, struct moment *now) {
   return 0;
 }
 
-/* Whether there is nothing to do but to collect. What has changed meanwhile is for the next frame, and those under way
- * in a stream batch may want more. */
-static bool is_under_way(const struct loop *loop, const struct parameters *values) {
-  int in_flight = engine_in_flight(loop->engine);
-  bool begins = loop->fresh && !values->pause && in_flight < depth_now(loop);
-  return in_flight > 0 && !begins && !engine_under_way(handles_used(&loop->handles));
+/* Fills in what is known without a look at the moment. The clock is read last, and only where the frames leave nothing
+ * to do. */
+static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
+  struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
+                             .depth = depth_now(loop),
+                             .fresh = loop->fresh && !values->pause,
+                             .asked = loop->heeded != loop->sent,
+                             .ended = loop->ended && !values->pause};
+  s.batched = s.in_flight > 0 && engine_under_way(handles_used(&loop->handles)) > 0;
+  s.quiet = s.in_flight == 0 && !s.fresh && !s.asked && is_quiet(loop, values);
+  return s;
 }
 
-/* Whether there is nothing to do but to wait for the next frame of a source that runs, and nobody has asked for
- * anything since the last one began. */
-static bool is_between(const struct loop *loop, const struct parameters *values) {
-  return loop->in && !loop->fresh && !loop->ended && !engine_in_flight(loop->engine) && loop->heeded == loop->sent &&
-         !is_quiet(loop, values);
+/* Fills in everything; called after a look at the moment. */
+static struct loop_situation see_all(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  struct loop_situation s = {.looked = true,
+                             .in_flight = engine_in_flight(loop->engine),
+                             .depth = depth_now(loop),
+                             .fresh = loop->fresh && !values->pause,
+                             .late = newest_is_late(loop),
+                             .ended = loop->ended && !values->pause};
+  s.quiet = !s.fresh && is_quiet(loop, values);
+  s.batched = s.quiet && engine_under_way(handles_used(&loop->handles)) > 0;
+  s.stale = s.quiet && is_stale(loop, now);
+  return s;
 }
 
-/* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before
- * it came holds for it. */
+/* Returns 1 where no more frames will come, and -1 when the engine failed. */
+static int act(struct loop *loop, const struct moment *now, enum loop_action action) {
+  switch (action) {
+  case LOOP_END:
+    return 1;
+  case LOOP_WAIT:
+    return wait_for_frame(loop, now);
+  case LOOP_PASS:
+    pass(loop);
+    return 0;
+  case LOOP_DRAIN:
+    return drain(loop, now);
+  case LOOP_COLLECT:
+    return loop_collect(loop);
+  default:
+    return submit(loop, now);
+  }
+}
+
+/* Takes a frame before it looks at the moment, so that changes sent before the frame came apply to it. Returns 1 and -1
+ * as act does. */
+static int take_turn(struct loop *loop, struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
+    take_newest(loop, 0);
+    let_draw(loop);
+  }
+  struct loop_situation situation = see_frames(loop, values);
+  enum loop_action action = loop_decide(&situation);
+  if (action == LOOP_LOOK) {
+    int again = take_moment(loop, now);
+    if (again)
+      return again < 0 ? -1 : 0;
+    situation = see_all(loop, now);
+    action = loop_decide(&situation);
+  }
+  return act(loop, now, action);
+}
+
+/* The frame loop. Returns -1 when the engine failed. */
 static int run(struct loop *loop) {
   struct moment now = {0};
-  const struct parameters *values = &now.settings.values;
+  int result = 0;
   current_moment(loop, &now);
-  while (!loop->stop) {
-    if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
-      take_newest(loop, 0);
-      let_draw(loop);
-    }
-    if (is_under_way(loop, values)) {
-      if (loop_collect(loop))
-        return -1;
-      continue;
-    }
-    if (is_between(loop, values)) {
-      if (wait_for_frame(loop, &now))
-        return -1;
-      continue;
-    }
-    int again = take_moment(loop, &now);
-    if (again < 0)
-      return -1;
-    if (again)
-      continue;
-    struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
-                                       .depth = depth_now(loop),
-                                       .fresh = loop->fresh && !values->pause,
-                                       .late = newest_is_late(loop),
-                                       .stale = is_stale(loop, &now),
-                                       .waiting =
-                                           is_quiet(loop, values) && engine_under_way(handles_used(&loop->handles)) > 0,
-                                       .ended = loop->ended && !values->pause};
-    switch (loop_decide(&situation)) {
-    case LOOP_END:
-      return 0;
-    case LOOP_WAIT:
-      if (wait_for_frame(loop, &now))
-        return -1;
-      break;
-    case LOOP_PASS:
-      pass(loop);
-      break;
-    case LOOP_DRAIN:
-      if (drain(loop, &now))
-        return -1;
-      break;
-    case LOOP_COLLECT:
-      if (loop_collect(loop))
-        return -1;
-      break;
-    default:
-      if (submit(loop, &now))
-        return -1;
-    }
-  }
-  return 0;
+  while (!loop->stop && !result)
+    result = take_turn(loop, &now);
+  return result < 0 ? -1 : 0;
 }
 
 /* Only what the device did is mended by another engine. */

@@ -76,20 +76,34 @@ struct loop_status {
   long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };
 
-/* What the thread knows when it decides what to do next. */
+/* What the thread knows when it decides what to do next. A turn begins without a look at the moment: most turns need
+ * none, and a look at everything costs as much as launching a frame. */
 struct loop_situation {
+  bool looked;          /* the moment was looked at: late and stale are filled in */
   int in_flight, depth; /* frames in the engine; how many are worth having there */
   bool fresh;           /* a frame that the engine has not seen */
-  bool late;            /* it cannot be done within the budget any more, and a newer one can */
-  bool stale;           /* nothing new comes, and the last picture was made with other controls */
-  bool waiting;         /* nothing new comes, and frames are under way in a stream batch */
+  bool batched;         /* frames are under way in a stream batch */
+  bool asked;           /* changes were sent that the moment does not have yet */
+  bool quiet;           /* no new frame comes for now */
+  bool late;            /* the fresh frame cannot be done within the budget any more, and a newer one can */
+  bool stale;           /* the last picture was made with other controls */
   bool ended;           /* no more frames will come */
 };
 
-enum loop_action { LOOP_SUBMIT_FRESH, LOOP_PASS, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
+/* LOOP_LOOK: look at the moment, and decide again. */
+enum loop_action {
+  LOOP_LOOK,
+  LOOP_SUBMIT_FRESH,
+  LOOP_PASS,
+  LOOP_SUBMIT_AGAIN,
+  LOOP_DRAIN,
+  LOOP_COLLECT,
+  LOOP_WAIT,
+  LOOP_END
+};
 
-/* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
- * that it is the newest there is; all others were dropped there. */
+/* Decides what comes next, and with it which frames are dropped: a frame is taken from the mailbox only at the moment
+ * the engine has room for it, so that it is the newest there is; all others were dropped there. */
 enum loop_action loop_decide(const struct loop_situation *situation);
 
 /* Of a frame that waits for the engine. */
