@@ -181,6 +181,9 @@ static void test_tracks(void **state) {
   program_expect(0, NULL, "render many.mkv none.mkv --size 64x64 --no-sound");
   expect_same("no track", "echo 0", TRACKS("none.mkv") " | wc -l");
   expect_same("title", "echo many", "ffprobe -v error -show_entries format_tags=title -of csv=p=0 none.mkv");
+  struct outcome outcome;
+  program_run(&outcome, "render many.mkv one.flv --size 64x64");
+  assert_true(!outcome.status && strstr(outcome.said, "flv has no place for another track: flac is left out"));
   program_expect(2, "--sound-track 4: many.mkv has 3 tracks of sound",
                  "render many.mkv no.mkv --size 64x64 --sound-track 4");
   program_expect(2, "leave one of them out", "render many.mkv no.mkv --size 64x64 --sound-track 1 --no-sound");

@@ -177,10 +177,43 @@ static void test_sound_in_mxf(void **state) {
               "ffprobe -v error -select_streams a -show_entries stream=codec_type -of csv=p=0 sound.mxf");
 }
 
+/* What shows all pictures at one rate has them repeated, so that they stay beside their sound: where frames are missing,
+ * where the last one stands long, and where the first one comes after the sound. AVI, which can leave pictures out, has
+ * no room for an hour of that. */
+static void test_one_rate(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out;
+    int pictures;
+  } cases[] = {{"uneven.mkv", "rate.mxf", 20},
+               {"uneven.mkv", "rate.mpg", 20},
+               {"stands.mp4", "rate.mpg", 20},
+               {"behind.mkv", "rate.mxf", 25}};
+  double times[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.8 -f lavfi -i sine=r=48000 -t 0.8 -vf "
+               "\"select='lt(n,5)+gt(n,14)'\" -fps_mode passthrough -c:v libx264 -bf 0 -c:a pcm_s16le uneven.mkv");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 -bf 0 short.mp4 && " FFMPEG
+               "-i short.mp4 -c copy -bsf:v setts=duration='if(eq(N\\,9)\\,0.44/TB\\,DURATION)' stands.mp4");
+  shell(FFMPEG "-itsoffset 0.2 -i uneven.mkv -i uneven.mkv -map 0:v -map 1:a -c copy behind.mkv");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    program_expect(0, NULL, "render %s %s -y --size 64x64 -q", cases[i].in, cases[i].out);
+    int count = clip_times(cases[i].out, CLIP_PACKETS, times, MOST);
+    if (count != cases[i].pictures)
+      fail_msg("%s to %s: %d pictures, not %d", cases[i].in, cases[i].out, count, cases[i].pictures);
+  }
+  shell(FFMPEG "-i uneven.mkv -map 0:v -c copy -bsf:v \"setts=ts='TS+gte(N\\,5)*3600/TB'\" hour.mkv");
+  program_expect(0, "10 frames", "render hour.mkv hour.avi --size 64x64");
+  program_expect(0, "10 frames", "render hour.mkv hour.mp4 --size 64x64"); /* no join: that is for MPEG's streams */
+  assert_int_equal(clip_times("hour.mp4", CLIP_FRAMES, times, MOST), 10);
+  assert_true(fabs(times[5] - times[4] - 3600.44) < 2e-3);
+  expect_length("hour.avi", "3600.80");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
       cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),  cmocka_unit_test(test_sound_in_mxf),
+      cmocka_unit_test(test_one_rate),
   };
   if (argc != 2 || !clips_open())
     return 77;

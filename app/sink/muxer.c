@@ -21,6 +21,11 @@ bool muxer_counts_sound(const AVOutputFormat *container) {
   return muxer_needs_sound(container) || av_match_name(container->name, "avi,amv,dv,roq,swf");
 }
 
+bool muxer_counts_pictures(const AVOutputFormat *container) {
+  return muxer_needs_sound(container) ||
+         av_match_name(container->name, "mpeg,vcd,svcd,vob,dvd,mpeg1video,mpeg2video,dv,swf,amv,yuv4mpegpipe");
+}
+
 bool muxer_needs_sound(const AVOutputFormat *container) {
   return av_match_name(container->name, "mxf,mxf_d10,mxf_opatom,gxf");
 }

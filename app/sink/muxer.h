@@ -19,6 +19,8 @@ bool muxer_is_mp4(const AVOutputFormat *container);
 /* True if the container keeps no times of sound: what reads it counts samples from the first one on, and sound that
  * begins late or has a gap is heard early. */
 bool muxer_counts_sound(const AVOutputFormat *container);
+/* True if the container keeps no times of pictures, or those of a few alone: what reads it shows them at one rate. */
+bool muxer_counts_pictures(const AVOutputFormat *container);
 /* True if the container writes a picture when it has all the sound beside it (SMPTE's MXF and GXF). It orders packets
  * by itself, and leaves out the pictures behind the end of the sound. */
 bool muxer_needs_sound(const AVOutputFormat *container);

@@ -24,7 +24,10 @@
 
 /* A pipe's reader is looked for again and again; so often before a line says that it is waited for. */
 enum { LOOK_MS = 100, TELL_LOOKS = 10 };
-enum { GIF_LEAST = 2 }; /* hundredths of a second from one picture to the next */
+enum {
+  GIF_LEAST = 2,         /* hundredths of a second from one picture to the next */
+  AVI_EMPTY_MOST = 50000 /* pictures that FFmpeg's writer leaves out one after the other */
+};
 
 struct ffmpeg_sink {
   struct sink sink;
@@ -49,10 +52,11 @@ struct ffmpeg_sink {
   int64_t first_pts, last_pts, step; /* of the first and the last picture; nominal time of one */
   int64_t end;                       /* of the last picture; 0: it stands for step */
   int64_t delay;                     /* between decoding and showing the first packet */
-  struct frame last;                 /* held for an encoder that is not told how long the last picture stands */
+  struct frame last;                 /* held to be shown once more, for what is not told how long a picture stands */
   long sent, written;                /* pictures to the encoder, packets to the file */
   bool one_picture;                  /* an image file whose name has no place for a number */
   bool numbered;                     /* image files whose names have one: a picture's time is its number */
+  int64_t repeat_step;               /* after so long a picture is shown once more; 0: never */
   bool is_gif, gif_slots;            /* gif_slots: its frames are more than 50 a second */
   long left_out;                     /* frames that GIF is too slow for */
   bool realtime, seekable, header, failed;
@@ -130,6 +134,10 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   to->step = llrint(1 / (av_q2d(encoder->framerate) * av_q2d(encoder->time_base)));
   if (encoder->codec_id == AV_CODEC_ID_GIF && to->step < GIF_LEAST)
     to->step = GIF_LEAST;
+  if (muxer_counts_pictures(to->target.container))
+    to->repeat_step = to->step;
+  else if (av_match_name(to->target.container->name, "avi"))
+    to->repeat_step = AVI_EMPTY_MOST * to->step;
   to->last_pts = to->delay = AV_NOPTS_VALUE;
   return 0;
 }
@@ -362,7 +370,7 @@ static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
 }
 
 static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
-  if (strcmp(to->encoder.context->codec->name, "libwebp_anim"))
+  if (!to->repeat_step && strcmp(to->encoder.context->codec->name, "libwebp_anim"))
     return;
   frame_release(&to->last);
   to->last = frame_hold(frame);
@@ -384,6 +392,31 @@ static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64
   return left_out;
 }
 
+/* Sends the last picture again and again, as long as it stands before this time. */
+static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
+  int code = 0;
+  bool ends = false;
+  while (to->repeat_step && to->last.picture && !ends && to->last_pts + to->repeat_step + to->step / 2 < pts) {
+    to->last_pts += to->repeat_step;
+    code = encoder_send(&to->encoder, &to->last, to->last_pts);
+    if (code >= 0)
+      code = drain(to);
+    ends = code < 0 || (to->stop && atomic_load(to->stop));
+  }
+  return code;
+}
+
+/* The first picture is shown from time 0 on where the container counts pictures and sound alike: sound that begins
+ * before it would come late. */
+static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_t pts) {
+  if (to->last_pts != AV_NOPTS_VALUE || !to->sound || pts < to->step || !muxer_needs_sound(to->target.container))
+    return 0;
+  keep_last(to, frame);
+  to->last_pts = 0;
+  int code = encoder_send(&to->encoder, frame, 0);
+  return code < 0 ? code : drain(to);
+}
+
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
@@ -403,6 +436,10 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
   int code = live_sound_write(to->live_sound, &to->muxer);
+  if (code >= 0)
+    code = begin_early(to, frame, pts);
+  if (code >= 0)
+    code = repeat_until(to, pts);
   if (code >= 0)
     code = encoder_send(&to->encoder, frame, pts);
   if (to->last_pts == AV_NOPTS_VALUE)
@@ -433,7 +470,7 @@ static void tell_last_delay(const struct ffmpeg_sink *to) {
 static int stretch_last(struct ffmpeg_sink *to) {
   int64_t all = to->end - to->first_pts, pictures = to->sent;
   int64_t again = to->first_pts + all * pictures / (pictures + 1);
-  return to->last.picture && to->end && pictures > 1 && again > to->last_pts
+  return !to->repeat_step && to->last.picture && to->end && pictures > 1 && again > to->last_pts
              ? encoder_send(&to->encoder, &to->last, again)
              : 0;
 }
@@ -441,7 +478,9 @@ static int stretch_last(struct ffmpeg_sink *to) {
 static int complete(struct ffmpeg_sink *to, bool whole) {
   int64_t end_pts = to->end ? to->end : to->last_pts + to->step;
   double end = (double)end_pts * av_q2d(to->encoder.context->time_base);
-  int code = stretch_last(to);
+  int code = to->end ? repeat_until(to, to->end) : 0;
+  if (code >= 0)
+    code = stretch_last(to);
   if (code >= 0)
     code = encoder_send(&to->encoder, NULL, 0);
   if (code >= 0)

@@ -125,11 +125,25 @@ static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
   return 1;
 }
 
+/* True if the output has sound, and its container no place for more of any kind: FLV holds one track. */
+static bool is_full(const struct sound *sound) {
+  const AVFormatContext *output = sound->output;
+  for (unsigned i = 0; i < output->nb_streams; i++)
+    if (output->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
+      return fits(output, output->streams[i]) <= 0;
+  return false;
+}
+
 /* A stream that does not fit. Returns as add_stream. */
 static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
   const char *was = avcodec_get_name(from->codecpar->codec_id);
+  if (is_full(sound)) {
+    log_line(options->log, LOG_WARNING, "sound: %s has no place for another track: %s is left out", container->name,
+             was);
+    return 0;
+  }
   enum AVCodecID codec = sound_encoder_choose(container, from->codecpar);
   int added = add_encoder(sound, index, codec);
   if (added == AVERROR(ENOMEM))

@@ -58,10 +58,10 @@ static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
   return code < 0 ? code : avcodec_open2(sound->decoder, codec, NULL);
 }
 
-/* The input's rate, or the lowest one of the codec's above it, or its highest. */
-static int choose_rate(const AVCodec *codec, int rate) {
+/* The input's rate, or the lowest one of the codec's above it, or its highest. SMPTE's containers hold 48 kHz alone. */
+static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, int rate) {
   int above = 0, highest = 0;
-  if (rate <= 0)
+  if (rate <= 0 || muxer_needs_sound(container))
     return RATE_USUAL;
   for (const int *known = codec->supported_samplerates; known && *known; known++) {
     if (*known >= rate && (!above || *known < above))
@@ -103,7 +103,7 @@ static int open_encoder(struct sound_encoder *sound, const AVOutputFormat *conta
   int code = choose_layout(&encoder->ch_layout, codec, &sound->decoder->ch_layout);
   if (code < 0)
     return code;
-  encoder->sample_rate = choose_rate(codec, sound->decoder->sample_rate);
+  encoder->sample_rate = choose_rate(container, codec, sound->decoder->sample_rate);
   encoder->sample_fmt = choose_format(codec);
   encoder->time_base = (AVRational){1, encoder->sample_rate};
   encoder->bit_rate = (int64_t)BITS_A_CHANNEL * encoder->ch_layout.nb_channels;
@@ -282,6 +282,21 @@ static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at)
   return code;
 }
 
+/* Silence is made and written by the second, so that a gap of hours takes no memory. */
+static int pad_until(struct sound_encoder *sound, struct muxer *muxer, int64_t at) {
+  int code = 0;
+  while (code >= 0 && sound->placed < at) {
+    code = add_silence(sound, FFMIN(at - sound->placed, sound->encoder->sample_rate));
+    if (code >= 0)
+      code = encode(sound, muxer, false);
+  }
+  return code;
+}
+
+int sound_encoder_pad(struct sound_encoder *sound, struct muxer *muxer, double seconds) {
+  return pad_until(sound, muxer, llrint(seconds * sound->encoder->sample_rate));
+}
+
 static int take_frame(struct sound_encoder *sound, struct muxer *muxer) {
   AVFrame *frame = sound->frame;
   int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
@@ -290,7 +305,9 @@ static int take_frame(struct sound_encoder *sound, struct muxer *muxer) {
     return code;
   int64_t at = time == AV_NOPTS_VALUE ? sound->placed + swr_get_delay(sound->resampler, sound->encoder->sample_rate)
                                       : av_rescale_q(time, sound->time_base, sound->encoder->time_base);
-  code = convert(sound, frame, at);
+  code = pad_until(sound, muxer, at - sound->encoder->sample_rate);
+  if (code >= 0)
+    code = convert(sound, frame, at);
   return code < 0 ? code : encode(sound, muxer, false);
 }
 
@@ -308,12 +325,6 @@ static int take_frames(struct sound_encoder *sound, struct muxer *muxer) {
 int sound_encoder_write(struct sound_encoder *sound, struct muxer *muxer, const AVPacket *packet) {
   int code = avcodec_send_packet(sound->decoder, packet);
   return code == AVERROR(ENOMEM) ? code : take_frames(sound, muxer);
-}
-
-int sound_encoder_pad(struct sound_encoder *sound, struct muxer *muxer, double seconds) {
-  int64_t missing = llrint(seconds * sound->encoder->sample_rate) - sound->placed;
-  int code = missing > 0 ? add_silence(sound, missing) : 0;
-  return code < 0 ? code : encode(sound, muxer, false);
 }
 
 /* Writes silence behind the last sample, which may lie behind the part that was asked for. */
