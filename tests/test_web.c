@@ -184,10 +184,10 @@ static void a_port_in_use(void **unused) {
   struct error err;
   char where[32];
   snprintf(where, sizeof where, "%d", port);
-  assert_int_equal(web_open(&second, where, NULL, hub, &err), -1);
+  assert_int_equal(web_open(&second, where, NULL, NULL, hub, &err), -1);
   assert_non_null(strstr(err.message, "--web="));
-  assert_int_equal(web_open(&second, "nosuchinterface:0", NULL, hub, &err), -1);
-  assert_int_equal(web_open(&second, "198.51.100.213:0", NULL, hub, &err), -1); /* nobody has that */
+  assert_int_equal(web_open(&second, "nosuchinterface:0", NULL, NULL, hub, &err), -1);
+  assert_int_equal(web_open(&second, "198.51.100.213:0", NULL, NULL, hub, &err), -1); /* nobody has that */
 }
 
 /* An address is listened at by itself: what reaches the machine at another one is no connection. */

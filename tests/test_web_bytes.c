@@ -3,6 +3,7 @@
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -227,6 +228,39 @@ static void nobody_ends(void **unused) {
 }
 
 /* Who asks for much at once, and reads it, is given all of it. */
+/* Returns whether the page closes the connection, on which this is said piece by piece meanwhile. */
+static bool is_closed(int client, const char *piece) {
+  char bytes[4096];
+  for (int i = 0; i < 1000; i++) {
+    struct pollfd wish = {.fd = client, .events = POLLIN};
+    if (poll(&wish, 1, 100) > 0 && recv(client, bytes, sizeof bytes, 0) <= 0)
+      return true;
+    if (*piece && send(client, piece, strlen(piece), MSG_NOSIGNAL) < 0)
+      return true;
+  }
+  return false;
+}
+
+/* Whoever holds up the page is sent away after its limits: one that says nothing, one that says little by little, one
+ * that asks for nothing after an answer, and a web socket that does not answer when it is asked. */
+static void limits_hold(void **unused) {
+  (void)unused;
+  static const char *const begun[] = {"", "GET / HTTP/1.1\r\nHost: x\r\n", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"};
+  static const char *const pieces[] = {"", "A: b\r\n", ""};
+  for (int i = 0; i < 3; i++) {
+    int client = enter();
+    say(client, begun[i], strlen(begun[i]));
+    if (!is_closed(client, pieces[i]))
+      fail_msg("connection %d is open for ever", i);
+    close(client);
+  }
+  int silent = upgrade("/socket", "");
+  assert_true(silent >= 0);
+  assert_true(is_closed(silent, ""));
+  close(silent);
+  expect_page();
+}
+
 static void much_at_once(void **unused) {
   (void)unused;
   enum { TIMES = 100 };
@@ -250,7 +284,7 @@ static void ip_version_6(void **unused) {
     print_message("IPv6: skipped, this machine has none\n");
     return;
   }
-  assert_int_equal(web_open(&other, "[::1]:0", NULL, hub, &err), 0);
+  assert_int_equal(web_open(&other, "[::1]:0", NULL, NULL, hub, &err), 0);
   const char *url = web_url(other);
   assert_true(!strncmp(url, "http://[::1]:", 13));
   at.sin6_port = htons((uint16_t)atoi(url + 13));
@@ -264,8 +298,17 @@ static void ip_version_6(void **unused) {
 int main(void) {
 #define HERE(function) cmocka_unit_test_setup_teardown(function, open_here, close_web)
   const struct CMUnitTest tests[] = {
-      HERE(half_requests), HERE(other_protocols), HERE(pipelined),   HERE(wrong_heads),  HERE(frames_in_pieces),
-      HERE(wrong_frames),  HERE(nobody_reads),    HERE(nobody_ends), HERE(much_at_once), HERE(ip_version_6),
+      HERE(half_requests),
+      HERE(other_protocols),
+      HERE(pipelined),
+      HERE(wrong_heads),
+      HERE(frames_in_pieces),
+      HERE(wrong_frames),
+      HERE(nobody_reads),
+      HERE(nobody_ends),
+      HERE(much_at_once),
+      HERE(ip_version_6),
+      cmocka_unit_test_setup_teardown(limits_hold, open_hasty, close_web),
   };
   signal(SIGPIPE, SIG_IGN);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ static int open_web(struct live *live, struct error *err) {
   if (!where)
     return 0;
   const struct web_key *before = live->came && live->came->web.port ? &live->came->web : NULL;
-  if (web_open(&live->web, where, before, live->hub, err))
+  if (web_open(&live->web, where, before, NULL, live->hub, err))
     return -1;
   log_verbatim(&live->log, LOG_WARNING, "the page is at %s", web_url(live->web));
   return 0;

@@ -8,10 +8,7 @@
 #include "app/platform/app_platform_network.h"
 
 enum {
-  TICK_MS = 500,  /* how often connections are looked at for having had their time */
-  REQUEST_S = 20, /* for a request, and for the next one */
-  ANSWER_S = 120, /* for an answer, however slowly it is taken */
-  TAKEN_S = 20,   /* for some of what is sent to be taken */
+  TICK_MS = 500, /* how often connections are looked at for having had their time */
   PAUSE_NS = 10000000,
   /* For a request's head with all that is read from it, and the head of the answer. */
   CONNECTION_BYTES = 2 * WEB_HEAD_MAX,
@@ -124,8 +121,8 @@ static void complete(void *opaque, struct MHD_Connection *connection, void **con
 /* True if a request, or the answer to one, has had its time, however busy the connection is. */
 static bool is_late(const struct web *web, const struct visitor *visitor) {
   int64_t stage_ns = web->now_ns - visitor->since_ns;
-  return (visitor->stage == WEB_AWAITS && stage_ns > REQUEST_S * SECOND_NS) ||
-         (visitor->stage == WEB_ANSWERS && stage_ns > ANSWER_S * SECOND_NS);
+  return (visitor->stage == WEB_AWAITS && stage_ns > web->limits.request * SECOND_NS) ||
+         (visitor->stage == WEB_ANSWERS && stage_ns > web->limits.answer * SECOND_NS);
 }
 
 /* libmicrohttpd does not see an end that comes together with a request, and would wait for the next one. */
@@ -235,11 +232,12 @@ static void make_url(struct web *web) {
 
 /* The daemon takes the listening descriptor over, unless it cannot start. */
 static int start_daemon(struct web *web, int listener, struct error *err) {
-  web->daemon = MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, hear, web, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
-      MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TAKEN_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-      MHD_OPTION_NOTIFY_CONNECTION, come_or_go, web, MHD_OPTION_NOTIFY_COMPLETED, complete, web, MHD_OPTION_END);
+  web->daemon =
+      MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, hear, web, MHD_OPTION_LISTEN_SOCKET,
+                       (MHD_socket)listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS_MAX,
+                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+                       (unsigned)web->limits.taken, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
+                       come_or_go, web, MHD_OPTION_NOTIFY_COMPLETED, complete, web, MHD_OPTION_END);
   if (!web->daemon)
     return error_set(err, STATUS_FAILED, "--web: libmicrohttpd cannot start: %s", strerror(errno));
   web->daemon_events = MHD_get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -282,12 +280,14 @@ static int make_alarm(struct web *web, struct error *err) {
   return platform_make_alarm(web->alarm) ? error_set(err, STATUS_FAILED, "--web: %s", strerror(errno)) : 0;
 }
 
-int web_open(struct web **out, const char *where, const struct web_key *key, struct hub *hub, struct error *err) {
+int web_open(struct web **out, const char *where, const struct web_key *key, const struct web_limits *limits,
+             struct hub *hub, struct error *err) {
   struct web *web = calloc(1, sizeof *web);
   int code;
   if (!web)
     return error_set(err, STATUS_FAILED, "--web: no memory");
   web->hub = hub;
+  web->limits = limits ? *limits : (struct web_limits)WEB_LIMITS_DEFAULTS;
   platform_machine_name(web->machine, sizeof web->machine);
   if (web_read_address(&web->address, where, err))
     goto fail;

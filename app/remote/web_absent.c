@@ -1,8 +1,9 @@
 /* A build without libmicrohttpd or wslay. */
 #include "app/remote/web.h"
 
-int web_open(struct web **web, const char *where, const struct web_key *key, struct hub *hub, struct error *err) {
-  (void)where, (void)key, (void)hub;
+int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,
+             struct hub *hub, struct error *err) {
+  (void)where, (void)key, (void)limits, (void)hub;
   *web = NULL;
   return error_set(err, STATUS_USAGE,
                    "--web: this program was built without libmicrohttpd or wslay: build it where their development "

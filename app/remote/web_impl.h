@@ -36,6 +36,7 @@ struct visitor {
 
 struct web {
   struct hub *hub;
+  struct web_limits limits;
   struct web_address address;
   char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
   int alarm[2]; /* rung where it is to stop, and where what is observed may be another */

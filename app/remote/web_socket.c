@@ -19,14 +19,12 @@ enum {
   FRAME_COST = 64,    /* of one that waits, whatever its text is */
   PIECE_BYTES = 64,   /* wslay reads on to the end of what it is given, however long the answers become meanwhile */
   TURN_BYTES = 65536, /* then it is others' turn, however much comes */
-  TAKEN_S = 20,       /* for some of what is sent to be taken */
-  PING_S = 10,
-  HANG_UP_S = 30,
   CLOSING_S = 2,
   ACCEPT_SIZE = 29,
 };
 
 struct client {
+  const struct web_limits *limits; /* the page's */
   int descriptor;
   wslay_event_context_ptr frames;
   struct messages *messages;
@@ -175,6 +173,7 @@ static void begin(void *opaque, struct MHD_Connection *connection, void *context
   visitor->handle = handle;
   web_visitor_enter(web, visitor, WEB_SOCKET);
   platform_send_at_once(descriptor);
+  client->limits = &web->limits;
   client->descriptor = descriptor;
   client->heard_ns = client->moved_ns = web->now_ns;
   client->early = size ? malloc(size) : NULL;
@@ -267,7 +266,7 @@ static int put_lines(struct client *client) {
 
 /* Asks once, after a silence, whether the other end is still there. */
 static int put_ping(struct client *client) {
-  if (client->now_ns - client->heard_ns < seconds(PING_S) || client->pinged_ns > client->heard_ns)
+  if (client->now_ns - client->heard_ns < seconds(client->limits->ping) || client->pinged_ns > client->heard_ns)
     return 0;
   client->pinged_ns = client->now_ns;
   return put_frame(client, WSLAY_PING, NULL, 0) == WSLAY_ERR_NOMEM;
@@ -283,7 +282,8 @@ static void drain(struct client *client) {
 static bool is_late(const struct client *client) {
   if (client->closing_ns)
     return client->now_ns - client->closing_ns > seconds(CLOSING_S);
-  return client->now_ns - client->heard_ns > seconds(HANG_UP_S) || client->now_ns - client->moved_ns > seconds(TAKEN_S);
+  return client->now_ns - client->heard_ns > seconds(client->limits->hang_up) ||
+         client->now_ns - client->moved_ns > seconds(client->limits->taken);
 }
 
 static void write_client(struct web *web, struct visitor *visitor) {

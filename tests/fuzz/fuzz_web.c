@@ -57,7 +57,7 @@ static void begin(void) {
   state = (struct live_state){.ready = true, .slot_before = 1};
   settings_begin(&state.settings, &values);
   FUZZ_CHECK(!hub_open(&hub, &state, &err));
-  FUZZ_CHECK(!web_open(&web, "127.0.0.1:0", NULL, hub, &err));
+  FUZZ_CHECK(!web_open(&web, "127.0.0.1:0", NULL, NULL, hub, &err));
   port = atoi(strrchr(web_url(web), ':') + 1);
 }
 

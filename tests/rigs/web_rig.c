@@ -42,7 +42,7 @@ static void *window_main(void *unused) {
   return NULL;
 }
 
-static int open_web(const char *where) {
+static int open_web(const char *where, const struct web_limits *limits) {
   struct parameters values;
   struct error err;
   parameters_init(&values);
@@ -52,7 +52,7 @@ static int open_web(const char *where) {
   assert_int_equal(hub_open(&hub, &state, &err), 0);
   atomic_store(&window_stop, false);
   assert_int_equal(pthread_create(&window, NULL, window_main, NULL), 0);
-  if (web_open(&web, where, NULL, hub, &err))
+  if (web_open(&web, where, NULL, limits, hub, &err))
     fail_msg("%s", err.message);
   port = atoi(strrchr(web_url(web), ':') + 1);
   return 0;
@@ -60,12 +60,17 @@ static int open_web(const char *where) {
 
 int open_here(void **unused) {
   (void)unused;
-  return open_web("127.0.0.1:0");
+  return open_web("127.0.0.1:0", NULL);
 }
 
 int open_everywhere(void **unused) {
   (void)unused;
-  return open_web("0.0.0.0:0");
+  return open_web("0.0.0.0:0", NULL);
+}
+
+int open_hasty(void **unused) {
+  (void)unused;
+  return open_web("127.0.0.1:0", &(struct web_limits){.request = 1, .answer = 2, .taken = 1, .ping = 1, .hang_up = 2});
 }
 
 int close_web(void **unused) {

@@ -22,6 +22,7 @@ extern int port;
 /* Set-ups and the tear-down: a page for this machine, or for the network. */
 int open_here(void **unused);
 int open_everywhere(void **unused);
+int open_hasty(void **unused); /* with limits of a second or two */
 int close_web(void **unused);
 
 /* Returns a connection to the page's port at an address, or -1 where nobody listens there. */
