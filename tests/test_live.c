@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/rigs/clips.h"
+#include "tests/rigs/live_ipc.h"
 #include "tests/rigs/program.h"
 #include "tests/rigs/screen.h"
 
@@ -78,41 +78,6 @@ static void wait_shown(const char *picture, double alike) {
     pause_ms(LOOK_AGAIN_MS);
   }
   fail_msg("the window never showed %s, but what is %.3f like it", picture, seen);
-}
-
-static char *ask_ipc(const char *command) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char *answer = NULL;
-  size_t size = 0;
-  int length = snprintf(address.sun_path, sizeof address.sun_path, "%s", clip("ipc.sock"));
-  assert_true(length < (int)sizeof address.sun_path); /* else TMPDIR is too long */
-  int handle = socket(AF_UNIX, SOCK_STREAM, 0);
-  assert_int_equal(connect(handle, (struct sockaddr *)&address, sizeof address), 0);
-  assert_true(dprintf(handle, "{\"command\":%s}\n", command) > 0);
-  FILE *answers = fdopen(handle, "r");
-  assert_non_null(answers);
-  assert_true(getline(&answer, &size, answers) > 0);
-  fclose(answers);
-  return answer;
-}
-
-static void expect_ipc(const char *command, const char *words) {
-  char *answer = ask_ipc(command);
-  if (!strstr(answer, words))
-    fail_msg("%s: %s, not '%s'", command, answer, words);
-  free(answer);
-}
-
-static void wait_ipc(const char *command, const char *words) {
-  char *answer = ask_ipc(command);
-  for (int waited = 0; !strstr(answer, words) && waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    pause_ms(LOOK_AGAIN_MS);
-    free(answer);
-    answer = ask_ipc(command);
-  }
-  if (!strstr(answer, words))
-    fail_msg("%s: %s, not '%s'", command, answer, words);
-  free(answer);
 }
 
 /* The source as it is, black, the source, and the picture again. Esc ends nothing. */
@@ -464,27 +429,6 @@ static void test_another_model_has_the_mask(void **state) {
   quit_window();
 }
 
-static long count_shown(void) {
-  char *answer = ask_ipc("[\"get_property\",\"figures/shown\"]");
-  const char *data = strstr(answer, "\"data\":");
-  assert_non_null(data);
-  long shown = atol(data + strlen("\"data\":"));
-  free(answer);
-  return shown;
-}
-
-/* More than can be under way, so that what is shown then has all that was set before. */
-static void wait_for_pictures(void) {
-  enum { MORE = 10 };
-  long before = count_shown(), now = before;
-  for (int waited = 0; waited < PATIENCE_MS && now < before + MORE; waited += LOOK_AGAIN_MS) {
-    pause_ms(LOOK_AGAIN_MS);
-    now = count_shown();
-  }
-  if (now < before + MORE)
-    fail_msg("only %ld pictures more", now - before);
-}
-
 static void take_as(const char *name) {
   take_snapshot();
   shell("mv out/reverie-*.png out/%s.png", name);
@@ -540,60 +484,6 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
-/* The picture of the web page; an empty file while there is none. */
-static void fetch_page(const char *path) {
-  shell("python3 -c 'import sys, urllib.request; at, to = sys.argv[1:]; "
-        "open(to, \"wb\").write(urllib.request.urlopen(at + \"picture.jpg\").read())' "
-        "\"$(sed -n 's/.*the page is at //p' err.txt)\" %s",
-        path);
-}
-
-static double page_similarity(const char *picture) {
-  fetch_page("page.jpg");
-  return *shell_output(NULL, "wc -c <page.jpg") == '0' ? 0 : similarity("page.jpg", WHOLE, picture, WHOLE);
-}
-
-static void wait_page(const char *picture, bool alike) {
-  double seen = 0;
-  for (int looks = 0; looks < 100; looks++) { /* each of which takes a while */
-    seen = page_similarity(picture);
-    if (alike ? seen > 0.9 : seen < 0.9)
-      return;
-    pause_ms(LOOK_AGAIN_MS);
-  }
-  fail_msg("the page is %.3f like %s", seen, picture);
-}
-
-/* The page has what the audience sees, whatever the engine makes meanwhile. */
-static void test_page_shows_what_is_seen(void **state) {
-  (void)state;
-  if (!*WEB)
-    skip();
-  shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
-  start_window("still.mkv --loop --fade 0.1 --ipc ipc.sock" WEB PICTURE);
-  wait_page("black.png", false);
-  press("F");
-  wait_for_pictures();
-  fetch_page("held.jpg");
-  press("2");
-  wait_for_pictures();
-  wait_for_pictures();
-  double similar = page_similarity("held.jpg");
-  if (similar < 0.98)
-    fail_msg("the page is %.3f like the picture that is held", similar);
-  press("F");
-  wait_page("held.jpg", false);
-  press("B");
-  wait_page("black.png", true);
-  wait_for_pictures();
-  assert_true(page_similarity("black.png") > 0.98);
-  press("B U");
-  wait_page("still.png", true);
-  press("U");
-  wait_page("still.png", false);
-  quit_window();
-}
-
 /* Where no screen shows that a source is away, the terminal says so, once. */
 static void test_a_loss_is_told_once(void **state) {
   (void)state;
@@ -637,7 +527,6 @@ int main(int argc, char **argv) {
       TINY(test_osc),
       TINY(test_midi),
       TINY(test_presets),
-      CASE(test_page_shows_what_is_seen),
       TINY(test_a_loss_is_told_once),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
