@@ -1,4 +1,4 @@
-/* bench: how fast, and how steadily, on a pattern that is the same everywhere. */
+/* The command bench: measures speed and its variation on a pattern that is the same on every machine. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "app/run/pipeline.h"
 #include "app/run/setup.h"
 
-/* What was asked for: a profile, a sweep, or frame rates where it was neither. */
+/* Runs the measurements that the options ask for: the window, a profile, a sweep, or by default frame rates. */
 static int measure(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   if (options->live)
@@ -20,7 +20,7 @@ static int measure(struct bench *bench, struct error *err) {
     return 0;
   if (bench_compute(bench, err))
     return -1;
-  /* Frames that go by fours come one by one to nobody. */
+  /* In a run of several frames, no single frame has a latency of its own. */
   if (bench->batch == 1 && bench_latency(bench, err))
     return -1;
   return bench_pipeline(bench, err);
@@ -66,13 +66,14 @@ static int run(struct bench *bench, struct error *err) {
   setup_controls(&bench->controls, bench->options, &info, &prepared);
   bool failed = bench_take_still(bench, err) || bench_warm_up(bench, err) || measure(bench, err) ||
                 (bench->options->trace && bench_trace(bench, err));
-  /* That a source gave no more frames is then no failure of its own. */
+  /* An interrupted source gives no more frames, which is reported as the interruption, not as an error of the
+   * source. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
   return failed ? -1 : write_report(bench, err);
 }
 
-/* Before anything is measured: whether what it is to be written to may be written. */
+/* Fails if one of the output files must not be written. Called before anything is measured. */
 static int check_files(const struct options *options, struct error *err) {
   const char *const files[] = {options->json, options->save, options->trace, options->report};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)

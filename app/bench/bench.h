@@ -1,4 +1,5 @@
-/* bench's parts: the command (bench.c), the engine and the pipeline (bench_measure.c), the window (bench_live.c). */
+/* The parts of bench: the command (bench.c), measurements of the engine and the pipeline (bench_measure.c), and of the
+ * window (bench_live.c). One thread calls all of them. */
 #ifndef APP_BENCH_BENCH_H
 #define APP_BENCH_BENCH_H
 
@@ -15,40 +16,47 @@ struct bench {
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
-  struct frame still, control_still; /* the second: none where controls have no source of their own */
-  long frames;                       /* of a row */
-  int batch;                         /* of a run */
+  struct frame still, control_still; /* control_still is empty if no --control-source is given */
+  long frames;                       /* frames that each row measures */
+  int batch;                         /* frames in one run of the engine */
   struct report report;
-  struct compare *compare; /* NULL: with nothing */
-  struct source_info clip; /* that --live shows; zeros: the pattern */
+  struct compare *compare; /* the report of --compare; NULL: none is given */
+  struct source_info clip; /* the clip that --live shows; zeros: it shows the pattern */
   char source[240];
 };
 
-/* The first frame of the pattern, which is measured with where none is read anew. */
+/* Reads the first frame of the pattern (and of the control source). The rows that do not measure the source use it for
+ * every run. */
 int bench_take_still(struct bench *bench, struct error *err);
-/* Runs the first frames, whose times do not count, and sees how many the rows should have. */
+/* Runs the first frames, whose times are not counted, and derives from them how many frames each row measures. */
 int bench_warm_up(struct bench *bench, struct error *err);
 
-/* Each adds a row of the report or more. */
+/* Measures the engine on the still frame, one run after the other: the rows "on the device" and "compute only". */
 int bench_compute(struct bench *bench, struct error *err);
-/* The engine alone, as often as a source has frames: between them processor and GPU rest, and the next one finds both
- * slower. What it takes then is not the window's doing. */
+/* Measures the engine alone, but at a source's rate: between frames processor and GPU rest, so that the next frame
+ * finds both slower. The window is not the cause of this difference. */
 int bench_paced(struct bench *bench, double fps, struct error *err);
-/* What one frame takes from the source to the sink when nothing runs at the same time. In a stream batch it comes so
- * many frames later; the first ones to come are those that were under way. */
+/* Measures the time of one frame from source to sink while nothing else runs. In a stream batch a frame's picture comes
+ * frames_behind frames later; the first pictures, which belong to earlier frames, are not counted. */
 int bench_latency(struct bench *bench, struct error *err);
+/* Measures source, engine and sink on their threads at the same time, as render runs them. */
 int bench_pipeline(struct bench *bench, struct error *err);
+/* Adds a row to the report. seconds: the wall time in which the samples of stats were taken; 0: no rate is printed. The
+ * strings are borrowed. */
 void bench_add_row(struct bench *bench, const char *name, const char *meaning, const struct stats *stats,
                    double seconds);
 
+/* Measure for --profile and --sweep, and fill the report's profile or sweep. */
 int bench_profile(struct bench *bench, struct error *err);
 int bench_sweep(struct bench *bench, struct error *err);
-/* A run of its own: what is traced is not what is measured. */
+/* Runs the pipeline once more and writes the file of --trace. Recording costs time, so this run is in no row. */
 int bench_trace(struct bench *bench, struct error *err);
 
-/* --live: after the engine alone, which makes room for the window's. */
+/* Measures the engine alone, closes it to free its memory for the window's engine, and then measures the window
+ * (--live). */
 int bench_live(struct bench *bench, struct error *err);
-/* Whether it goes with the other options and the clip, and there can be a window: known before anything is measured. */
+/* Fails if --live does not fit the other options or the clip, or if no window can be opened. Called before anything is
+ * measured. */
 int bench_check_live(struct bench *bench, struct error *err);
 
 #endif

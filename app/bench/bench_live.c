@@ -1,4 +1,4 @@
-/* bench --live: what a user sees of frames that a window shows. */
+/* bench --live: measures the frames of a source as a user sees them in the window. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +8,12 @@
 #include "app/run/setup.h"
 #include "app/window/window.h"
 
-/* Without --frames and --duration; without --warmup; without --input-fps. */
+/* Defaults of --frames and --duration; of --warmup; of --input-fps. */
 static const double live_seconds = 10;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 
-/* The pattern with a marker, in the picture's size, so that both stand in the window pixel by pixel. */
+/* Makes the pattern with a marker the input. It has the picture's size, so that the window shows both without
+ * scaling. */
 static void show_pattern(const struct bench *bench, char *source, size_t size, struct options *show,
                          struct source_info *info) {
   const struct options *options = bench->options;
@@ -24,7 +25,7 @@ static void show_pattern(const struct bench *bench, char *source, size_t size, s
   show->input = source;
 }
 
-/* The window that shows a source with a marker; info: of that source. */
+/* Fills the options of the window that shows a source with a marker, and that source's info. */
 static int show_options(const struct bench *bench, char *source, size_t size, struct options *show,
                         struct source_info *info, struct error *err) {
   const struct options *options = bench->options;
@@ -158,7 +159,7 @@ int bench_live(struct bench *bench, struct error *err) {
   return 0;
 }
 
-/* Whether there can be one is known before anything is measured. */
+/* Fails if no window can be opened. */
 static int try_window(struct error *err) {
   struct window *window;
   int status = window_create(&window, NULL, false, err);
@@ -166,7 +167,7 @@ static int try_window(struct error *err) {
   return status;
 }
 
-/* Its rate, and where it starts again, tell its frames apart. */
+/* Reads the clip's rate and length, by which its frames are told apart, also across its repetitions. */
 static int look_at_clip(struct bench *bench, struct error *err) {
   struct source *source;
   struct source_info *clip = &bench->clip;

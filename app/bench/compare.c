@@ -14,12 +14,12 @@
 
 enum { BYTES_MAX = 64 << 20 };
 
-/* Changes of more than so many spreads are marked: chance makes one in hundreds of them. */
+/* A change of more than this many spreads is marked. By chance, one in some hundred unchanged rows is. */
 static const double marked = 3;
 
-/* Two processes of one program differ by more than the repeats in either scatter, most likely through where their
- * memory lies: so much of an op, and this share of anything (H200, 664 ops in two processes each, none beyond three
- * spreads). */
+/* Two processes of the same program differ by more than the repetitions within one process, most likely because their
+ * memory lies at other addresses: by this many microseconds per op, and by this share of any time. (Measured on an H200
+ * with 664 ops in two processes: no op differed by more than three spreads.) */
 static const double process_us = 0.15, process_share = 0.0015;
 
 struct compare {
@@ -103,7 +103,8 @@ static const char *string(const cJSON *object, const char *name) {
   return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* The occurrence-th of the rows called name: several steps have ops of the same names. */
+/* Returns the row called name, the occurrence-th of that name from 0: each of several steps has ops of the same
+ * names. */
 static const cJSON *find(const cJSON *rows, const char *name, int occurrence) {
   const cJSON *row;
   cJSON_ArrayForEach(row, rows) if (!strcmp(string(row, "name"), name) && !occurrence--) return row;

@@ -1,5 +1,5 @@
-/* The page: what was measured, and plots as SVG within it. Bars carry a title with their figures, which browsers show
- * under the pointer; the tables say the same in words. */
+/* Writes the HTML page: tables, and plots as inline SVG. Each bar has a title with its figures, which browsers show
+ * under the pointer; the tables contain the same figures. */
 #include "app/bench/html_report.h"
 
 #include <math.h>
@@ -96,8 +96,8 @@ static void write_totals(const struct profile *profile, enum profile_grouping gr
   free(totals.list);
 }
 
-/* The frame from left to right. A bar's width is its op's time; its height is the share of that time beyond the op's
- * floor. */
+/* Draws all ops of a frame from left to right. The width of a bar is the op's time; the green part of its height is the
+ * share of that time which the op's floor accounts for. */
 static void write_strip(const struct profile *profile, FILE *out) {
   double sum = profile_sum_us(profile), x = 0;
   fprintf(out,
@@ -151,7 +151,8 @@ static void write_profile(const struct profile *profile, FILE *out) {
 
 /* --- sweep --- */
 
-/* A frame's arithmetic is the same in every batch. */
+/* Returns the x position of a row. A frame's flops are the same for each batch size, so a batch sweep is drawn over the
+ * number of frames. */
 static double along_x(const struct sweep *sweep, int i) {
   const struct sweep_row *row = &sweep->rows[i], *last = &sweep->rows[sweep->count - 1];
   double share = sweep->by == SWEEP_BATCH ? (double)row->batch / last->batch : row->flops / last->flops;

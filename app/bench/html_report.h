@@ -3,7 +3,7 @@
 
 #include "app/bench/report.h"
 
-/* The report as one page that needs nothing beside it, with plots. path "-": standard output. */
+/* Writes the report as one HTML page with plots, which loads no other file. path "-" means standard output. */
 int html_report(const struct report *report, const char *path, struct error *err);
 
 #endif

@@ -82,7 +82,7 @@ static void print_number(FILE *out, int width, int digits, double value) {
     fprintf(out, " %*s", width, "-");
 }
 
-/* The end of a name says more than its beginning. */
+/* Returns the end of a name that is too long, because it distinguishes names better than the beginning. */
 static const char *tail(const char *name, size_t most) {
   size_t length = strlen(name);
   return length > most ? name + length - most : name;

@@ -1,4 +1,4 @@
-/* A profile as a table for people and as JSON for programs, with its totals. */
+/* Prints a profile as a table and as JSON, with its totals. */
 #ifndef APP_BENCH_PROFILE_REPORT_H
 #define APP_BENCH_PROFILE_REPORT_H
 
@@ -8,7 +8,7 @@
 
 #include "unet/engine.h"
 
-/* Sums over a frame of the rows (or launches) that are alike in some way. */
+/* Sums per frame over a group of rows (ops), or over a group of launches. */
 struct profile_total {
   char group[64];
   int ops, launches;
@@ -19,19 +19,19 @@ enum profile_grouping {
   BY_PART,   /* "unet" */
   BY_KIND,   /* "unet conv3x3" */
   BY_LEVEL,  /* "unet conv3x3 4096" */
-  BY_LAUNCH, /* "cudnn": times and counts alone: a launch has no more */
+  BY_LAUNCH, /* "cudnn"; only launches and us are filled, because single launches have no other figures */
   GROUPINGS
 };
 
 struct profile_totals {
-  struct profile_total *list; /* owned: in the order of first appearance */
+  struct profile_total *list; /* in the order of first appearance */
   int count;
 };
 
 const char *profile_grouping_title(enum profile_grouping grouping);
-/* -1: out of memory. The caller frees totals->list. */
+/* Fills totals; the caller frees totals->list. -1: out of memory, and there is nothing to free. */
 int profile_totals(const struct profile *profile, enum profile_grouping grouping, struct profile_totals *totals);
-/* Microseconds of a frame that are in some row. */
+/* Returns the microseconds of a frame that the rows account for. */
 double profile_sum_us(const struct profile *profile);
 
 void profile_table(const struct profile *profile, FILE *out);

@@ -14,7 +14,7 @@ static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
 }
 
-/* Percent. */
+/* Returns in percent how much slower the engine's frame in the window is than alone_ms. */
 static double slower_by(const struct report_live *live, double alone_ms) {
   return alone_ms > 0 ? (live->engine_ms / alone_ms - 1) * 100 : 0;
 }
@@ -34,7 +34,7 @@ static void print_rows(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
-  if (engine->depth > 1) /* what the host does for a device that works by itself */
+  if (engine->depth > 1) /* a device that runs by itself; these are the host's calls for it */
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);
   if (engine->depth > 1)

@@ -1,4 +1,4 @@
-/* The figures of bench: a table for people, JSON for programs. */
+/* The figures of bench, and their output as a table and as JSON. */
 #ifndef APP_BENCH_REPORT_H
 #define APP_BENCH_REPORT_H
 
@@ -13,37 +13,41 @@
 
 struct report_row {
   const char *name, *meaning;
-  double fps; /* frames a second of wall time */
+  double fps; /* frames per second of wall time */
   struct stats_summary times;
 };
 
 enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
 
-/* A control that was changed, and the pictures presented until one showed it, that one among them. */
+/* How many pictures were presented from a change of a control to the first picture that shows it, which is included. */
 struct report_change {
   const char *name;
-  long count; /* changes */
+  long count; /* number of changes */
   double median_frames, most_frames;
 };
 
-/* What bench --live has beside its rows. */
+/* The figures of bench --live that are not in rows. */
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
-  double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
+  /* time that a picture may take from capture to presentation: the source's frame interval, "compute only", and 1 ms */
+  double deadline_ms;
   long presented, missed, dropped, repeated, unread;
-  struct late_picture late[LATE_PICTURES_MAX]; /* the first of those missed */
-  long missed_by[3];                           /* waiting for the engine, in the engine, on the way to the screen */
-  double spare_ms;                             /* that the median picture came before it was late */
-  long woken_late;                     /* how often a thread that only wakes, and as often, was later than that */
-  bool is_front;                       /* what was presented was read, not what was drawn to be presented */
-  double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
-  double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
-  long shared, uploaded;               /* pictures that the window read on the GPU; that were uploaded to it */
-  double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
-  double paced_ms;                     /* likewise alone, but as often as in the window */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first missed pictures */
+  /* missed pictures by their longest delay: waiting for the engine, in the engine, on the way to the screen */
+  long missed_by[3];
+  double spare_ms; /* time left before the deadline for the median picture */
+  long woken_late; /* how often a thread that does nothing but wake at the same rate woke later than spare_ms */
+  /* true if the presented image itself was read back; false if the drawn image was read before it was presented */
+  bool is_front;
+  double engine_cpu_us, window_cpu_us; /* processor time of the two threads per picture */
+  double engine_bytes, window_bytes;   /* bytes of pixels copied by the host, or between host and device, per picture */
+  long shared, uploaded;        /* pictures that the window read from GPU memory; pictures that were uploaded to it */
+  double engine_ms, compute_ms; /* median times of a frame: in the window, and with the engine alone */
+  double paced_ms;              /* median time with the engine alone, at the window's frame rate */
   struct report_change change[REPORT_CHANGES_MAX];
-  /* What their threads were, and how many became usual meanwhile because they did not rest */
+  /* Scheduling of the two threads at the start, and how many threads lost it because they ran too long without
+   * a pause. */
   enum urgency engine_urgency, window_urgency;
   int calmed;
   int awake; /* processors that were kept from sleeping */
@@ -52,22 +56,24 @@ struct report_live {
 struct report {
   struct engine_info engine;
   struct prepared_info prepared;
-  double first_frame_ms;               /* from the start of the process to the first picture */
-  double launches, waits, allocations; /* of the device, a frame */
-  double up, down, staged;             /* bytes of pixels that were copied, a frame: see device_counters */
-  double joules;                       /* that the device takes for a frame; 0: unknown */
-  size_t peak_bytes;                   /* of the process */
-  const char *source;                  /* what was rendered */
+  double first_frame_ms;               /* time from the start of the process to the first picture */
+  double launches, waits, allocations; /* calls of the device per frame */
+  double up, down, staged;             /* bytes of pixels copied per frame: see device_counters */
+  double joules;                       /* energy of the device per frame; 0: unknown */
+  size_t peak_bytes;                   /* highest memory use of the process */
+  const char *source;                  /* description of the rendered source */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
   struct report_live live;
   struct sweep sweep;     /* no rows: not measured */
-  struct profile profile; /* no rows: not measured; the report's user frees it */
+  struct profile profile; /* no rows: not measured. The owner of the report frees it */
 };
 
 void report_table(const struct report *report, FILE *out);
-/* Writes text, which it frees, and a line's end; text NULL: there was no memory for it. path "-": standard output. */
+/* Writes text and a newline to path ("-" means standard output), and frees text. text NULL is an error: out of
+ * memory. */
 int report_write(const char *path, char *text, struct error *err);
+/* Writes the report as JSON. path "-" means standard output. */
 int report_json(const struct report *report, const char *path, struct error *err);
 
 #endif

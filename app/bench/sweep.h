@@ -1,5 +1,5 @@
-/* The time of a frame over its size, its number of steps or the frames of a run, beside what its arithmetic alone would
- * take. */
+/* Measures the time of a frame for several sizes, numbers of steps, or frames per run, and compares it with the time
+ * that the arithmetic alone would take. */
 #ifndef APP_BENCH_SWEEP_H
 #define APP_BENCH_SWEEP_H
 
@@ -15,13 +15,13 @@ enum { SWEEP_MAX = 8 };
 
 struct sweep_row {
   int width, height, steps, batch;
-  double flops, line_ms; /* at the sweep's rate */
+  double flops, line_ms; /* time that flops take at the sweep's rate */
   struct stats_summary times;
 };
 
 struct sweep {
   enum sweep_by by;
-  double rate; /* FLOPs a second of the FLOP line: the best of the rows */
+  double rate; /* FLOP/s of the best row, which gives line_ms of all rows */
   struct sweep_row rows[SWEEP_MAX];
   int count;
 };
@@ -30,11 +30,12 @@ struct sweep_request {
   enum sweep_by by;
   const struct controls *controls;
   const struct frame *frame, *control_frame;
-  long frames; /* of each row; 0: chosen */
+  long frames; /* frames measured per row; 0: as many as fit into about a second */
   bool (*stop)(void);
 };
 
-/* Each row is a handle of its own, like prepared but for the size, the steps or the batch, and released after it. */
+/* Fills the sweep. Each row prepares a handle with prepared's shape, except for the value that varies, and releases it
+ * after measuring. */
 int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
               const struct sweep_request *request, struct error *err);
 

@@ -5,7 +5,7 @@
 
 struct trace;
 
-/* path "-": standard output. */
+/* Writes the spans in the format of Chrome's trace viewer. path "-" means standard output. */
 int trace_json(const struct trace *trace, const char *path, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* fetch: a repository of Hugging Face's hub into the folder of models. */
+/* The command fetch: downloads a repository of Hugging Face's hub into the folder of models. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "unet/base/text_file.h"
 
 #define HUB "https://huggingface.co"
-/* Held by the process that fetches into the folder. */
+/* A lock file in the model's folder; the process that fetches into the folder holds its lock. */
 #define LOCK ".fetching"
 enum { TOKEN_MAX = 512, ENDPOINT_MAX = 1024, BAR = 30, AMOUNT_MAX = 24 };
 
@@ -28,10 +28,10 @@ struct fetch {
   struct repository_list list;
   struct choice choice;
   struct download download;
-  bool *there;             /* of each file: nothing is to be done for it */
-  bool missing;            /* something is */
-  int64_t done, left;      /* bytes: of files that are whole, and still to come when it began */
-  int64_t current, before; /* of the file on its way; bytes that were there when it began */
+  bool *there;             /* per file of the list: true if it is complete or not wanted */
+  bool missing;            /* true if a wanted file is not complete */
+  int64_t done, left;      /* bytes of complete files; bytes still to download, as of the start */
+  int64_t current, before; /* bytes of the current file that have come; bytes that existed before the start */
   int64_t begun_ns;
   struct progress progress;
 };
@@ -46,7 +46,7 @@ static const char *amount(char text[AMOUNT_MAX], int64_t bytes) {
   return text;
 }
 
-/* --- who is asked, and as whom --- */
+/* --- the hub's address and the user's token --- */
 
 static int read_endpoint(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_ENDPOINT");
@@ -62,7 +62,7 @@ static int read_endpoint(struct fetch *f, struct error *err) {
   return 0;
 }
 
-/* What would end the field of a request that it goes into, or is no token at all, is not sent. */
+/* Stores the token. Text that would end the header field of a request, or is more than one word, is refused. */
 static int take_token(struct fetch *f, const char *text, const char *from, struct error *err) {
   text += strspn(text, " \t\r\n");
   size_t length = strcspn(text, " \t\r\n");
@@ -76,7 +76,7 @@ static int take_token(struct fetch *f, const char *text, const char *from, struc
   return 0;
 }
 
-/* A file that is not there, or is not this user's to read, is no token. */
+/* Reads the token from HF_TOKEN or the user's token file. A file that is missing or not readable counts as no token. */
 static int read_token(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_TOKEN");
   char path[PATHS_MAX], *text;
@@ -89,9 +89,9 @@ static int read_token(struct fetch *f, struct error *err) {
   return result;
 }
 
-/* --- where to --- */
+/* --- the folder --- */
 
-/* ORG/NAME, and another revision than the main one beside it. */
+/* Names the folder ORG/NAME. Another revision than "main" is added to the name, as ORG/NAME@REVISION. */
 static int name_folder(struct fetch *f, struct error *err) {
   char models[PATHS_MAX], revision[REPOSITORY_NAME_MAX + 1] = "";
   if (!places_models(models))
@@ -140,7 +140,7 @@ static void unlock(const struct fetch *f, int descriptor) {
   platform_close_descriptor(descriptor);
 }
 
-/* A model is not looked for among others before all of it is there. */
+/* Marks the folder as incomplete, so that the model is not found by its name until all its files are complete. */
 static int mark(struct fetch *f, struct error *err) {
   char *path = in_folder(f, CATALOG_UNFINISHED);
   FILE *file = path ? platform_create(path) : NULL;
@@ -156,7 +156,7 @@ static void unmark(struct fetch *f) {
   free(path);
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static void show_progress(void *opaque, int64_t bytes) {
   struct fetch *f = opaque;
@@ -203,7 +203,8 @@ static void tell_end(const struct fetch *f, const struct options *options) {
   fputc('\n', stdout);
 }
 
-/* Weights that were put there otherwise, and that the loader takes before those of half precision. */
+/* Warns of files of weights that were not downloaded by this command and that the loader prefers to the downloaded
+ * half-precision files. */
 static void tell_besides(const struct fetch *f, const struct log *log) {
   for (int i = 0; i < f->list.count; i++) {
     const struct repository_file *file = &f->list.file[i];
@@ -214,7 +215,7 @@ static void tell_besides(const struct fetch *f, const struct log *log) {
   }
 }
 
-/* Whatever went wrong, what has come is kept. */
+/* Adds to the error how much was downloaded: it is kept, whatever the error was. */
 static int tell_kept(const struct fetch *f, struct error *err) {
   struct error why = *err;
   char have[AMOUNT_MAX], all[AMOUNT_MAX];
@@ -299,7 +300,8 @@ static int fetch(struct fetch *f, const struct options *options, const struct lo
   tell_choice(f, log);
   if (look(f, err) || (f->missing && get_all(f, options, err)))
     return -1;
-  if (!f->missing && !options->file_count) /* all had come before, and only that was not said */
+  /* all files were complete, but an earlier run ended before it removed the mark */
+  if (!f->missing && !options->file_count)
     unmark(f);
   if (!options->file_count)
     tell_besides(f, log);

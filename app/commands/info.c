@@ -1,4 +1,5 @@
-/* info: what a checkpoint contains, whether it fits, which models and devices there are. */
+/* The command info: prints the contents of a checkpoint and whether it fits into memory, or the lists of models and
+ * devices. */
 #include <stdio.h>
 
 #include "app/options/options.h"
@@ -37,8 +38,8 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-/* The engine is opened as it would be to run, but no weight is read: sizes alone say whether the model fits. That
- * it does not is an answer, and no failure of info. */
+/* Opens the engine as for a run, but reads no weights: their sizes tell whether the model fits. A model that does not
+ * fit is a result of info, not an error. */
 static int print_need(const struct setup_params *params, struct error *err) {
   struct engine *engine;
   struct prepared *prepared;
@@ -63,7 +64,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
   return 0;
 }
 
-/* What --lora brings, in a few words. */
+/* The contents of one --lora in a few words. */
 struct brought {
   char text[256];
   size_t factor_count;
@@ -89,7 +90,8 @@ static void print_adapter(const struct brought *brought, const char *path) {
   putchar('\n');
 }
 
-/* Nothing is said of a model before all that is to change it is known to be good. */
+/* Prints the checkpoint and its adapters. All adapters are checked first, so that nothing is printed if one is
+ * invalid. */
 static int print_parts(const struct engine_params *engine, bool tensors, struct error *err) {
   struct brought list[ADAPTERS_MAX];
   if (describe_adapters(engine, list, err))
@@ -112,7 +114,7 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
   return status;
 }
 
-/* Of a file its kind has been said. */
+/* Prints a control network. For a single file, the kind and the tensors were printed before. */
 static int print_control(const char *path, bool tensors, struct error *err) {
   struct control_network *network;
   if (control_network_open(&network, path, "control", NULL, err))
@@ -145,7 +147,7 @@ static int print_ip_adapter(const struct safetensors *files, struct error *err) 
   return 0;
 }
 
-/* What is not whole is told all the same for what it is. */
+/* Prints a control network's file; if it cannot be used, prints the reason, which is no error of info. */
 static void print_control_file(const char *path) {
   struct error err;
   if (!print_control(path, false, &err))
@@ -155,7 +157,7 @@ static void print_control_file(const char *path) {
   putchar('\n');
 }
 
-/* A file that is no whole model is said to be what it is. */
+/* Prints any file or folder of weights: a model, or a part such as a LoRA or a ControlNet. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
   if (depth_files_are(params->engine.model))

@@ -1,4 +1,4 @@
-/* --list-devices: what live can take its pictures and sound from. */
+/* --list-devices: prints the cameras, screens and sound inputs that live can use. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "app/source/sound_inputs.h"
 #include "app/window/window.h"
 
-/* A display as a source: x11grab's way to say which part of the X screen it is. */
+/* Prints a display in the form in which it can be a source: x11grab's address of its part of the X screen. */
 static void print_display(void *opaque, const struct window_display *display) {
   const char *x_display = getenv("DISPLAY");
   (void)opaque;
@@ -33,8 +33,8 @@ void command_devices(const struct options *options) {
   if (window_list_displays(print_display, NULL, &err))
     printf("  none: no display can be reached\n");
   printf("sound (--sound takes these names):\n");
-  midi_alsa_hush(); /* it would tell of each card that there is not */
-  fflush(stdout);   /* a server of sound may let it wait */
+  midi_alsa_hush(); /* libasound would print a message for each sound card that does not exist */
+  fflush(stdout);   /* the next call may wait for a sound server */
   if (ffmpeg_open_devices(&devices, STATUS_INPUT, &err))
     printf("  none: %s\n", err.message);
   else

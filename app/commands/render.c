@@ -1,4 +1,4 @@
-/* render: a video file in, a restyled one out. */
+/* The command render: processes a video file and writes the result to another. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "app/run/setup.h"
 #include "app/sink/target.h"
 
-/* Without --size the picture has the input's shape and this longest side. */
+/* Default without --size: the picture has the input's aspect ratio and this longest side. */
 enum { LONGEST_SIDE = 512 };
 
 struct render {
@@ -26,7 +26,7 @@ struct render {
   struct prepared *prepared;
   struct controls controls;
   struct progress progress;
-  enum pixel_format pixels; /* from the engine to the sink */
+  enum pixel_format pixels; /* pixel format of the pictures that the engine gives to the sink */
 };
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
@@ -34,7 +34,7 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   progress_update(&render->progress, at->frames, at->seconds);
 }
 
-/* Without a script the same for every frame, but for a walk from seed to seed. */
+/* Without a script, all frames have the same controls, except for the seed if it changes over time. */
 static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
   const struct render *render = opaque;
   if (render->playing)
@@ -161,9 +161,9 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
-/* Frames of a run: each waits for the others, so a source that paces itself has none to wait for, and neither has the
- * end of a short one. A run has one mask, and values
- * of one moment. */
+/* Returns how many frames one run may have. It is not more than there are frames, and 1 for a source in real time,
+ * where the first frames of a run would wait for the last, or if mask or values may differ between frames, because a
+ * run has one of each. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
@@ -182,8 +182,8 @@ static int check_batch(const struct render *render, struct error *err) {
   return 0;
 }
 
-/* What the script begins with counts as if it had been an option. Where neither names a prompt, each frame asks for the
- * usual one. */
+/* Opens the script and applies its initial values like options. If neither names a prompt, the default prompt is
+ * used. */
 static int open_script(struct render *render, struct options *options, struct error *err) {
   if (!options->script)
     return 0;
@@ -258,7 +258,7 @@ done:
   masking_close(&render.masking);
   control_source_close(&render.control);
   source_close(&render.source);
-  /* A file that is not complete is one whoever ends the program. */
+  /* After an interruption the message says so, because an error such as a truncated file may be its consequence. */
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED && err->status != STATUS_OUTPUT)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;
