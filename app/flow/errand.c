@@ -44,6 +44,6 @@ void errand_leave(struct errand *e, int64_t most_ns, void (*end)(void *opaque)) 
     errand_join(e);
     end(e->opaque);
   } else {
-    pthread_detach(thread); /* which may have freed the errand by now */
+    pthread_detach(thread); /* the thread may have freed the errand by now */
   }
 }

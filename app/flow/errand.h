@@ -1,5 +1,5 @@
-/* Work on a thread of its own, one piece at a time, which another thread looks after without waiting. All functions are
- * called from that other one. */
+/* Background work: one piece at a time on a thread of its own. The owner's thread starts it and asks whether it is
+ * done, without waiting. All functions are called on the owner's thread. */
 #ifndef APP_FLOW_ERRAND_H
 #define APP_FLOW_ERRAND_H
 
@@ -13,22 +13,23 @@
 /* Zero-initialise to start. */
 struct errand {
   pthread_t thread;
-  bool busy; /* the thread is there */
+  bool busy; /* the thread exists */
   enum { ERRAND_WORKS, ERRAND_DONE, ERRAND_LEFT } _Atomic state;
   void (*work)(void *opaque);
-  void (*end)(void *opaque); /* of one that was left */
+  void (*end)(void *opaque); /* frees the work's data after errand_leave */
   void *opaque;
 };
 
-/* Only while it is not busy. -1: there can be no thread for what it does ("prepares"). */
+/* Starts work(opaque). Only allowed while not busy. `does` completes the error's sentence "the thread that ..." if no
+ * thread can be started. Returns -1 then. */
 int errand_start(struct errand *errand, void (*work)(void *opaque), void *opaque, const char *does, struct error *err);
-/* Whether there is work, and it is done. */
+/* True if work was started and is finished; errand_join is still to be called. */
 bool errand_is_done(const struct errand *errand);
-/* Waits where there is work. */
+/* Waits until the work is finished, if there is any. Not busy afterwards. */
 void errand_join(struct errand *errand);
-/* Waits so long at most. Where the work is not done then, its thread is left alone with it. `end`, which gets what the
- * work gets, is called once when that is done, here or by the thread: it frees all that the work uses, which may be the
- * errand, too. Only while it is busy. */
+/* Waits at most most_ns for the work. If it is not finished by then, its thread continues without an owner. Either way
+ * end(opaque) is called once when the work is finished, on this thread or on the work's: it frees everything that the
+ * work uses, which may include the errand itself. Only allowed while busy. */
 void errand_leave(struct errand *errand, int64_t most_ns, void (*end)(void *opaque));
 
 #endif

@@ -36,7 +36,7 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->full = true;
   mailbox->undone = true;
   pthread_mutex_unlock(&mailbox->lock);
-  pthread_cond_signal(&mailbox->changed); /* who is woken finds the lock free */
+  pthread_cond_signal(&mailbox->changed); /* signalled after unlocking, so that the woken thread finds the lock free */
   mail_release(&replaced);
 }
 
@@ -54,12 +54,12 @@ void mailbox_wake(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-/* Under the lock. or_mail: that is looked for, too. */
+/* True if the wait is over. or_mail: a frame or the end counts, too. Called under the lock. */
 static bool is_through(const struct mailbox *mailbox, bool or_mail) {
   return mailbox->woken || (or_mail && (mailbox->full || mailbox->closed));
 }
 
-/* Under the lock. */
+/* Waits, releasing the lock meanwhile, until is_through or for wait_ms. */
 static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
   while (!is_through(mailbox, or_mail))

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Where a second has fewer stamps than these, as many are looked back for, but no further than this. */
+/* If the last second has fewer than FEW stamps, up to FEW are used from up to longest_ns ago. */
 enum { FEW = 3 };
 static const int64_t second_ns = 1000000000, longest_ns = 600 * (int64_t)1000000000;
 

@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* The smallest of them that a share of all is not above. */
+/* Returns the smallest value that is not exceeded by a share q of all. */
 static double quantile(const float *sorted, int count, double q) {
   int rank = (int)ceil(q * count);
   return count ? (double)sorted[rank < 1 ? 0 : rank - 1] : 0;

@@ -15,22 +15,22 @@ struct stats {
 };
 
 void stats_add(struct stats *stats, double ms);
-/* q in 0..1; 0 with no samples. */
+/* Returns the quantile for q in 0 to 1; 0 if there are no samples. */
 double stats_quantile(const struct stats *stats, double q);
-/* How many were longer, to the bucket. */
+/* Returns how many samples were longer, with the precision of a bucket. */
 long stats_above(const struct stats *stats, double ms);
 
-/* What bench, render and the HUD print. */
+/* The figures that bench, render and the HUD print. */
 struct stats_summary {
   long count;
   double mean_ms, median_ms, p95_ms, p99_ms, max_ms, min_ms;
   double jitter_ms; /* p99 - median */
-  double spread_ms; /* about the median's standard error */
+  double spread_ms; /* about the standard error of the median */
 };
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);
 
-/* How many decimals a time is written with: one, or none if it is a whole number of milliseconds. */
+/* Returns with how many decimals a time is printed: 0 for a whole number of milliseconds, otherwise 1. */
 int stats_decimals(double ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* What each part of the program did when, for one frame after the other: recorded by any thread, written in the format
- * of Chrome's trace viewer (chrome://tracing, https://ui.perfetto.dev). */
+/* Records when each part of the program worked on each frame, from any thread, for Chrome's trace viewer
+ * (chrome://tracing, https://ui.perfetto.dev). */
 #ifndef APP_FLOW_TRACE_H
 #define APP_FLOW_TRACE_H
 
@@ -8,26 +8,26 @@
 
 #include "unet/base/error.h"
 
-/* Lines of the picture, in this order. */
+/* The rows of the diagram, from top to bottom. */
 enum trace_track { TRACK_CAPTURE, TRACK_ENGINE, TRACK_UPLOAD, TRACK_GRAPH, TRACK_DOWNLOAD, TRACK_PRESENT, TRACKS };
 
 struct trace_span {
   enum trace_track track;
-  const char *name; /* static */
-  long frame;       /* from 0 */
+  const char *name; /* a string constant */
+  long frame;       /* number of the frame, from 0 */
   int64_t begin_ns, end_ns;
 };
 
 struct trace {
   struct trace_span *spans; /* owned */
   int capacity;
-  atomic_int count; /* may pass capacity: later spans are left out */
+  atomic_int count; /* number of spans; may exceed capacity, since further spans are not stored */
 };
 
 int trace_init(struct trace *trace, int capacity, struct error *err);
-void trace_free(struct trace *trace); /* also of a zeroed one */
+void trace_free(struct trace *trace); /* accepts a zeroed one */
 
-/* From any thread. trace NULL, or a span without times: nothing is recorded. */
+/* Stores a span; any thread may call it. Does nothing if trace is NULL or the span has no times. */
 void trace_add(struct trace *trace, enum trace_track track, const char *name, long frame, int64_t begin_ns,
                int64_t end_ns);
 

@@ -94,7 +94,7 @@ static int parse_choice(const struct option *option, const char *text, unsigned 
   return usage_error(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
 }
 
-/* The option has the parameter's name, which begins the message. */
+/* Parses a parameter's value. The message begins with the parameter's name, which is also the option's. */
 static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
                          struct error *err) {
   struct error why;
@@ -124,7 +124,8 @@ static int add_prompt(const struct option *option, struct options *options, cons
   return set_parameter(option, options, ++options->prompt_count, text, err);
 }
 
-/* Where the weight begins in FILE:WEIGHT, behind the last colon; NULL: there is none. */
+/* Returns the last colon in FILE:WEIGHT if a number follows it, and stores the number in *weight. NULL: there is
+ * none. */
 static const char *find_weight(const char *text, double *weight) {
   const char *colon = strrchr(text, ':');
   char *end;
@@ -134,7 +135,8 @@ static const char *find_weight(const char *text, double *weight) {
   return *end ? NULL : colon;
 }
 
-/* One more of a parameter, "FILE" or "FILE:WEIGHT"; weight is the parameter of that. */
+/* Stores the next instance of a parameter from "FILE" or "FILE:WEIGHT". weight_of is the parameter that holds its
+ * weight. */
 static int add_weighted(const struct option *option, struct options *options, int *count, enum parameter weight_of,
                         const char *text, struct error *err) {
   double weight = 1;
@@ -154,7 +156,7 @@ static int add_weighted(const struct option *option, struct options *options, in
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
-/* The kind of map of so many characters, which may end in @source. */
+/* Sets the kind of map from the first `length` characters of text, which may end in "@source". */
 static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
                     struct error *err) {
   static const char source[] = "@source";
@@ -190,7 +192,7 @@ static int set_control_model(const struct option *option, struct options *option
   return 0;
 }
 
-/* Whatever follows the kind is the model's, colons too, but for a number at the end. */
+/* Adds a control from KIND:MODEL:WEIGHT. MODEL may contain colons: only a number after the last one is the weight. */
 static int add_control(const struct option *option, struct options *options, const char *text, struct error *err) {
   size_t word = strcspn(text, ":");
   int number = options->control_count + 1;
@@ -215,7 +217,7 @@ static void list_values(const struct options *options, char *words, size_t size)
                              strrchr(parameter_row(list[i])->name, '.') + 1);
 }
 
-/* One "NAME=NUMBER" of so many characters. */
+/* Sets one value from "NAME=NUMBER", which has `length` characters. */
 static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
   char part[80], words[120], *end;
   enum parameter list[CONTROL_VALUES_MAX];
@@ -261,7 +263,7 @@ static int set_all(const struct option *option, struct options *options, const c
   return 0;
 }
 
-/* One prompt of a blend, "N" or "N:WEIGHT" of so many characters. */
+/* Adds one prompt of a blend from "N" or "N:WEIGHT", which has `length` characters. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
   char part[40], *end = part;
@@ -290,8 +292,8 @@ static int parse_blend(const struct option *option, struct options *options, con
   return 0;
 }
 
-/* Generate's value is checked here and not stored as a number: the request carries its name. The names of models are
- * what completions ask for. */
+/* Checks the value of --generate and stores it as text. Completion scripts use "models" to ask for the names of
+ * models. */
 static int request_generate(const struct option *option, struct options_request *request, const char *text,
                             struct error *err) {
   unsigned choice;

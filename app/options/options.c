@@ -7,7 +7,7 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/address.h"
 
-/* What similar programs call it. */
+/* Names of options in similar programs, for the message about an unknown option. */
 static const struct {
   const char *theirs, *ours;
 } other_names[] = {
@@ -56,7 +56,7 @@ static bool looks_like_source(const char *name) {
   return strpbrk(name, "./:") || !strcmp(name, "-") || platform_is_file(name);
 }
 
-/* As a shell takes it for one word; FILE where that would be long. */
+/* Quotes a file's name for the shell where necessary. A name that is long or contains a quote becomes "FILE". */
 static const char *quote(const char *name, char *word, size_t size) {
   bool plain = !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
   if (strchr(name, '\'') || strlen(name) + 3 > size)
@@ -105,12 +105,14 @@ struct parser {
   struct options_request *request;
   int argc, next;
   char **argv;
-  const char *given[OPTIONS_MAX]; /* the value of each row of the table, "" where it has none; NULL: it is not given */
+  /* the value of each row of the table, "" for an option without one; NULL: not given */
+  const char *given[OPTIONS_MAX];
   const char *positional[1 + FILES_MAX];
   int positionals;
 };
 
-/* Whether it names what there is one of. Of words and numbers the last one counts: an alias can be overruled. */
+/* True if the option names a single thing, such as a file, and may not be repeated with another value. Of repeated
+ * words and numbers the last one counts, so that the options of a shell alias can be overridden. */
 static bool names_one(const struct option *option) {
   if (option->kind == OPTION_PARAMETER)
     return option->value != VALUE_WORD;
@@ -118,10 +120,10 @@ static bool names_one(const struct option *option) {
          (option->value != VALUE_WORD || option->group == GROUP_INPUT || option->group == GROUP_REMOTE);
 }
 
-/* Notes that it is given. */
+/* Records that the option was given. Fails if it was given with another value and names a single thing. */
 static int note_given(struct parser *parser, const struct option *option, const char *text, struct error *err) {
   const char **given = &parser->given[option - option_table];
-  bool hidden = !strcmp(option->name, "input-options"); /* a password may be among them */
+  bool hidden = !strcmp(option->name, "input-options"); /* the value may contain a password, and is not printed */
   if (*given && names_one(option) && strcmp(*given, text))
     return hidden ? usage_error(err, "--%s: it can be given once", option->name)
                   : usage_error(err, "--%s %.200s: it can be given once, and is %.200s already", option->name,
@@ -149,7 +151,8 @@ static int parse_value(struct parser *parser, const struct option *option, const
   return option_apply(option, parser->options, parser->request, text, err);
 }
 
-/* An argument with a dot or a slash may be meant for a file. Its name is cut in the message like the argument. */
+/* Reports an unknown option. If the argument contains a dot or a slash, a file may be meant, and the message says how
+ * to write it. Long names are truncated. */
 static int unknown_option(const char *option, const char *argument, struct error *err) {
   bool file = strpbrk(argument, "./") && !strchr(argument, '=');
   if (file)
@@ -171,7 +174,7 @@ static int parse_long(struct parser *parser, const char *argument, struct error 
   return unknown_option(word, argument, err);
 }
 
-/* "-yq" is -y -q; "-s0.5" and "-s 0.5" are the same. */
+/* Parses letters: "-yq" is the same as "-y -q", and "-s0.5" the same as "-s 0.5". */
 static int parse_letters(struct parser *parser, const char *argument, struct error *err) {
   for (const char *letter = argument + 1; *letter; letter++) {
     const struct option *option = find_letter(*letter);
@@ -240,7 +243,7 @@ static int check_belongs(const struct parser *parser, const struct command_text 
   return 0;
 }
 
-/* Keys step through them, and only live has keys. */
+/* Refuses a second --model or --vae outside live, where keys step through them. */
 static int check_choices(const struct options *options, const struct command_text *command, struct error *err) {
   if (command->command != COMMAND_LIVE && (options->models.count > 1 || options->vaes.count > 1))
     return usage_error(err, "%s takes one --%s; live steps through several", command->name,
@@ -248,7 +251,7 @@ static int check_choices(const struct options *options, const struct command_tex
   return 0;
 }
 
-/* A second source and the controls that see it need each other. */
+/* Checks that --control-source is given exactly if a control reads it. */
 static int check_control_source(const struct options *options, enum command command, struct error *err) {
   int seeing = 0;
   for (int i = 0; i < options->control_count; i++)
@@ -261,7 +264,7 @@ static int check_control_source(const struct options *options, enum command comm
   return 0;
 }
 
-/* In live every number has a prompt. */
+/* Checks that --blend names prompts that exist. In live all numbers are valid, because each one has a prompt. */
 static int check_blend(const struct options *options, const struct command_text *command, struct error *err) {
   int count = options->prompt_count ? options->prompt_count : 1;
   for (int i = count + 1; i <= SLOT_PRESETS && command->command != COMMAND_LIVE; i++)

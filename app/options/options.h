@@ -1,8 +1,9 @@
-/* The command line. One table (options_table.c) drives parsing, --help, the man page and the shell completions.
+/* The command line. One table (options_table.c) is the basis of parsing, --help, the man page and the shell
+ * completions.
  *
- * Options that are parameters (control/parameters.h) are in values, marked where they were given. Other strings point
- * into argv, which outlives the options. A zero or NULL means "not given" unless a field says otherwise; the commands
- * choose their own defaults then. */
+ * Options that are parameters (control/parameters.h) are stored in `values`, with a mark if they were given. Other
+ * strings point into argv, which outlives the options. A zero or NULL means "not given" unless a field says otherwise;
+ * the commands choose their own defaults then. */
 #ifndef APP_OPTIONS_OPTIONS_H
 #define APP_OPTIONS_OPTIONS_H
 
@@ -18,7 +19,7 @@ enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAN
 
 enum { FETCH_FILES_MAX = 32, FILES_MAX = 1000 };
 
-/* What decodes; the last two are other words for the first and the third. */
+/* How video is decoded. HWDEC_YES means HWDEC_AUTO, and HWDEC_CUDA means HWDEC_NVDEC. */
 enum hwdec { HWDEC_AUTO, HWDEC_NO, HWDEC_NVDEC, HWDEC_YES, HWDEC_CUDA };
 
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
@@ -31,92 +32,92 @@ enum strength_grid {
   STRENGTH_TRAINED,    /* snapped to the points an adversarially distilled model was trained at */
 };
 
-/* In place of a budget in ms: as long as the display shows a picture. */
+/* A value of budget_ms: the time for which the display shows one picture. */
 #define BUDGET_DISPLAY (-1.0)
 
-/* In place of an input. */
-#define SOUND_OF_SOURCE "source" /* what is shown */
+/* Values of `sound` and `record_sound` that name no input. */
+#define SOUND_OF_SOURCE "source" /* the sound of the source that is shown */
 #define SOUND_NONE "none"
 
 struct options {
   enum command command;
   const char *input;            /* live: SOURCE, render: IN, bench --live: CLIP, info: MODEL, fetch: REPO */
   const char *output;           /* render: OUT */
-  const char *files[FILES_MAX]; /* fetch: FILE..., live: the other SOURCE... */
+  const char *files[FILES_MAX]; /* fetch: FILE..., live: the second SOURCE and later ones */
   int file_count;
 
   struct parameters values;
-  struct parameter_choices models, vaes;              /* all that were given; the first are in values */
-  struct parameter_choices spare_loras, spare_styles; /* that keys put in the place of those in values */
-  int prompt_count;                                   /* of values.prompt, given from the first on */
-  int lora_count, style_count;                        /* of values.lora, values.style */
-  int control_count;                                  /* of values.control */
+  struct parameter_choices models, vaes;              /* all given ones, in order; the first is also in values */
+  struct parameter_choices spare_loras, spare_styles; /* files that keys exchange with those in values */
+  int prompt_count;                                   /* number of prompts in values.prompt */
+  int lora_count, style_count;                        /* number of entries in values.lora and values.style */
+  int control_count;                                  /* number of entries in values.control */
 
-  int batch; /* frames of a run; 0: chosen */
+  int batch; /* frames per run; 0: chosen automatically */
 
-  struct device_options device; /* log, cache_dir and stamps are not options */
-  enum real_time real_time;     /* scheduling of live's threads */
-  bool awake;                   /* live keeps the processors so */
+  struct device_options device; /* log, cache_dir and stamps are not set by options */
+  enum real_time real_time;     /* scheduling class of live's threads */
+  bool awake;                   /* live keeps the processors from sleeping */
 
-  /* Source */
+  /* Options of sources. */
   const char *input_format, *input_options;
   enum hwdec hwdec;
-  const char *control_source;       /* what controls see that ask for it; NULL: none */
-  const char *mask;                 /* picture or video of what is to be repainted, or "alpha"; NULL: none */
-  int input_width, input_height;    /* asked of a camera, screen or pattern */
-  enum pattern_pixels input_pixels; /* of bench's pattern */
+  const char *control_source;       /* the second source, which some controls read; NULL: none */
+  const char *mask;                 /* picture or video of the region to be repainted, or "alpha"; NULL: none */
+  int input_width, input_height;    /* size that is requested of a camera, screen or pattern */
+  enum pattern_pixels input_pixels; /* pixel format of bench's pattern */
   double input_fps;
-  const char *playlist; /* file that names sources; NULL: none */
-  double still;         /* seconds that a picture among sources stays; 0: until another is asked for */
+  const char *playlist; /* file with a list of sources; NULL: none */
+  double still;         /* seconds for which a picture in the playlist is shown; 0: until the user goes on */
   bool loop;
-  double start;        /* seconds into the input */
-  double read_timeout; /* seconds */
-  double duration;     /* seconds of input (render) or of running (live); 0: all */
-  long frames;         /* stop after so many frames shown, written or measured; 0: no limit */
+  double start;        /* first position of the input, in seconds */
+  double read_timeout; /* seconds without data after which an input has failed */
+  double duration;     /* seconds of input (render) or of running (live); 0: no limit */
+  long frames;         /* number of frames to show, write or measure; 0: no limit */
 
-  /* render */
-  const char *output_format; /* FFmpeg muxer or extension; NULL: what suits OUT */
+  /* Options of render. */
+  const char *output_format; /* FFmpeg muxer or file extension; NULL: chosen by OUT's name */
   const char *codec;
-  double quality; /* constant rate factor; negative: the encoder's usual one */
+  double quality; /* constant rate factor; negative: the encoder's default */
   bool no_sound;
-  int sound_track; /* the one that is copied, from 1; 0: all of them */
+  int sound_track; /* number of the track to copy, from 1; 0: all tracks */
   bool overwrite;
 
-  /* bench */
-  bool live;                  /* the window */
-  long warmup;                /* frames before measuring; -1: chosen */
+  /* Options of bench. */
+  bool live;                  /* measure the live window */
+  long warmup;                /* frames before measuring; -1: chosen automatically */
   const char *json;           /* file, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
-  const char *report;         /* file of a page; NULL: none */
+  const char *report;         /* file of the HTML report; NULL: none */
   enum sweep_by sweep;
   const char *trace; /* file; NULL: none */
-  bool profile;      /* where a frame's time goes, in place of frame rates */
+  bool profile;      /* measure the ops of a frame instead of frame rates */
 
-  /* live */
-  double budget_ms; /* a frame is to take no longer; 0: none */
-  /* pixels that the budget leaves the picture; 0: chosen */
+  /* Options of live. */
+  double budget_ms; /* longest time that a frame may take; 0: no limit */
+  /* smallest size to which the budget may reduce the picture; 0: chosen automatically */
   int budget_floor_width, budget_floor_height;
   const char *script, *record_script; /* files; NULL: none */
   bool script_loop;
-  int window_width, window_height;   /* 0: chosen */
-  const char *display;               /* of the output: its number or name; NULL: chosen */
-  const char *snapshot_dir;          /* NULL: the working directory */
-  const char *presets;               /* file; NULL: none */
-  const char *record;                /* file; NULL: none from the start on */
-  struct parameter_choices to;       /* where pictures go as well */
-  const char *ipc;                   /* socket; NULL: none */
-  const char *osc;                   /* PORT or HOST:PORT; NULL: nobody is listened to */
-  struct parameter_choices osc_to;   /* likewise: who is sent to */
-  const char *midi;                  /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
-  const char *web;                   /* where the page is served, "": the usual place; NULL: it is not */
-  const char *record_sound;          /* of recordings: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: the latter */
-  const char *sound;                 /* what is listened to, or SOUND_OF_SOURCE; NULL: nothing */
-  struct parameter_choices modulate; /* what it moves, as text */
+  int window_width, window_height; /* size of the window; 0: chosen automatically */
+  const char *display;             /* number or name of the display for the output; NULL: chosen automatically */
+  const char *snapshot_dir;        /* folder of snapshots; NULL: the working directory */
+  const char *presets;             /* file; NULL: none */
+  const char *record;              /* file to which recording starts at once; NULL: none */
+  struct parameter_choices to;     /* further outputs of pictures: files, streams, cameras */
+  const char *ipc;                 /* socket; NULL: none */
+  const char *osc;                 /* [HOST:]PORT at which OSC messages are received; NULL: none */
+  struct parameter_choices osc_to; /* addresses to which OSC messages are sent */
+  const char *midi;         /* device, file, pipe or sequencer port; "": a port of the program's own; NULL: no MIDI */
+  const char *web;          /* address of the web page; "": the default address; NULL: no page */
+  const char *record_sound; /* sound of recordings: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: SOUND_OF_SOURCE */
+  const char *sound;        /* sound that is analysed: an input or SOUND_OF_SOURCE; NULL: none */
+  struct parameter_choices modulate; /* parameters that the sound changes, as text */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
 };
 
-/* What the command line asked for besides running a command. */
+/* The action that the command line asks for: running a command, or printing something and exiting. */
 enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE, ACTION_NAMES, ACTION_DEVICES };
 
 struct options_request {
@@ -124,28 +125,28 @@ struct options_request {
   const char *generate; /* "man", "bash", "zsh", "fish" */
 };
 
-/* Parses argv. On failure (STATUS_USAGE) the message names the offending argument and, for a misspelt one, the nearest.
- */
+/* Parses argv. On failure (STATUS_USAGE) the message names the offending argument and, if it is misspelt, the nearest
+ * option. */
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err);
 
-/* How many texts of a parameter there are, from the first on. */
+/* Returns how many texts of an indexed parameter are set, counted from the first without gaps. */
 int options_given(const struct parameters *values, enum parameter id);
-/* The options as they are with these values, which need not be those of the command line any more. */
+/* Fills wish with a copy of options whose values and counts are replaced by `values`. */
 void options_with(struct options *wish, const struct options *options, const struct parameters *values);
 
-/* Help for one command, or for the program with COMMAND_NONE. */
+/* Prints the help of one command, or of the program for COMMAND_NONE. */
 void options_help(FILE *out, enum command command);
 
-/* Writes the man page or a completion script. */
+/* Writes the man page or a completion script. kind: "man", "bash", "zsh" or "fish". */
 int options_generate(FILE *out, const char *kind, struct error *err);
 
-/* The commands. Each returns 0 or -1; err->status becomes the exit status. */
+/* The commands. Each returns 0 or -1, and err->status becomes the exit status. */
 int command_live(const struct options *options, struct error *err);
 int command_render(const struct options *options, struct error *err);
 int command_bench(const struct options *options, struct error *err);
 int command_info(const struct options *options, struct error *err);
 int command_fetch(const struct options *options, struct error *err);
-/* What there is to be given as SOURCE, on standard output. */
+/* Prints the devices that can be given as SOURCE to standard output. */
 void command_devices(const struct options *options);
 
 #endif

@@ -333,7 +333,7 @@ bool option_is_hidden(const struct option *option) {
   return !option->help && option->parameter == PARAMETER_NONE;
 }
 
-/* What the parameter's row says of its default; "" where there is none. */
+/* Returns the text for the parameter's default in the help; "" if there is none. */
 static const char *default_words(enum parameter id, char *words, size_t size) {
   struct parameters values;
   const struct parameter_row *row = parameter_row(id);

@@ -1,33 +1,35 @@
-/* The table behind the command line, shared by the parser (options.c) and what is written from it (options_text.c). */
+/* The table behind the command line, read by the parser (options.c) and by the writer of help, man page and completions
+ * (options_text.c). */
 #ifndef APP_OPTIONS_OPTIONS_TABLE_H
 #define APP_OPTIONS_OPTIONS_TABLE_H
 
 #include "app/options/options.h"
 
 enum option_kind {
-  OPTION_FLAG,         /* bool */
-  OPTION_TEXT,         /* const char * */
-  OPTION_PARAMETER,    /* in options.values; the parameter's row has type, range, choices, default and help */
-  OPTION_SEVERAL,      /* likewise the first; all are a struct parameter_choices */
-  OPTION_TEXTS,        /* all are a struct parameter_choices, and none is a parameter */
-  OPTION_PROMPT,       /* the next of the parameter's instances */
-  OPTION_LORA,         /* likewise, "FILE" or "FILE:WEIGHT" */
-  OPTION_STYLE,        /* likewise */
-  OPTION_LAYERS,       /* all of the instances alike */
-  OPTION_CONTROL,      /* likewise, "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
-  OPTION_CONTROL_OFF,  /* likewise, switched off */
-  OPTION_CONTROL_WITH, /* of the control given last: "NAME=NUMBER", with commas between */
-  OPTION_BLEND,        /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */
-  OPTION_ON,           /* a switch of options.values */
+  OPTION_FLAG, /* stores true in a bool */
+  OPTION_TEXT, /* stores a const char * */
+  /* stores a parameter in options.values; the parameter's row has type, range, choices, default and help */
+  OPTION_PARAMETER,
+  OPTION_SEVERAL, /* may be repeated: stores the first as OPTION_PARAMETER, and all in a struct parameter_choices */
+  OPTION_TEXTS,   /* may be repeated: stores all in a struct parameter_choices; it is not a parameter */
+  OPTION_PROMPT,  /* may be repeated: stores the next instance of an indexed parameter */
+  OPTION_LORA,    /* may be repeated: stores the next instance, given as "FILE" or "FILE:WEIGHT" */
+  OPTION_STYLE,   /* may be repeated: stores the next instance, given as "FILE" or "FILE:WEIGHT" */
+  OPTION_LAYERS,  /* stores the same value in all instances of the parameter */
+  OPTION_CONTROL, /* may be repeated: stores the next control, given as "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
+  OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off */
+  OPTION_CONTROL_WITH, /* changes the control given last: "NAME=NUMBER", separated by commas */
+  OPTION_BLEND,        /* sets instances by their number: "INDEX" or "INDEX:NUMBER", separated by commas */
+  OPTION_ON,           /* sets a switch of options.values to true; OPTION_OFF sets it to false */
   OPTION_OFF,
   OPTION_INT,
   OPTION_LONG,
-  OPTION_REAL,    /* double */
-  OPTION_SECONDS, /* double; a time as seconds.h reads it */
-  OPTION_BUDGET,  /* double; or the word display, which is BUDGET_DISPLAY */
-  OPTION_SIZE,    /* two ints, "WxH" */
-  OPTION_BYTES,   /* size_t, with K, M, G */
-  OPTION_CHOICE,  /* an enum whose values are 0, 1, ... in the order of choices */
+  OPTION_REAL,    /* stores a double */
+  OPTION_SECONDS, /* stores a double, a time as seconds.h reads it */
+  OPTION_BUDGET,  /* stores a double; the word "display" is BUDGET_DISPLAY */
+  OPTION_SIZE,    /* stores two ints, given as "WxH" */
+  OPTION_BYTES,   /* stores a size_t; K, M and G are accepted */
+  OPTION_CHOICE,  /* stores an enum whose values are 0, 1, ... in the order of choices */
   OPTION_VERBOSE,
   OPTION_QUIET,
   OPTION_HELP,
@@ -48,7 +50,7 @@ enum option_group {
   GROUPS
 };
 
-/* What a shell completes a value with. */
+/* The completions that a shell offers for a value. */
 enum option_value {
   VALUE_WORD,
   VALUE_FILE,
@@ -63,17 +65,18 @@ struct option {
   enum option_kind kind;
   enum option_group group;
   unsigned commands;   /* bit 1 << enum command */
-  const char *metavar; /* NULL: takes no value, or a choice */
+  const char *metavar; /* NULL: the option takes no value, or a choice */
   const char *choices; /* "a|b|c" */
-  const char *help;    /* for --help, man and completions; NULL: the parameter's, or hidden where there is none */
-  size_t offset;       /* into struct options */
-  double min, max;     /* numbers */
+  /* text for --help, man page and completions; NULL: the parameter's text, or hidden if there is no parameter */
+  const char *help;
+  size_t offset;   /* position of the field in struct options */
+  double min, max; /* range of a number */
   enum option_value value;
   enum parameter parameter;
-  bool optional; /* the value may be left out, and is "" then; a given one stands behind = */
+  bool optional; /* the value may be omitted and is "" then; otherwise it follows "=" */
 };
 
-/* NULL: the option takes no choice. */
+/* Returns the choices of an option, "a|b|c". NULL: the option takes no choice. */
 const char *option_choices(const struct option *option);
 bool option_is_hidden(const struct option *option);
 enum { OPTION_HELP_MAX = 400 };

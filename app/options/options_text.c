@@ -1,4 +1,4 @@
-/* What is written from the option table: help, man page, shell completions. */
+/* Writes everything that is derived from the option table: help, man page and shell completions. */
 #include "app/control/keys.h"
 #include "app/options/options_table.h"
 
@@ -53,7 +53,7 @@ static void describe_syntax(const struct option *option, char *text, size_t size
     snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
 }
 
-/* Prints text in lines of at most width columns, the first starting at column `column`, the others at `indent`. */
+/* Prints text in lines of at most width columns. The first starts at column `column`, the others at `indent`. */
 static void print_wrapped(FILE *out, const char *text, int column, int indent, int width) {
   while (*text) {
     int word = (int)strcspn(text, " ");
@@ -144,7 +144,7 @@ void options_help(FILE *out, enum command command) {
   help_exits(out);
 }
 
-/* Text for roff: a hyphen stays a hyphen, and no line begins with a control character. */
+/* Prints text for roff: hyphens are escaped, and no line begins with a control character. */
 static void man_text(FILE *out, const char *text) {
   if (*text == '.' || *text == '\'')
     fputs("\\&", out);
@@ -248,7 +248,7 @@ static void print_spaced(FILE *out, const char *choices) {
     fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
-/* The words that an option's value is, or begins with; NULL: there are none. */
+/* Returns the words that an option's value may be or begin with. NULL: there are none. */
 static const char *words_of(const struct option *option) {
   return option->value == VALUE_MAP ? &MAP_WORDS[sizeof "none|" - 1] : option_choices(option);
 }
@@ -280,7 +280,7 @@ static void bash_values(FILE *out) {
 }
 
 static void generate_bash(FILE *out) {
-  /* compgen -W would expand the names as the shell's own words: a file of a model may be called $(anything). */
+  /* compgen -W would expand the names like the shell's own words, but a model's file may be called $(anything). */
   fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n' name\n"
         "  compopt -o filenames\n"
         "  while read -r name; do\n"
@@ -314,7 +314,7 @@ static void generate_bash(FILE *out) {
         out);
 }
 
-/* Help inside a single-quoted zsh _arguments specification, where [ ] : end a field. */
+/* Prints help inside a single-quoted zsh _arguments specification, where [ ] : end a field. */
 static void zsh_text(FILE *out, const char *text) {
   for (; *text; text++) {
     if (*text == '\'')

@@ -21,7 +21,8 @@ static bool read_with_unit(const char *text, double *seconds) {
   return false;
 }
 
-/* Digits alone, with others behind a point where that is allowed. *end is behind them. */
+/* Reads digits, with a fraction after a point if `fraction` is true. *end points behind them. False: there are no
+ * digits. */
 static bool read_digits(const char *text, bool fraction, double *number, const char **end) {
   size_t length = strspn(text, "0123456789");
   *end = text + length;

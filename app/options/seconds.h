@@ -1,10 +1,11 @@
-/* Times as people write them: 2, 2.5s, 500ms, 250us, 0:02, 1:02:03.5. */
+/* Reads durations as users write them: 2, 2.5s, 500ms, 250us, 0:02, 1:02:03.5. */
 #ifndef APP_OPTIONS_SECONDS_H
 #define APP_OPTIONS_SECONDS_H
 
 #include <stdbool.h>
 
-/* Minutes and seconds behind a colon are below 60. false: text is no time, and *seconds is as it was. */
+/* Returns false and leaves *seconds unchanged if text is no time. After a colon, minutes and seconds must be below
+ * 60. */
 bool seconds_read(const char *text, double *seconds);
 
 #endif
