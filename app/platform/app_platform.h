@@ -1,7 +1,7 @@
-/* What the program asks of the operating system beyond unet/base/platform.h: what a name stands for, files beside
- * others, pipes, signals, the terminal, times of day, the process. One file a system: app_platform_posix.c.
+/* The program's interface to the operating system, beyond unet/base/platform.h: files, pipes, signals, the terminal,
+ * threads, and the process. Each system has its own implementation: app_platform_posix.c and the other *_posix.c.
  *
- * Names of files are UTF-8, with '/' between their parts. What fails leaves errno. */
+ * File names are UTF-8 with '/' as separator. Functions that fail set errno. Any thread may call them unless noted. */
 #ifndef APP_PLATFORM_APP_PLATFORM_H
 #define APP_PLATFORM_APP_PLATFORM_H
 
@@ -21,14 +21,14 @@ enum { STANDARD_INPUT = 0, STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
 
 enum entry_kind { ENTRY_FILE, ENTRY_FOLDER, ENTRY_PIPE, ENTRY_OTHER };
 
-/* What a name or a descriptor stands for; the same file has the same volume and number. */
+/* Describes the file behind a name or a descriptor. Two names are of the same file if volume and number are equal. */
 struct platform_entry {
   enum entry_kind kind;
   uint64_t volume, number;
   int64_t size;
 };
 
-/* Links are followed. Return 0 or -1. */
+/* Follow links. Return 0 or -1. */
 int platform_look(struct platform_entry *entry, const char *path);
 int platform_look_at(struct platform_entry *entry, int descriptor);
 bool platform_is_file(const char *path);
@@ -36,139 +36,148 @@ bool platform_is_folder(const char *path);
 bool platform_can_read(const char *path);
 bool platform_can_write(const char *path);
 
-/* What this user may still write where path is. Returns 0 or -1. */
+/* Returns how many bytes this user may still write on the volume of path, in *bytes. Returns 0 or -1. */
 int platform_free_space(const char *path, uint64_t *bytes);
-/* Puts what was written to the file on the disk. Returns 0 or -1. */
+/* Writes buffered data of the file to the disk. Returns 0 or -1. */
 int platform_save(FILE *file);
 
-/* Calls take for every name that a pattern of *, ? and [] finds, in any order, until it returns other than 0. Returns
- * that, 0, or -1 with ENOMEM. */
+/* Calls take for each name that matches a pattern of *, ? and [], in any order, until take returns other than 0.
+ * Returns that value, 0, or -1 with ENOMEM. */
 int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque);
-/* Likewise for the names in a folder, without the folder; nothing where it cannot be read. */
+/* Calls take for each name in a folder, without the folder's own path. Does nothing if the folder cannot be read. */
 void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque);
 int platform_cut(const char *path, int64_t size);
 
-/* Makes a new file, locked as long as it is open, so that one whose process was killed can be told from one that is
- * being written. path ends with XXXXXX, which becomes a name that there was not. usual: others may read it as any new
- * file; else the user alone may. Returns a descriptor or -1. */
+/* Makes a new file that is locked while it is open. A file without a lock was left by a process that was killed. path
+ * ends with XXXXXX, which is replaced to make an unused name. usual: the file has the default permissions; otherwise
+ * only this user may access it. Returns a descriptor or -1. */
 int platform_make_locked(char *path, bool usual);
-/* Likewise, of a file that may be there already. Returns -1 with EWOULDBLOCK where another process has it open so. */
+/* Opens a file and locks it in the same way; makes it if there is none. Returns a descriptor, or -1 with EWOULDBLOCK if
+ * another process holds the lock. */
 int platform_open_locked(const char *path);
-/* Gives the file path's owner, as far as that is allowed, and path's mode. Returns 0 or -1. */
+/* Gives the open file the owner and group of path, if permitted, and its mode. Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);
-/* A name for the open file itself, whatever becomes of path, which is its own now. */
+/* Stores a name by which the open file can be opened again even if path is renamed or removed. path is its current
+ * name. */
 void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
-/* Removes a file of this user that platform_make_locked made and no process has open. Returns whether it did. */
+/* Removes a file of this user that platform_make_locked made and that no process has open. Returns true if it did. */
 bool platform_remove_abandoned(const char *folder, const char *name);
 
-/* Opens a text for reading. Of a pipe, or what else is no file, all is read first, however long that takes to come; a
- * line says that it is waited for. log may be NULL. NULL: failed; EINTR: *stop was set meanwhile; EFBIG: it has no end.
- */
+/* Opens a text file for reading. A pipe or device is read to its end first, however long that takes; a log line says
+ * that the program waits for it. log may be NULL. Returns NULL on failure; errno is EINTR if *stop was set meanwhile,
+ * and EFBIG if the data does not end. */
 FILE *platform_open_text(const char *path, const atomic_bool *stop, const struct log *log);
-/* Opens a file for writing that is empty then. A pipe that nobody reads is not waited for: NULL with ENXIO. */
+/* Opens a file for writing and empties it. Does not wait for a pipe's reader: returns NULL with ENXIO if there is
+ * none. */
 FILE *platform_open_to_write(const char *path);
-/* Says why that failed, from errno. */
+/* Returns the reason why platform_open_to_write or writing failed. code: its errno. */
 const char *platform_why_unwritten(int code);
-/* Opens a file of this program's own for appending; makes it where there is none. NULL: failed; EEXIST: a link, or
- * something else than a file with one name, stands there. */
+/* Opens a file of this program's own for appending; makes it if there is none. NULL: failed; errno is EEXIST if the
+ * name belongs to a link, to a file with further names, or to something that is no file. */
 FILE *platform_open_own(const char *path);
 
 /* --- pipes and terminals --- */
 
-/* Whether a computer may be called so: false where its name is known to be nobody's. */
+/* Returns false if the name is known not to be a computer's, and true if it is one or that cannot be found out. */
 bool platform_may_be_host(const char *name);
-/* Opens a named pipe for reading, and does not wait for a writer. Returns a descriptor or -1. */
+/* Opens a named pipe for reading without waiting for a writer. Returns a descriptor or -1. */
 int platform_open_pipe(const char *path);
-/* Likewise for writing; without a reader it fails with ENXIO. A full pipe fails with EAGAIN. */
+/* Opens a named pipe for writing without waiting; fails with ENXIO if it has no reader. Writing to a full pipe fails
+ * with EAGAIN. Returns a descriptor or -1. */
 int platform_open_pipe_to_write(const char *path);
-/* Waits so long for something to read. Returns the number of bytes, 0 at the end, -1 (EAGAIN: there was nothing). */
+/* Waits up to wait_ms for data. Returns the number of bytes read, 0 at the end, or -1 (errno EAGAIN: no data came). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
-/* Keeps others who ask the same from reading the named pipe of that descriptor, as long as it is open: of two readers
- * each would get a part of what comes. False: another one reads it. True for what is no named pipe. */
+/* Claims a named pipe for this reader as long as the descriptor is open, because two readers would each get a part of
+ * the data. Returns false if another process that uses this function reads it, and true if the file is no named
+ * pipe. */
 bool platform_claim_pipe(int descriptor);
-/* Keeps a pipe's end from blocking its writer. Returns whether that is to be undone with platform_block_again. */
+/* Makes writing to a pipe non-blocking. Returns true if platform_block_again has to undo it. */
 bool platform_stop_blocking(int descriptor);
 void platform_block_again(int descriptor);
 bool platform_is_terminal(int descriptor);
 
 /* --- threads --- */
 
-/* Whether a thread that has something to do comes before others: no, before most, or before all that are usual. */
+/* Scheduling class of a thread: the default, preferred to most threads (nice), or preferred to all default ones
+ * (real-time). */
 enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
 
-/* Makes the calling thread urgent as far as the system permits it, or usual again, as it has to be before it ends, has
- * work that takes long, or becomes another program. What it starts meanwhile, threads and processes, is usual. One that
- * was given its place by whoever started the program keeps it. Returns what the thread is now. */
+/* Gives the calling thread the highest class that the system permits, or the default one again (wanted false). A thread
+ * must be in the default class before it ends, computes for long, or becomes another program. Threads and processes
+ * that it starts meanwhile are in the default class. A class that was set from outside, by nice or chrt, is kept.
+ * Returns the class that the thread has now. */
 enum urgency platform_be_urgent(bool wanted);
-/* What the calling thread is. */
+/* Returns the class of the calling thread. */
 enum urgency platform_urgency(void);
-/* A thread of URGENCY_REAL_TIME that has had a processor for 0.3 s without a pause could hold up the machine: all of
- * them are usual then. Returns how many became so. */
+/* Returns how many threads were moved from the real-time to the default class. All of them are, as soon as one of them
+ * runs for 0.3 s without a pause, because it could block the machine. */
 int platform_calmed(void);
 
-/* Waits so long at most for a thread to end. Returns false where it does not; then it may be waited for once more. */
+/* Waits up to wait_ms for a thread to end. Returns false if it has not; the caller may wait for it again then. */
 bool platform_join(pthread_t thread, int wait_ms);
 
-/* Threads that keep the processors this process may use from sleeping, and make way for all others. */
+/* Threads that keep processors from sleeping and yield to all other threads. */
 struct awake;
 
-/* Returns 0, or -1, where no processor is kept awake: EDQUOT: this process may have less time than all of them have (a
- * control group's limit, or RLIMIT_CPU), which that would use up. */
+/* Keeps all processors awake that this process may use. Returns 0 or -1. errno is EDQUOT if the processor time of this
+ * process is limited (by a control group or RLIMIT_CPU), because these threads would use it up. */
 int platform_stay_awake(struct awake **awake);
-/* How many it keeps awake; NULL: none. */
+/* Returns the number of processors that are kept awake; 0 for NULL. */
 int platform_count_awake(const struct awake *awake);
 void platform_let_sleep(struct awake **awake);
 
 /* --- the process --- */
 
-/* The first Ctrl-C, or request to end, sets *stop; the second one ends the program at once. Writing to a closed pipe or
- * past a size limit fails. */
+/* Makes the first Ctrl-C, or other request to end, set *stop; the second one ends the program at once. Writing to a
+ * closed pipe or beyond a file size limit becomes an error instead of a signal. */
 void platform_catch_signals(atomic_bool *stop);
 
-/* What is printed, and the program's status, when a library gives up (abort): a known one, whose file's name begins so
- * and which had called what gave up, and any other. */
+/* The message and exit status for an abort, which a library may call when it cannot continue: one pair if a function of
+ * `library` (the beginning of its file's name) is among the callers, and another otherwise. */
 struct platform_abort {
   const char *library, *line, *other_line;
   int status, other_status;
 };
-/* The texts must last. Of libraries those are known that are loaded by now. */
+/* Makes an abort print and exit as `how` says. The strings must stay valid. The library must already be loaded. */
 void platform_catch_abort(const struct platform_abort *how);
 
-/* The program's own file. Returns whether it is known and fits. */
+/* Stores the path of the program's own file. Returns true if it is known and fits. */
 bool platform_program_path(char *path, size_t size);
-/* Sets a variable of the environment, while this process has no other thread: they may be reading it. Returns 0 or
- * -1. */
+/* Sets an environment variable. Only allowed while this process has one thread, because others could be reading the
+ * environment. Returns 0 or -1. */
 int platform_set_variable(const char *name, const char *value);
 void platform_unset_variable(const char *name);
-/* Becomes the program of this path; comes back only when that fails. */
+/* Replaces this process by the program at path. Returns only on failure. */
 void platform_become(const char *path, char **argv);
 
-/* Whether this program may be started once more, as far as can be known. */
+/* True if, as far as can be known, platform_begin_anew will work. */
 bool platform_can_begin_anew(void);
-/* Becomes this program anew, with the same command line and that variable in its environment, in the same process. Of
- * what is open it keeps the standard ones, files, pipes and these descriptors: devices and other connections are closed
- * with the old program. A request to end that comes meanwhile, whichever thread the system gives it to, is for the new
- * one. Comes back when that fails, with errno, or when *stop, of platform_catch_signals, is set, with EINTR. */
+/* Restarts this program in the same process, with the same command line and the given variable in its environment.
+ * Standard streams, files, pipes and the descriptors in `kept` stay open; devices and other connections are closed. A
+ * request to end that arrives meanwhile, on any thread, is delivered to the new program. Returns on failure, with
+ * errno, or if *stop (of platform_catch_signals) is set, with EINTR. */
 void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count);
-/* Starts this program beside this one, with no arguments, that variable in its environment and these descriptors.
- * Nobody waits for it, and Ctrl-C is not for it. Returns 0 or -1. */
+/* Starts a second process of this program, without arguments, with the given variable in its environment and the
+ * descriptors in `kept`. It is not waited for, and it ignores Ctrl-C. Returns 0 or -1. */
 int platform_begin_beside(const char *variable, const char *value, const int *kept, int count);
-/* Two ends of a connection, each of which hears when the other one is closed. Returns 0 or -1. */
+/* Makes two connected ends; each one can detect that the other was closed. Returns 0 or -1. */
 int platform_connect_pair(int ends[2]);
-/* Waits so long: 1: the other end has said something; 0; -1: it is closed. */
+/* Waits up to wait_ms. Returns 1 if the other end has called platform_say, 0 if not, -1 if it is closed. */
 int platform_hear(int end, int wait_ms);
 void platform_say(int end);
-void platform_drop(int end); /* closes it */
-/* A file without a name, for another program to read: with this text, of size bytes. Returns a descriptor or -1. */
+void platform_drop(int end); /* closes the end */
+/* Makes a file without a name that contains text, to be passed to another program. Returns a descriptor or -1. */
 int platform_hold_text(const char *text, size_t size);
-/* Its text, with a zero byte behind; free() it. The descriptor is closed. NULL: it is no such file. */
+/* Returns the text of such a file, with a terminating zero byte, and closes the descriptor. The caller frees it. NULL:
+ * it is no such file, or longer than `most` bytes. */
 char *platform_take_text(int descriptor, size_t most, size_t *size);
 
-/* Since the process was started, its loading included; good to 10 ms; 0: not known. */
+/* Returns the milliseconds since the process was started, including the time to load it; precise to 10 ms. 0:
+ * unknown. */
 double platform_process_age_ms(void);
-/* The most memory that it has had; 0: not known. */
+/* Returns the largest amount of memory that the process has used, in bytes. 0: unknown. */
 size_t platform_peak_memory(void);
-/* Time that the calling thread has had of a processor. */
+/* Returns the processor time of the calling thread. */
 int64_t platform_thread_cpu_ns(void);
 void platform_local_time(struct tm *local);
 

@@ -8,10 +8,10 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* A signal handler is given nothing: what it needs is here. */
+/* State of the signal handler, which gets no argument. */
 static struct {
   struct platform_abort how;
-  uintptr_t begin, end; /* where how.library's code lies; both 0: it is not loaded */
+  uintptr_t begin, end; /* address range of how.library's code; zeros: it is not loaded */
 } caught;
 
 static int note_library(struct dl_phdr_info *object, size_t size, void *unused) {
@@ -29,7 +29,7 @@ static int note_library(struct dl_phdr_info *object, size_t size, void *unused) 
   return 1;
 }
 
-/* True if the library has called what gave up, on this thread. */
+/* True if a function of the library is among the callers on this thread's stack. */
 static bool came_from_library(void) {
   void *stack[DEPTH_MAX];
   int depth = caught.end ? backtrace(stack, DEPTH_MAX) : 0;
@@ -52,6 +52,6 @@ void platform_catch_abort(const struct platform_abort *how) {
   caught.how = *how;
   caught.begin = caught.end = 0;
   dl_iterate_phdr(note_library, NULL);
-  (void)backtrace(unused, 1); /* the first call loads a library, for which there may be no memory later */
+  (void)backtrace(unused, 1); /* backtrace's first call loads a library, for which memory may be missing later */
   signal(SIGABRT, on_abort);
 }

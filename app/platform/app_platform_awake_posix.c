@@ -1,6 +1,6 @@
-/* Processors that do not sleep. A thread of the idle class on each makes way for every other one at once, and there is
- * always something to run. /dev/cpu_dma_latency needs root's rights, and on virtual machines, where a processor that
- * sleeps is given back to the host, it does nothing. */
+/* Keeps processors awake with one thread of class SCHED_IDLE on each: such a thread always has work and yields at once
+ * to every other thread. The alternative, /dev/cpu_dma_latency, needs root's rights, and has no effect on virtual
+ * machines, where a sleeping processor is given back to the host. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ struct awake {
   pthread_t thread[];
 };
 
-/* Leaves more of a processor's shared parts to the other thread that it may run. */
+/* Leaves more of the core's resources to the other hardware thread of the same core. */
 static void idle_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -28,7 +28,8 @@ static void idle_a_little(void) {
 #endif
 }
 
-/* As one of the usual class it would take others' time: then it is not there. */
+/* Runs until the end. In the default class the thread would take time from others, so it ends if SCHED_IDLE is
+ * refused. */
 static void *keep_awake(void *opaque) {
   struct awake *awake = opaque;
   const struct sched_param none = {0};
@@ -66,7 +67,7 @@ static int start_all(struct awake *awake, const cpu_set_t *all, size_t bytes) {
   return code;
 }
 
-/* Whether so many processors may be used all the time. */
+/* True if `count` processors may not be used all the time. */
 static bool is_limited(int count) {
   struct rlimit limit;
   return processor_quota("") < count || (!getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur != RLIM_INFINITY);

@@ -19,7 +19,7 @@ static int refuse(const char *what, const char *text, struct error *err) {
                    "%s %.100s: PORT, HOST:PORT or [ADDRESS]:PORT is needed, with a port from 1 to 65535", what, text);
 }
 
-/* Where the port begins; *length: of the host, without brackets, at *host. */
+/* Splits "HOST:PORT". Returns the port; *host is the host without brackets and *length its length. NULL: invalid. */
 static const char *split(const char *text, const char **host, size_t *length) {
   const char *colon = strrchr(text, ':');
   *host = text;
@@ -61,7 +61,7 @@ static const struct sockaddr *as_socket(const struct datagram_address *address) 
   return (const struct sockaddr *)(const void *)address->bytes;
 }
 
-/* Where the host's bytes are. */
+/* Returns the bytes of the host in an address. */
 static const void *host_of(const struct datagram_address *address, size_t *size) {
   bool six = as_socket(address)->sa_family == AF_INET6;
   *size = six ? sizeof(struct in6_addr) : sizeof(struct in_addr);
@@ -108,7 +108,7 @@ static bool is_everywhere(const struct datagram_address *address) {
   return !memcmp(host, zeros, size);
 }
 
-/* One can bind to addresses of this machine alone. */
+/* True if the address is one of this machine: binding a socket succeeds only for those. */
 static bool is_of_this_machine(const struct datagram_address *address) {
   struct datagram_address any_port = datagram_with_port(address, 0);
   int probe = socket(as_socket(address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

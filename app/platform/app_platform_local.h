@@ -1,40 +1,42 @@
-/* Sockets that have a name in the file system, waiting for several of them at once, and what this machine is called.
- * One file a system: app_platform_local_posix.c. What fails leaves errno. */
+/* Local sockets (with a name in the file system), waiting for several descriptors, and the names of this machine. Each
+ * system has its own implementation: app_platform_local_posix.c. Functions that fail set errno. */
 #ifndef APP_PLATFORM_APP_PLATFORM_LOCAL_H
 #define APP_PLATFORM_APP_PLATFORM_LOCAL_H
 
 #include "app/platform/app_platform.h"
 
-/* Listens at path, which only this user may connect to. A socket there that nobody listens at any more is replaced;
- * EADDRINUSE: somebody listens there; EEXIST: something else is there; ENAMETOOLONG: path is too long for a socket.
- * *made is what it made. Returns a descriptor or -1. */
+/* Listens at path, to which only this user may connect. A socket there that no process listens at is replaced. *made
+ * describes the new socket. Returns a descriptor or -1. errno: EADDRINUSE if a process listens there, EEXIST if path is
+ * something else, ENAMETOOLONG if it is too long for a socket. */
 int platform_listen(const char *path, struct platform_entry *made);
-/* Ends listening and removes path, if it still is what platform_listen made. */
+/* Closes the socket, and removes path if it still is the file that platform_listen made. */
 void platform_stop_listening(int descriptor, const char *path, const struct platform_entry *made);
-/* The next who connects, without waiting. Returns a descriptor or -1. */
+/* Returns a descriptor for the next waiting connection, or -1. Does not wait. */
 int platform_accept(int listener);
 
-/* Without waiting. Return the number of bytes, 0 at the end of what comes, -1 (EAGAIN: not now). */
+/* Receive or send without waiting. Return the number of bytes, 0 at the end of the data, or -1 (EAGAIN: not possible
+ * now). */
 int64_t platform_receive(int descriptor, void *out, size_t size);
 int64_t platform_send(int descriptor, const void *data, size_t size);
 
-/* Two ends: what one thread writes to the second wakes another that waits for the first. Returns 0 or -1. */
+/* Makes two ends for waking a thread: it waits for the first to become readable, and platform_ring(second) makes it so.
+ * Returns 0 or -1. */
 int platform_make_alarm(int ends[2]);
 void platform_ring(int end);
-/* Takes what was written so far. */
+/* Removes all rings so far, so that the first end is not readable any more. */
 void platform_hush(int end);
 void platform_end_alarm(int ends[2]);
 
 struct platform_wish {
-  int descriptor;   /* negative: none */
-  bool read, write; /* wanted; then: possible, or the other end is gone */
+  int descriptor;   /* negative: none, it is skipped */
+  bool read, write; /* in: what to wait for; out: what is possible, also if the other end is closed */
 };
-/* Waits until one of them is possible, at most wait_ms; negative: for ever. Returns how many are, or -1. */
+/* Waits up to wait_ms until one wish is possible; negative: without limit. Returns how many are possible, or -1. */
 int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms);
 
-/* This machine's name, "" where it has none. */
+/* Stores this machine's name, or "" if it has none. */
 void platform_machine_name(char *name, size_t size);
-/* The address at which others on its network reach it. Returns whether it has one. */
+/* Stores the address by which other machines of its network reach this one. Returns false if it has none. */
 bool platform_own_address(char *address, size_t size);
 
 #endif

@@ -26,7 +26,7 @@ static int make_socket(void) {
   return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Removes a socket that nobody listens at. Returns 0 where nothing is there then. */
+/* Removes a socket that no process listens at. Returns 0 if path is free afterwards. */
 static int remove_stale(const char *path, const struct sockaddr_un *address) {
   struct stat file;
   if (lstat(path, &file))
@@ -38,7 +38,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   int probe = make_socket();
   if (probe < 0)
     return -1;
-  /* EAGAIN: somebody listens, and has too many waiting to connect. */
+  /* EAGAIN would mean that a process listens and has too many waiting connections. */
   bool stale = connect(probe, (const struct sockaddr *)address, sizeof *address) && errno == ECONNREFUSED;
   close(probe);
   if (!stale)
@@ -46,7 +46,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   return stale ? unlink(path) : -1;
 }
 
-/* Nobody can connect before it listens, and then its mode is set. */
+/* Binds the socket and sets its mode before listening, so that no other user can connect in between. */
 static int bind_at(int descriptor, const char *path, const struct sockaddr_un *address, struct platform_entry *made) {
   if (bind(descriptor, (const struct sockaddr *)address, sizeof *address))
     return -1;
@@ -58,7 +58,7 @@ static int bind_at(int descriptor, const char *path, const struct sockaddr_un *a
   return -1;
 }
 
-/* Two programs that start at once do not remove each other's. */
+/* Listens while the folder is locked, so that two programs that start at once do not remove each other's socket. */
 static int listen_alone(int descriptor, const char *path, const struct sockaddr_un *address,
                         struct platform_entry *made) {
   char folder[sizeof address->sun_path + 1] = ".";
@@ -147,7 +147,8 @@ void platform_machine_name(char *name, size_t size) {
   name[size - 1] = 0;
 }
 
-/* The one it would send from: connecting a datagram socket sends nothing. The address is one kept for examples. */
+/* Finds the address from which a datagram would be sent; connecting a datagram socket sends nothing. 192.0.2.1 is
+ * reserved for examples. */
 bool platform_own_address(char *address, size_t size) {
   struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = htons(9)}, own = {0};
   socklen_t length = sizeof own;

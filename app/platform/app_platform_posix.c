@@ -73,7 +73,7 @@ bool platform_can_write(const char *path) {
 
 int platform_free_space(const char *path, uint64_t *bytes) {
   struct statvfs volume;
-  if (statvfs(path, &volume) || !volume.f_blocks) /* none: files there take no room, as those of /proc */
+  if (statvfs(path, &volume) || !volume.f_blocks) /* no blocks: the volume stores nothing, as /proc */
     return -1;
   *bytes = (uint64_t)volume.f_bavail * volume.f_frsize;
   return 0;
@@ -109,7 +109,8 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
-/* mkostemp finds the name, and makes a file that its user alone may read. */
+/* Makes a file with an unused name. mkostemp allows access for the user alone, so a usual one is made again by that
+ * name. */
 static int make_new(char *path, bool usual) {
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0 || !usual)
@@ -119,7 +120,7 @@ static int make_new(char *path, bool usual) {
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 }
 
-/* Until it is locked another process may take it for abandoned, and remove it. */
+/* Tries again if another process took the file for an abandoned one, and removed it, before it was locked. */
 int platform_make_locked(char *path, bool usual) {
   struct stat made;
   char *letters = path + strlen(path) - strlen("XXXXXX");
@@ -127,7 +128,8 @@ int platform_make_locked(char *path, bool usual) {
     int descriptor = make_new(path, usual);
     if (descriptor < 0)
       return -1;
-    flock(descriptor, LOCK_EX); /* where there are no locks, nothing is taken for abandoned either */
+    /* may fail on volumes without locks, where platform_remove_abandoned removes nothing either */
+    flock(descriptor, LOCK_EX);
     if (!fstat(descriptor, &made) && made.st_nlink == 1)
       return descriptor;
     close(descriptor);
@@ -135,7 +137,7 @@ int platform_make_locked(char *path, bool usual) {
   }
 }
 
-/* Between opening and locking, another process may have removed it. */
+/* Tries again if another process removed the file between opening and locking. */
 int platform_open_locked(const char *path) {
   struct stat made;
   for (;;) {
@@ -158,7 +160,7 @@ int platform_make_like(int descriptor, const char *path) {
   if (stat(path, &like))
     return -1;
   int given = fchown(descriptor, like.st_uid, like.st_gid);
-  (void)given; /* only root can give files away */
+  (void)given; /* only root may change the owner */
   return fchmod(descriptor, like.st_mode & 07777);
 }
 
@@ -214,7 +216,7 @@ int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms) 
   return got;
 }
 
-/* Only of pipes, whose other users do not share this end of it. */
+/* Changes pipes alone: this end of a pipe is not shared with other processes, while a terminal is. */
 bool platform_stop_blocking(int descriptor) {
   struct stat file;
   int flags = fcntl(descriptor, F_GETFL);
@@ -243,14 +245,14 @@ bool platform_join(pthread_t thread, int wait_ms) {
 
 /* --- the process --- */
 
-/* Signal handlers are given nothing: what they need is here. */
+/* State of the signal handlers, which get no argument. */
 static struct {
   atomic_bool *stop;
-  atomic_bool held; /* by this thread, which becomes the program anew */
+  atomic_bool held; /* `holder` blocks the signals while it restarts the program */
   pthread_t holder;
 } caught;
 
-/* The system gives it to any thread that lets it through; a library's does. */
+/* Runs on any thread that does not block the signal, such as a library's, and passes the signal on to the holder. */
 static void on_signal(int number) {
   atomic_store(caught.stop, true);
   if (atomic_load(&caught.held))
@@ -260,15 +262,15 @@ static void on_signal(int number) {
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void platform_catch_signals(atomic_bool *stop) {
-  /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
+  /* SA_RESETHAND: the second Ctrl-C has its default effect. SA_RESTART: interrupted reads and writes continue. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGURG); /* of hold_signals, which is to be heard after it */
+  sigaddset(&action.sa_mask, SIGURG); /* signal of hold_signals, which is handled after this one */
   caught.stop = stop;
-  sigset_t held; /* by platform_begin_anew, in the program before this one */
+  sigset_t held; /* signals that platform_begin_anew blocked before it started this program */
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
-    struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
+    struct sigaction before; /* nohup and the shell's background jobs ignore some of them, which is kept */
     sigaddset(&held, ending_signals[i]);
     if (!sigaction(ending_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
       sigaction(ending_signals[i], &action, NULL);
@@ -298,13 +300,13 @@ void platform_become(const char *path, char **argv) {
   execv(path, argv);
 }
 
-/* --- the program anew --- */
+/* --- restarting the program --- */
 
 bool platform_can_begin_anew(void) {
   return !access("/proc/self/exe", X_OK) && !access("/proc/self/cmdline", R_OK);
 }
 
-/* All of a file whose size is not known before, with a zero byte behind. */
+/* Returns the contents of a file of unknown size, with a terminating zero byte. NULL: failed, or longer than `most`. */
 static char *read_all(int descriptor, size_t most, size_t *size) {
   size_t room = 4096, used = 0;
   char *text = NULL;
@@ -330,7 +332,7 @@ static char *read_all(int descriptor, size_t most, size_t *size) {
   return NULL;
 }
 
-/* NULL: it is not known. free() the list and its first text. */
+/* Returns this process's argv; the caller frees the list and its first text. NULL: unknown. */
 static char **command_line(void) {
   enum { BYTES_MAX = 4 << 20 };
   size_t size = 0, count = 0;
@@ -360,7 +362,7 @@ static void keep(const int *kept, int count) {
     fcntl(kept[i], F_SETFD, 0);
 }
 
-/* What a thread holds when it comes back from a signal handler is what the handler leaves there. */
+/* Blocks the signals on the thread that the handler interrupted: on return it gets the mask in its context. */
 static void on_hold(int number, siginfo_t *info, void *context) {
   ucontext_t *thread = context;
   (void)number;
@@ -369,16 +371,16 @@ static void on_hold(int number, siginfo_t *info, void *context) {
     sigaddset(&thread->uc_sigmask, ending_signals[i]);
 }
 
-/* Whether that thread of this process lets SIGINT or its like through. One that handles one of them lets the others. */
+/* True if the thread does not block all ending signals; while it handles one of them, it does not block the others. */
 static bool lets_through(const char *thread) {
-  char path[64], line[256]; /* a part of one that is longer: a user may be in thousands of groups */
+  char path[64], line[256]; /* lines may be longer, for example the list of groups, and are then read in parts */
   unsigned long long blocked = 0, all = 0;
   bool found = false;
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     all |= 1ull << (ending_signals[i] - 1);
   snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
   FILE *file = fopen(path, "re");
-  if (!file) /* it has ended */
+  if (!file) /* the thread has ended */
     return false;
   while (!found && fgets(line, sizeof line, file))
     found = sscanf(line, "SigBlk: %llx", &blocked) == 1;
@@ -386,7 +388,7 @@ static bool lets_through(const char *thread) {
   return found && (blocked & all) != all;
 }
 
-/* Tells the threads that do not hold them yet to. */
+/* Sends SIGURG to a thread that does not block the ending signals yet, which makes it block them, and counts it. */
 static void hold_there(void *count, const char *thread) {
   pid_t number = atoi(thread);
   if (number <= 0 || number == gettid() || !lets_through(thread))
@@ -395,8 +397,8 @@ static void hold_there(void *count, const char *thread) {
   tgkill(getpid(), number, SIGURG);
 }
 
-/* SIGINT and its like wait until the new program has its handlers (platform_catch_signals): every thread holds them. A
- * thread that the kernel does not let run for so long passes on to this one what comes to it. */
+/* Makes all threads block the ending signals, so that these stay pending until the new program has its handlers
+ * (platform_catch_signals). A thread that does not run in time passes its signals on to this one. */
 static void hold_signals(sigset_t *held, sigset_t *before) {
   enum { TRIES = 200, PAUSE_US = 1000 };
   struct sigaction action = {.sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -415,8 +417,8 @@ static void hold_signals(sigset_t *held, sigset_t *before) {
   }
 }
 
-/* This program goes on, and what came meanwhile was for it; by now it would be taken for a second one. The other
- * threads go on holding such requests, which so come to this one. */
+/* Continues this program after a failed restart. Pending signals were meant for it, and count as the first request. The
+ * other threads continue to block the signals, which therefore come to this thread. */
 static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   atomic_store(&caught.held, false);
   while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
@@ -424,8 +426,8 @@ static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* This process's with that variable, which is not set in it: other threads may be reading it. free() the list and its
- * first text. NULL: no memory. */
+/* Returns a copy of the environment with the variable added. The environment itself stays, since other threads may read
+ * it. The caller frees the list and its first text. NULL: out of memory. */
 static char **environment_with(const char *variable, const char *value) {
   size_t length = strlen(variable), size = length + strlen(value) + 2, count = 0, used = 1;
   while (environ[count])
@@ -450,12 +452,12 @@ static void free_texts(char **list) {
   free(list);
 }
 
-/* Comes back when that fails, with errno. */
+/* Replaces the process. Returns only on failure, with errno. */
 static void become_anew(char **argv, char **environment) {
   char path[PATH_MAX];
   if (platform_program_path(path, sizeof path))
     execve(path, argv, environment);
-  execve("/proc/self/exe", argv, environment); /* of a program that has been replaced meanwhile */
+  execve("/proc/self/exe", argv, environment); /* works if the file of the program was replaced */
 }
 
 void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count) {
@@ -477,7 +479,7 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
   errno = reason;
 }
 
-/* In a process that has one thread, of a program that had many: only what signal handlers may call. */
+/* Becomes the second process's program. After fork only functions that are allowed in signal handlers may be called. */
 static void become_beside(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
@@ -496,7 +498,7 @@ int platform_begin_beside(const char *variable, const char *value, const int *ke
     return -1;
   }
   pid_t child = fork();
-  if (!child) { /* its own child is nobody's */
+  if (!child) { /* the child ends at once, so that nobody has to wait for the grandchild */
     pid_t beside = fork();
     if (!beside)
       become_beside(path, environment, kept, count);
@@ -551,7 +553,8 @@ char *platform_take_text(int descriptor, size_t most, size_t *size) {
   return text;
 }
 
-/* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */
+/* Returns field 22 of /proc/self/stat. Fields are counted from the last ')', because the name in field 2 may contain
+ * any character. */
 static double started_after_boot_s(void) {
   char text[1024];
   unsigned long long ticks = 0;

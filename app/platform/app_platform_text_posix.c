@@ -1,4 +1,4 @@
-/* Files that are opened for the user, at names where anything may stand. */
+/* Opens files whose names the user gives, and which may be pipes, devices or links. */
 #include "app/platform/app_platform.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* TELL_SLICES: so long nothing is said of a writer that takes its time. */
+/* After TELL_SLICES waits of SLICE_MS without data, a log line says what the program waits for. */
 enum { SLICE_MS = 100, TELL_SLICES = 10, TEXT_MAX = 64 << 20 };
 
 static int write_all(int descriptor, const char *bytes, size_t size) {
@@ -19,7 +19,7 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
   return 0;
 }
 
-/* Copies what comes until its writers have ended. path: for one line, if nothing comes for a while. */
+/* Copies data until all writers have closed the pipe. path is for the log line. */
 static int copy_all(int from, int to, const char *path, const atomic_bool *stop, const struct log *log) {
   char bytes[16384];
   size_t total = 0;
@@ -45,7 +45,7 @@ static int copy_all(int from, int to, const char *path, const atomic_bool *stop,
   return 0;
 }
 
-/* Returns a file with all that came, in place of what it came from; -1: failed. */
+/* Returns the descriptor of a file in memory with all the data of `from`; -1: failed. */
 static int hold_all(int from, const char *path, const atomic_bool *stop, const struct log *log) {
   int held = memfd_create("text", MFD_CLOEXEC), code;
   if (held >= 0 && !copy_all(from, held, path, stop, log) && !lseek(held, 0, SEEK_SET))
@@ -96,7 +96,7 @@ FILE *platform_open_own(const char *path) {
     errno = EEXIST;
     return NULL;
   }
-  if (descriptor < 0 && (errno == ELOOP || errno == ENXIO)) /* a link; a pipe that nobody reads */
+  if (descriptor < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, or a pipe without a reader */
     errno = EEXIST;
   return make_stream(descriptor, "a");
 }

@@ -1,4 +1,5 @@
-/* Urgent threads. Linux' own calls: those of the C library that are meant for a thread change the process in some. */
+/* Scheduling classes of threads. Uses Linux system calls, because some C libraries apply their functions to the whole
+ * process. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,26 +13,26 @@
 #include "app/platform/app_platform.h"
 
 enum { PRIORITY = 1, NICE = -10, THREADS_MAX = 16 };
-/* Of a processor, without a sleep: a picture takes a tenth, and a machine of one processor that stands still for so
- * long is still the user's. */
+/* Longest processor time without a sleep. A picture needs a tenth of it, and a machine with one processor that does not
+ * react for so long is still usable. */
 static const rlim_t run_most_us = 300000;
 
-/* Signal handlers are given nothing: what they need is here. */
+/* State of the signal handler, which gets no argument. */
 static struct {
-  atomic_int thread[THREADS_MAX]; /* those with real-time scheduling; 0: none */
+  atomic_int thread[THREADS_MAX]; /* threads with real-time scheduling; 0: unused */
   atomic_int calmed;
-  struct sigaction before; /* what SIGXCPU did */
-  bool caught;             /* it is */
+  struct sigaction before; /* the action for SIGXCPU before this file's */
+  bool caught;             /* this file's action for SIGXCPU is set */
 } urgent;
 
-static _Thread_local bool given; /* by this file, to this thread */
+static _Thread_local bool given; /* true if this file changed the calling thread's class */
 
 static int this_thread(void) {
   return (int)syscall(SYS_gettid);
 }
 
-/* With SCHED_RESET_ON_FORK nothing that the thread starts has it from there; only root can take that flag away again,
- * and it does nothing to a thread that is usual. */
+/* Sets the class of a thread. SCHED_RESET_ON_FORK keeps the class from what the thread starts. Only root may clear this
+ * flag, and it has no effect on a thread in the default class. */
 static int set_policy(int thread, int policy, int priority) {
   const struct sched_param param = {.sched_priority = priority};
   return (int)syscall(SYS_sched_setscheduler, thread, policy | SCHED_RESET_ON_FORK, &param);
@@ -45,7 +46,7 @@ static int get_nice(void) {
   return getpriority(PRIO_PROCESS, (id_t)this_thread());
 }
 
-/* --- one that never sleeps --- */
+/* --- threads that run too long --- */
 
 static bool add_thread(int thread) {
   for (int i = 0; i < THREADS_MAX; i++) {
@@ -63,7 +64,7 @@ static void drop_thread(int thread) {
   }
 }
 
-/* Which of them ran on is not known. */
+/* Moves all real-time threads to the default class, since it is unknown which of them ran too long. */
 static void calm_all(void) {
   for (int i = 0; i < THREADS_MAX; i++) {
     int thread = atomic_exchange(&urgent.thread[i], 0);
@@ -74,8 +75,8 @@ static void calm_all(void) {
   }
 }
 
-/* Whether RLIMIT_CPU has been reached, by the clock that it goes by, which counts ticks of all threads. The kernel puts
- * a limit off by a second before it sends the signal. */
+/* True if RLIMIT_CPU has been reached, measured with the kernel's own clock for it, which counts ticks of all threads.
+ * The kernel raises the limit by a second before it sends the signal. */
 static bool has_used_its_time(void) {
   const clockid_t ticks = (clockid_t)(~0u << 3);
   struct timespec used;
@@ -84,8 +85,8 @@ static bool has_used_its_time(void) {
          (rlim_t)used.tv_sec + 1 >= limit.rlim_cur;
 }
 
-/* The signal has another meaning, too, which it keeps: RLIMIT_CPU, or that somebody sent it. Where it is neither, a
- * thread has run on: one of these, or one that was given its place by whoever started the program, and keeps it. */
+/* Handles SIGXCPU. If it was sent by a user, or because of RLIMIT_CPU, the action from before runs. Otherwise a
+ * real-time thread ran too long: one of this file's, or one that got its class from outside, which keeps it. */
 static void on_long_run(int number, siginfo_t *info, void *context) {
   int reason = errno;
   (void)context;
@@ -103,8 +104,8 @@ static void catch_signal(void) {
   urgent.caught = !sigaction(SIGXCPU, NULL, &urgent.before) && !sigaction(SIGXCPU, &action, NULL);
 }
 
-/* The kernel sends the signal, and puts the limit off each time: then it is set again. At the other limit, which stays
- * as it is, the kernel kills. */
+/* Sets the limit after which the kernel sends SIGXCPU; the kernel raises it each time, so it is set again. The hard
+ * limit, at which the kernel kills the process, is not changed. */
 static bool watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;
@@ -117,7 +118,7 @@ static bool watch(void) {
   return !setrlimit(RLIMIT_RTTIME, &limit);
 }
 
-/* --- */
+/* --- changing the class --- */
 
 static bool be_real_time(int thread) {
   if (!watch() || !add_thread(thread))
@@ -132,7 +133,7 @@ static bool be_nice(int thread) {
   return !set_policy(0, SCHED_OTHER, 0) && !setpriority(PRIO_PROCESS, (id_t)thread, NICE);
 }
 
-/* What nice or chrt have given the program stays as it is. */
+/* True if the thread has the default class; another one was set by nice or chrt and is kept. */
 static bool is_as_usual(void) {
   return (get_policy() & ~SCHED_RESET_ON_FORK) == SCHED_OTHER && !get_nice();
 }
@@ -151,7 +152,7 @@ enum urgency platform_be_urgent(bool wanted) {
   if (!wanted && given) {
     set_policy(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)thread, 0);
-    drop_thread(thread); /* last: one that is real time is known at any moment */
+    drop_thread(thread); /* last, so that a real-time thread is in the list at any time */
     given = false;
   }
   return platform_urgency();

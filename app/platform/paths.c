@@ -7,7 +7,7 @@
 
 #include "app/platform/app_platform.h"
 
-/* false: it did not fit, so nothing can be there. */
+/* False: the path is too long, so the file cannot exist. */
 static bool join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s/%s", folder, name);
   return length > 0 && length < PATHS_MAX;
@@ -17,7 +17,7 @@ static bool exists(const char *folder, const char *name, char *path) {
   return join(path, folder, name) && platform_can_read(path);
 }
 
-/* PREFIX/share/reverie for the executable PREFIX/bin/reverie. */
+/* Stores PREFIX/share/reverie if the executable is PREFIX/bin/reverie. */
 static bool relative_folder(char *folder) {
   char executable[PATHS_MAX];
   if (!platform_program_path(executable, sizeof executable))
@@ -60,7 +60,7 @@ bool paths_make(char *path) {
   return !platform_make_folder(path) && platform_can_write(path);
 }
 
-/* reverie in the folder that the variable names, else in the usual one of the user's. */
+/* Makes "reverie" in the folder that the variable names, or else `usual` in the home folder. */
 static const char *own_folder(char *path, const char *variable, const char *usual) {
   const char *chosen = getenv(variable), *home = getenv("HOME");
   bool named =

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MODES_MAX = 4096, LIST_MAX = 1024 /* of formats, of sizes of one, of rates of those */ };
+enum { MODES_MAX = 4096, LIST_MAX = 1024 /* longest list of formats, of a format's sizes, and of a size's rates */ };
 
-/* O_NONBLOCK, for some drivers wait for a signal. Opened so, nobody else is kept from using it. */
+/* Opens a device. O_NONBLOCK, because some drivers wait for a signal. Opening does not keep other programs from using
+ * it. */
 static int open_device(const char *path) {
   return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
@@ -64,7 +65,7 @@ static double rate(struct v4l2_fract interval) {
   return interval.numerator ? (double)interval.denominator / interval.numerator : 0;
 }
 
-/* mode: all but its rates, of which each becomes one of its own. */
+/* Adds a mode for each rate of the given mode, which lacks only the rates. */
 static int add_rates(struct looking *at, uint32_t format, struct camera_mode *mode) {
   for (uint32_t i = 0; i < LIST_MAX; i++) {
     struct v4l2_frmivalenum interval = {

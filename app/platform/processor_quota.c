@@ -9,7 +9,7 @@ static double share(int count, double quota, double period) {
   return count >= 2 && quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-/* Both in microseconds, in two files. */
+/* Returns the limit of control groups version 1: quota and period in microseconds, each in a file of its own. */
 static double limit_of_version_1(const char *folder) {
   double quota = -1, period = 0;
   int count = control_group_numbers(folder, "cpu.cfs_quota_us", &quota, NULL) > 0;

@@ -1,9 +1,9 @@
-/* How much of the processors a process may have, where somebody has set a limit: in a container, or as a service. */
+/* Reads the limit of processor time that a container or a service has. */
 #ifndef APP_PLATFORM_PROCESSOR_QUOTA_H
 #define APP_PLATFORM_PROCESSOR_QUOTA_H
 
-/* In processors' worth of time, by the control groups that this process is in (Linux, both versions of them); INFINITY:
- * there is no limit. root: "", or a folder that stands for the system's. */
+/* Returns how many processors' time this process may use according to its control groups (Linux, versions 1 and 2);
+ * INFINITY: no limit. root is "", or for tests a folder in place of "/". */
 double processor_quota(const char *root);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files that the program names itself, after the time. */
+/* Files that the program names by the current time. */
 #ifndef APP_PLATFORM_STAMPED_H
 #define APP_PLATFORM_STAMPED_H
 
@@ -6,13 +6,13 @@
 
 #include "app/platform/paths.h"
 
-/* Makes reverie-YYYYMMDD-HHMMSS.EXTENSION in dir (NULL: the working directory), with -2, -3... where that exists:
- * nothing is ever overwritten. path holds PATHS_MAX characters; what begins the message ("snapshot"). NULL: there can
- * be none. */
+/* Creates reverie-YYYYMMDD-HHMMSS.EXTENSION in dir (NULL: the working directory). If that exists, "-2", "-3" and so on
+ * are added, so that nothing is overwritten. path has room for PATHS_MAX characters. `what` begins the error message
+ * ("snapshot"). The caller closes the file. NULL: failed. */
 FILE *stamped_create(char *path, const char *dir, const char *extension, const char *what, struct error *err);
 
-/* The name with -2, -3... before its extension, the first of them that no file has: for what goes on beside the file of
- * that name. path holds PATHS_MAX characters. */
+/* Stores the first name with "-2", "-3" and so on before the extension that no file has: for a continuation of the file
+ * `name`. path has room for PATHS_MAX characters. Returns 0 or -1. */
 int stamped_next(char *path, const char *name, struct error *err);
 
 #endif
