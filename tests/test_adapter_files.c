@@ -304,6 +304,7 @@ static void test_no_alpha(void **state) {
       {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}},
        "1 of its 1 layers say no alpha: their rank is taken for it"},
       {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".alpha", {1}}}, NULL},
+      {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}, {KOHYA ".lora_alpha", {1}}}, NULL},
       {{{KOHYA ".lora_A.weight", {2, 16}}, {KOHYA ".lora_B.weight", {16, 2}}}, NULL},
       {{{KOHYA ".lora_A.weight", {2, 16}},
         {KOHYA ".lora_B.weight", {16, 2}},
@@ -312,6 +313,7 @@ static void test_no_alpha(void **state) {
         {CONV ".alpha", {1}}},
        "1 of its 2 layers say no alpha"},
       {{{KOHYA ".diff", {16, 16}}}, NULL},
+      {{{KOHYA ".lora_A.weight", {2, 16}}, {KOHYA ".lora_B.weight", {16, 2}}, {CONV ".diff", {16, 16, 3, 3}}}, NULL},
   };
   struct attempt attempt;
   attempt_begin(&attempt, goldens);

@@ -115,15 +115,15 @@ static int report_unmatched(const struct opening *o, const struct unmatched *unm
 /* Without an alpha a layer's rank counts as it. That is so by definition in files of diffusers and PEFT, and a guess
  * where other layers of the file have one, or where kohya's names say that its trainer writes one. */
 static void report_scaleless(const struct opening *o) {
-  struct adapter_summary summary;
-  int without = 0, guessed = 0;
-  groups_summarise(&o->groups, &summary);
+  int without = 0, with = 0, kohya = 0;
   for (int i = 0; i < o->recipe_count; i++) {
     const struct group *group = o->recipes[i].group;
     bool silent = group_is_scaleless(group) && !peft_scale(&o->peft, &group->key, group_rank(group), &(double){0});
     without += silent;
-    guessed += silent && (group->key.kohya || summary.scaleless < o->groups.count);
+    kohya += silent && group->key.kohya;
+    with += group->piece[PIECE_ALPHA] != NULL;
   }
+  bool guessed = without && (kohya || with);
   if (without)
     log_line(o->options->log, guessed ? LOG_WARNING : LOG_INFO,
              "%s: %d of its %d layers say no alpha: their rank is taken for it, so that each acts in full (as alpha / "

@@ -22,6 +22,7 @@ static const struct ending {
     {"_lora.down", PIECE_DOWN, FAMILY_LORA},
     {"_lora.up", PIECE_UP, FAMILY_LORA},
     {".alpha", PIECE_ALPHA, FAMILY_ANY},
+    {".lora_alpha", PIECE_ALPHA, FAMILY_ANY},
     {".dora_scale", PIECE_MAGNITUDE, FAMILY_ANY},
     {".lora_magnitude_vector", PIECE_MAGNITUDE, FAMILY_ANY},
     {".magnitude", PIECE_MAGNITUDE, FAMILY_ANY},
