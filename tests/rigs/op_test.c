@@ -26,8 +26,8 @@ int test_integer(struct op_test *t, int low, int high) {
 }
 
 float test_normal(struct op_test *t) {
-  double radius = sqrt(-2 * log(1 - test_uniform(t)));
-  return (float)(radius * cos(2 * M_PI * test_uniform(t)));
+  float radius = sqrtf(-2 * logf((float)(1 - test_uniform(t))));
+  return radius * cosf((float)(2 * M_PI * test_uniform(t)));
 }
 
 static float rounded(const struct op_test *t, float value) {
