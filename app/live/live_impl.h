@@ -65,12 +65,16 @@ struct costs {
 };
 
 struct live {
+  /* Set before other threads begin. Any thread may log; told_lock protects told_line, which the main thread shows. */
   const struct options *options;
   struct log log;
   struct log told;            /* as log, and warnings are seen in the window's line; any thread's */
   pthread_mutex_t told_lock;  /* protects told_line */
   char told_line[NOTICE_MAX]; /* the last warning, to be shown; "": none */
 
+  /* The source: set before its threads begin, and then the main thread's. Threads that open a source read a copy of
+   * source_options, and through it sources_stop and mirror. Once the engine's threads have begun, first_source is
+   * theirs. */
   const char *spec;       /* of the source; NULL: text to image */
   bool source_is_control; /* text to image has no other than that of the controls */
   char clip[PATHS_MAX];
@@ -84,12 +88,18 @@ struct live {
   struct mirror mirror;            /* that sources of source_options look at, on their threads */
   struct source_info info;         /* of the source; zeros until it is known */
   struct source_info first_source; /* the same, for the engine's threads */
+
+  /* Pictures on their way. The mailboxes and the reader have locks of their own; the main thread opens and closes all.
+   * The engine's thread uses masking, styling and control while it runs; any thread may ask styling for a frame. */
   struct mailbox frames, pictures;
   struct reader *reader;
   struct masking *masking;
   struct styling styling;
   int styles_told; /* of state.styles_asked */
   struct control_source *control;
+
+  /* Sound: opened and closed by the main thread while the engine's thread does not run. That thread asks listener and
+   * track, which have locks of their own, for levels; while it runs, modulations are its alone. */
   struct listener *listener;        /* NULL: none */
   struct listener *microphone;      /* what recordings have for sound, where that is another input; NULL: none */
   struct sound_tap *heard;          /* its sound, or the listener's, for recordings; NULL: none */
@@ -97,6 +107,9 @@ struct live {
   unsigned track_told;              /* the tap's number of which it was told whether it can be heard */
   char silent_told[SOUND_NAME_MAX]; /* the source that it was told of that it has none; "": none */
   struct modulations modulations;   /* after the start the engine thread's alone */
+
+  /* The engine's thread and clients: the main thread opens and closes them, and each has a lock of its own. The
+   * engine's threads read leaving. */
   struct loop *loop;
   atomic_bool leaving; /* the show is over: what the engine is at is given up */
   struct hub *hub;
@@ -104,45 +117,59 @@ struct live {
   struct osc *osc;
   struct midi *midi;
   struct web *web;
+
+  /* Clients, as the main thread knows them. All from here on is the main thread's alone, except first_values, which it
+   * fills before the engine's threads begin and which they read, and the inside of snapshot, presets, outputs and tap:
+   * their functions keep their own threads apart. */
   bool clients_stay;               /* a thread of theirs has not come back, and uses the hub */
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */
 
+  /* The window and its OpenGL context. */
   struct window *window;
   struct present *present;
   struct hud *hud;
 
   int64_t context_lost_ns, context_tried_ns; /* when that was, 0: it is not; when another one was tried last */
 
+  /* Values, and what the user sees of the engine. */
   struct parameters start;        /* what the command line says, and the usual prompts: what the show began with */
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
   struct panel panel;
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
-  struct alerts alerts;             /* as of this turn */
-  int calmed_told;                  /* of platform_calmed */
-  struct awake *awake;              /* keeps processors from sleeping; NULL: nothing does */
-  int engines_told;                 /* engine.engines, as far as the user knows of them */
-  const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
-  int64_t overlay_ns;               /* when it was looked after */
-  int64_t stirred_ns;               /* when a picture came last, or somebody did something */
-  struct recent_summary late;       /* of the pictures of late, as of published_ns */
-  float input_part;                 /* of shown's input, that the window has: from the left */
-  struct snapshot snapshot;         /* on its way to its file */
-  int snapshots;                    /* begun so far */
+  struct alerts alerts; /* as of this turn */
+  int calmed_told;      /* of platform_calmed */
+  struct awake *awake;  /* keeps processors from sleeping; NULL: nothing does */
+  int engines_told;     /* engine.engines, as far as the user knows of them */
+
+  /* The picture that is shown. */
+  const struct mail *shown;   /* valid until the next picture is taken; NULL: none yet */
+  int64_t overlay_ns;         /* when it was looked after */
+  int64_t stirred_ns;         /* when a picture came last, or somebody did something */
+  struct recent_summary late; /* of the pictures of late, as of published_ns */
+  float input_part;           /* of shown's input, that the window has: from the left */
+  struct snapshot snapshot;   /* on its way to its file */
+  int snapshots;              /* begun so far */
+
+  /* Presets. */
   struct presets_file *presets;     /* NULL: none */
   int presets_told;                 /* of state.presets_asked */
   int preset_taken;                 /* last; 0: none */
   bool preset_set, preset_put_back; /* somebody has set the number; it was put back, which is no wish */
-  struct sound_tap *tap;            /* the sound of the source that is shown; NULL: it has none to be recorded */
-  struct frame held;                /* what a cover holds, for outputs */
-  bool covered_anew;                /* in this turn something else lies over the picture */
+
+  /* Recordings and other outputs. */
+  struct sound_tap *tap; /* the sound of the source that is shown; NULL: it has none to be recorded */
+  struct frame held;     /* what a cover holds, for outputs */
+  bool covered_anew;     /* in this turn something else lies over the picture */
   struct outputs *outputs;
   struct outputs_figures output_figures; /* as of this turn */
   int recording;                         /* the output that keys begin and end; 0: none */
   bool record_ending;                    /* it was asked to */
   const char *record_next;               /* file of the next one; NULL: named after the time */
+
+  /* The show's course and what was drawn when. */
   bool ended;
   bool overlay_changed;          /* since the last drawing */
   int64_t started_ns, opened_ns; /* the show; this program's window */
@@ -155,26 +182,34 @@ struct live {
   struct live_figures figures;
   struct costs costs;           /* until pictures took their ways */
   struct present_counts former; /* what came to be drawn in contexts that were lost */
+
+  /* What lies over the picture. */
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
   bool cover_moves;                 /* they will be others in the next one */
+
+  /* Scripts that are played and recorded. */
   struct script *script;            /* that is played; NULL: none */
   struct script_recorder *recorder; /* NULL: none, or not yet */
   FILE *script_file;                /* for it */
   bool script_broken;               /* it could not be written on */
   int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
   double script_s;                  /* as far as it has been played; < 0: not at all */
-  struct engine_shape shape_told;   /* of pictures that have been told of; width 0: none have */
-  bool stalled;                     /* the engine, which has made pictures before */
-  double stalled_ms;                /* for so long, as far as this program has seen it */
-  int64_t exchanged_ns;             /* as of then */
-  const struct handover *came;      /* from the program before; NULL: the user started this one */
-  int curtain;                      /* what is seen in the window's place (curtain.h); -1: nothing */
-  int64_t curtain_ns, unveiled_ns;  /* since it is; since the window is again; 0: it is not */
+
+  /* What becomes of an engine that hangs, and of the program that comes in the place of this one. */
+  struct engine_shape shape_told;  /* of pictures that have been told of; width 0: none have */
+  bool stalled;                    /* the engine, which has made pictures before */
+  double stalled_ms;               /* for so long, as far as this program has seen it */
+  int64_t exchanged_ns;            /* as of then */
+  const struct handover *came;     /* from the program before; NULL: the user started this one */
+  int curtain;                     /* what is seen in the window's place (curtain.h); -1: nothing */
+  int64_t curtain_ns, unveiled_ns; /* since it is; since the window is again; 0: it is not */
   enum handing handing;
   bool handing_told;
-  char fate[120];           /* what becomes of an engine that this process cannot open again; "": there is none */
-  char *handed;             /* text for the program anew */
+  char fate[120]; /* what becomes of an engine that this process cannot open again; "": there is none */
+  char *handed;   /* text for the program anew */
+
+  /* What a freeze holds, what was sent to the loop, and what measures. */
   bool frozen;              /* what is held was shown last when that began */
   uint64_t source_serial;   /* of the frame that would be seen past the engine; 0: none yet */
   long sent;                /* changes, to the loop */

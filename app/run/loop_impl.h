@@ -29,18 +29,23 @@ struct companion {
 };
 
 struct loop {
+  /* Set before the thread begins, then only read. The mailboxes have locks of their own. */
   pthread_t thread;
   struct loop_params params;
   struct mailbox *in, *out;
   struct mailbox nothing; /* waited at where there is no in */
+
+  /* The thread's alone until it has ended; then failed and err are read by the one that stops the loop. */
   struct engine *engine;
   bool failed;
-  struct error err;          /* valid after the thread's end if failed */
+  struct error err; /* valid after the thread's end if failed */
+
+  /* Any thread's, without a lock. */
   atomic_bool stop, through; /* through: the thread has ended */
   atomic_bool on_device, drawn_there;
   atomic_llong busy_ns; /* since then the thread waits for the engine; 0: it does not */
 
-  /* The thread's alone */
+  /* The thread's alone: frames, from the mailbox to the engine and back. */
   const struct mail *newest; /* the last frame taken; NULL: none yet */
   bool fresh;                /* the engine has not seen it */
   bool passed;               /* nor will it, for there was no time */
@@ -56,6 +61,8 @@ struct loop {
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
   int64_t last_finished_ns;
+
+  /* The thread's alone: the engine and the handle in use. */
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
   int engines;                 /* used so far */
@@ -66,10 +73,14 @@ struct loop {
   char name[80];             /* of the handle in use, by what sets it apart from the one before */
   long handles_used;         /* so far, each time that another one came into use */
   struct engine_shape first; /* of the engine in use */
+
+  /* The thread's alone: handles that keep the budget. */
   struct governor governor;
   struct engine_shape ladder[GOVERNOR_RUNGS]; /* from what is wished for down */
   int rungs;
   long ladders, ladder_used; /* so far; when a handle was changed last */
+
+  /* The thread's alone: other engines, while they are opened or closed. The opener's own thread uses the opener. */
   struct opener opener;
   struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
@@ -77,15 +88,17 @@ struct loop {
   bool guidance_embedded;
   bool hurries; /* as in the status, and so is urgency */
   enum urgency urgency;
-  int64_t recovered_ns, pause_ns;       /* when an engine that had failed was there again; before the next attempt */
+  int64_t recovered_ns, pause_ns; /* when an engine that had failed was there again; before the next attempt */
+
+  /* The thread's alone: texts in the engine's slots. */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
   uint64_t encoded_texts;               /* the number of texts all of which are there; 0: none are known to be */
 
+  /* Any thread's: settings and status under the lock, sent without it, too. */
   pthread_mutex_t lock;
-  /* Protected by lock */
   struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
   struct loop_status status;
-  atomic_long sent; /* changes; the thread looks at it without the lock, too */
+  atomic_long sent; /* changes */
 };
 
 /* --- recover.c --- */
