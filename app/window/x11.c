@@ -23,8 +23,15 @@ static void on_server_gone(Display *display, void *opaque) {
   *(bool *)opaque = true;
 }
 
-/* Mesa asks it for the size that it draws into, and Xlib leaves that undefined where the window or its server is gone.
- * The dynamic linker finds this one before Xlib's, also for Mesa: then the size is the least that there is. */
+/* Mesa's software renderer, under GLX, asks XGetGeometry how many pixels to draw and does not look at whether that
+ * failed. Where the window or its server is gone, Xlib leaves the size undefined, and Mesa writes outside its buffers.
+ * So the program defines the function itself: the dynamic linker finds this one before Xlib's, also for Mesa. It asks
+ * Xlib, and where that fails the size is 1 x 1.
+ *
+ * Nothing milder works. An error handler runs inside Xlib and returns into Mesa, whose variables it cannot reach; locks
+ * (XInitThreads) change nothing for a server that is gone. With EGL in the place of GLX (SDL's hint
+ * SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry, but then every graphics card runs by EGL for the sake of
+ * the software renderer, and settings for GLX, such as those that choose one of two cards, no longer apply. */
 Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, int *y, unsigned *width,
                     unsigned *height, unsigned *border, unsigned *depth) {
   Status (*ask)(Display *, Drawable, Window *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
