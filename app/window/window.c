@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/window/icon.h"
 #include "app/window/x11.h"
 
 static int fail(struct error *err, const char *what) {
@@ -88,39 +87,11 @@ int window_create(struct window **out, const char *output, bool has_operator, st
   return choose_displays(window, output, has_operator, err);
 }
 
-int window_count_displays(const struct window *window) {
-  return window->lost ? 0 : SDL_GetNumVideoDisplays();
-}
-
 void window_get_display(const struct window *window, int *width, int *height) {
   SDL_Rect bounds = {0};
   SDL_GetDisplayBounds(window->display[WINDOW_OUTPUT], &bounds);
   *width = bounds.w;
   *height = bounds.h;
-}
-
-/* SDL copies it. Where there is no memory the window has none. */
-void window_set_icon(SDL_Window *window) {
-  uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
-  icon_draw(rgba);
-  SDL_Surface *icon =
-      SDL_CreateRGBSurfaceWithFormatFrom(rgba, ICON_SIDE, ICON_SIDE, 32, ICON_SIDE * 4, SDL_PIXELFORMAT_RGBA32);
-  if (window && icon)
-    SDL_SetWindowIcon(window, icon);
-  SDL_FreeSurface(icon);
-}
-
-SDL_Window *window_make(const struct window *window, enum window_which which, const struct window_params *params) {
-  int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
-  SDL_Rect bounds = {0, 0, params->width, params->height};
-  Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI;
-  if (params->borderless && !SDL_GetDisplayBounds(display, &bounds)) {
-    left = bounds.x;
-    top = bounds.y;
-    flags |= SDL_WINDOW_BORDERLESS;
-  }
-  return SDL_CreateWindow(params->title, left, top, params->width ? params->width : bounds.w,
-                          params->height ? params->height : bounds.h, flags);
 }
 
 /* Where no window manager carries it out, asking for full screen changes nothing but what SDL believes. */
@@ -184,26 +155,6 @@ int window_open(struct window *window, const struct window_params *params, struc
 void window_show(struct window *window) {
   if (!window->lost)
     SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
-}
-
-/* A window that nobody has but the one whose display is gone is better in the way than away. The keyboard stays with
- * whoever has it. */
-void window_show_again(struct window *window) {
-  unsigned long focus = window->hidden ? x11_hold_focus(window->sdl[WINDOW_OUTPUT]) : 0;
-  if (window->hidden && !window->lost)
-    SDL_ShowWindow(window->sdl[WINDOW_OUTPUT]);
-  if (window->hidden)
-    x11_give_focus(window->sdl[WINDOW_OUTPUT], focus);
-  window->hidden = false;
-}
-
-/* Some systems have one interval for all windows: it is said each time. */
-void window_use(struct window *window, enum window_which which) {
-  if (which == window->used || !window->sdl[which] || window->lost)
-    return;
-  window->used = which;
-  SDL_GL_MakeCurrent(window->sdl[which], window->context.gl);
-  SDL_GL_SetSwapInterval(which == WINDOW_OUTPUT ? window->context.interval : 0);
 }
 
 void window_close(struct window **pointer) {

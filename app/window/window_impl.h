@@ -1,5 +1,9 @@
-/* What window.c, which opens, moves and shows windows, window_operator.c, which has the second one, and
- * window_events.c, which reads their events, share. */
+/* What the files of the windows share. Each calls only those above it:
+ *
+ * window_parts.c     makes a window, shows it again, and makes one of them the one that is drawn in
+ * window_operator.c  the second window
+ * window_events.c    reads the events of both
+ * window.c           opens, moves and shows the first one */
 #ifndef APP_WINDOW_WINDOW_IMPL_H
 #define APP_WINDOW_WINDOW_IMPL_H
 
@@ -45,14 +49,22 @@ struct window {
   SDL_Rect text_place;        /* of what is composed, as the input method knows it */
 };
 
+/* --- window_parts.c --- */
+
 SDL_Window *window_make(const struct window *window, enum window_which which, const struct window_params *params);
 void window_set_icon(SDL_Window *window);
 /* Shows an output that was hidden, as its display was gone. */
 void window_show_again(struct window *window);
+
+/* --- window_operator.c --- */
+
 /* Looks for the border of an output that was moved for the operator's window. */
 void window_follow_border(struct window *window);
 /* Moves the operator's window where it has come to lie over the output. */
 void window_keep_apart(struct window *window);
+
+/* --- window_events.c --- */
+
 /* False: the event means nothing here. */
 bool window_translate(struct window *window, const SDL_Event *sdl, struct window_event *event);
 /* Over the output the pointer may be hidden, and there is but one. */
