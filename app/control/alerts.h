@@ -1,6 +1,6 @@
-/* Alerts: what an operator has to know for as long as it is so, because something is lost or something covers the
- * picture. They are plain values of one thread. The window, the figures of other programs and the web page draw the
- * same ones. Each kind is there once at most. */
+/* Alerts tell an operator that something is lost, or that something covers the picture, for as long as it lasts. Only
+ * one thread uses a struct alerts; it is a plain value and may be copied. The window, the figures that other programs
+ * read and the web page draw the same alerts. There is at most one alert of each kind. */
 #ifndef APP_CONTROL_ALERTS_H
 #define APP_CONTROL_ALERTS_H
 
@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The worst comes first, and so it is drawn. */
+/* The kinds are in order of importance, and alerts are drawn in this order. */
 enum alert_kind {
   ALERT_SOURCE,
   ALERT_ENGINE,
-  ALERT_PICTURE, /* the first of a size, model or step count takes long, and one from before stands */
+  ALERT_PICTURE, /* the first picture of a new size, model or step count is not there yet, and an older one is shown */
   ALERT_DISPLAY,
   ALERT_BLACKOUT,
   ALERT_FREEZE,
@@ -35,26 +35,28 @@ struct alert {
   char reason[ALERT_REASON_MAX]; /* "" if the words say all */
   int64_t since_ns;              /* platform_now_ns when it began */
   int64_t since_s;               /* the same in seconds of Unix time */
-  int64_t until_s;               /* when it ends by itself, in Unix time; 0: only when what it says is no longer so */
+  int64_t until_s;               /* when the alert will end by itself, in Unix time; 0: it ends only with its cause */
 };
 
-/* Zero-initialise to start. */
+/* Initialise with zeros: no alert. */
 struct alerts {
   struct alert entry[ALERTS];
 };
 
-/* Raises an alert, or says it in other words. One that holds already keeps the time of its beginning. reason: NULL or
- * "" if there is none. */
+/* Raises an alert. If it holds already, its words and reason are replaced and the time of its beginning stays. reason:
+ * NULL or "" if there is none. */
 void alerts_raise(struct alerts *alerts, enum alert_kind kind, int64_t now_ns, const char *words, const char *reason);
 /* Ends an alert, if it holds. */
 void alerts_end(struct alerts *alerts, enum alert_kind kind);
-/* Says when an alert ends by itself, in seconds from now. */
+/* Sets when an alert will end by itself, in seconds from now. The alert must hold. */
 void alerts_last(struct alerts *alerts, enum alert_kind kind, double seconds);
+/* True if the same alerts hold, with the same words, reasons and times. */
 bool alerts_equal(const struct alerts *a, const struct alerts *b);
+/* Returns the number of alerts that hold. */
 int alerts_count(const struct alerts *alerts);
-/* The name that other programs know a kind by: "source", "blackout". */
+/* Returns the name by which other programs know a kind: "source", "blackout". */
 const char *alert_name(enum alert_kind kind);
-/* Writes "source lost: nothing came for 2 s, blackout" behind what is in text already. */
+/* Appends the alerts that hold to text, as in "source lost: nothing came for 2 s, blackout". size: bytes of text. */
 void alerts_describe(const struct alerts *alerts, char *text, size_t size);
 
 #endif

@@ -11,7 +11,8 @@ static double level(const struct cover *cover, const struct cover_slide *slide, 
   return slide->from + (slide->to - slide->from) * progress(cover, slide, now_ns);
 }
 
-/* From where it is: a whole fade takes the time, a part of it that part. */
+/* The fade starts at the present level. A fade over the whole range takes fade_s, a fade over a part of it takes that
+ * part of the time. */
 static void slide_to(struct cover *cover, struct cover_slide *slide, double to, int64_t now_ns) {
   if (slide->to != to)
     *slide = (struct cover_slide){level(cover, slide, now_ns), to, now_ns};
@@ -21,7 +22,7 @@ void cover_follow(struct cover *cover, const struct parameters *values, bool ins
   slide_to(cover, &cover->bypass, values->bypass || instead, now_ns);
   slide_to(cover, &cover->blackout, values->blackout, now_ns);
   slide_to(cover, &cover->held, values->freeze, now_ns);
-  if (values->freeze) /* what is held is what is shown: there is nothing to fade */
+  if (values->freeze) /* the held picture is the one on the screen, so there is nothing to fade */
     cover->held.from = 1;
   cover->fade_s = values->fade;
 }

@@ -1,13 +1,13 @@
-/* What lies over the picture: the source that bypasses the engine, black, and a picture that is held; each comes and
- * goes with a fade. The window alone follows it, so that it costs the engine nothing and acts though the engine hangs.
- * A plain value. */
+/* The cover is what lies over the picture: the source (bypass), black (blackout), or a held picture (freeze). Each
+ * comes and goes with a fade. The window alone draws it, so that it costs the engine nothing and acts even if the
+ * engine hangs. A plain value. */
 #ifndef APP_CONTROL_COVER_H
 #define APP_CONTROL_COVER_H
 
 #include "app/control/parameters.h"
 
-/* Each 0..1. What is shown is the newest picture, mixed with the one held by held, that with the source by bypass, and
- * that with black by blackout. All 0: the newest picture as it is. */
+/* Levels from 0 to 1, applied in this order: the newest picture is mixed with the held one by `held`, the result with
+ * the source by `bypass`, and that with black by `blackout`. All 0: the newest picture is shown unchanged. */
 struct cover_levels {
   float held, bypass, blackout;
 };
@@ -17,15 +17,16 @@ struct cover_slide {
   int64_t since_ns;
 };
 
-/* Zero-initialise to start: nothing lies there. */
+/* Initialise with zeros: nothing lies over the picture. */
 struct cover {
   struct cover_slide bypass, blackout, held;
-  double fade_s; /* of the values last followed */
+  double fade_s; /* how long a whole fade takes, from the values of the last cover_follow */
 };
 
-/* Follows the values at time now. instead: the source is wanted though values do not say so. */
+/* Starts the fades that the values ask for at time now. instead: the source is to be shown even if the values do not
+ * ask for it. */
 void cover_follow(struct cover *cover, const struct parameters *values, bool instead, int64_t now_ns);
-/* Returns whether one of them is on its way. */
+/* Computes the levels at time now. Returns true if a fade is under way. */
 bool cover_levels(const struct cover *cover, int64_t now_ns, struct cover_levels *levels);
 
 #endif

@@ -33,14 +33,15 @@ static enum AVPixelFormat ffmpeg_format(enum pixel_format format) {
   return formats[format];
 }
 
-/* FFmpeg mixes in YUV: both ways by the same matrix, or RGB would not come back. */
+/* FFmpeg converts RGB to RGB by way of YUV. Both conversions must use the same matrix, or the colours would change. */
 static int matrix_of(const struct frame *frame) {
   if (frame->format == PIXEL_BGRA || frame->format == PIXEL_RGBA)
     return SWS_CS_ITU709;
   return frame->matrix == MATRIX_BT601 ? SWS_CS_ITU601 : frame->matrix == MATRIX_BT2020 ? SWS_CS_BT2020 : SWS_CS_ITU709;
 }
 
-/* So large that it fills the picture, lies in it, or is it. */
+/* Returns the size to which the source is scaled: it fills the picture (crop), fits into it (letterbox) or is equal to
+ * it. */
 static void scaled_size(const struct frame *source, const struct frame *picture, enum fit_kind fit, int *width,
                         int *height) {
   double shape = frame_aspect(source), wide = picture->height * shape, high = picture->width / shape;
@@ -71,7 +72,7 @@ static int scale(struct cover_pixels *cover_pixels, const struct covered *covere
   return 0;
 }
 
-/* One row of over, which lies in the middle, takes its share of a row of the picture; NULL: black. */
+/* Mixes a row of the picture with a row of `over`, which is centred, by share. over NULL: black. */
 static void mix_row(uint8_t *row, int width, const uint8_t *over, int over_width, float share) {
   int begin = (width - over_width) / 2;
   for (int x = 0; x < width; x++) {

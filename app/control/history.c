@@ -12,7 +12,7 @@ static void drop(struct history *history, int i) {
   history->count--;
 }
 
-/* Returns whether it is now the last one. */
+/* Appends a copy of the line. Returns false if it is empty or there is no memory for it. */
 static bool remember(struct history *history, const char *line) {
   char *own = *line ? strdup(line) : NULL;
   if (!own)
@@ -26,7 +26,7 @@ static bool remember(struct history *history, const char *line) {
   return true;
 }
 
-/* Of a line that is too long, or was cut, nothing is kept. */
+/* Reads the file's lines. A line that is too long or lacks its end is left out. */
 static void read_lines(struct history *history, FILE *file) {
   char line[LINE_EDIT_MAX + 1];
   bool whole = true;
@@ -42,7 +42,7 @@ static void read_lines(struct history *history, FILE *file) {
   }
 }
 
-/* The whole of it, so that the file never grows. */
+/* Writes all lines to a new file that replaces the old one, so that the file never grows beyond HISTORY_MAX lines. */
 static void save(const struct history *history) {
   char *temporary = *history->path ? platform_temporary_name(history->path) : NULL;
   FILE *file = temporary ? platform_create(temporary) : NULL;
@@ -76,7 +76,7 @@ void history_close(struct history *history) {
     drop(history, history->count - 1);
 }
 
-/* Another program of this user may have added lines. */
+/* The file is read again first: another program of this user may have added lines. */
 void history_add(struct history *history, const char *line) {
   if (!*line)
     return;

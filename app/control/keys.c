@@ -6,7 +6,7 @@
 
 #include "app/source/mirror.h"
 
-/* How long after the first time the second one counts. */
+/* The second press of the quit key counts for so long after the first. */
 static const int64_t quit_ns = 1000000000;
 
 static double get(const struct live_state *state, enum parameter id) {
@@ -38,7 +38,7 @@ static void run_prompt_before(struct live_state *state, const struct command_cal
   live_choose_prompt(state, state->slot_before, call->now_ns);
 }
 
-/* "blend 1 70%, 3 30%" */
+/* Shows a notice such as "blend 1 70%, 3 30%". */
 static void tell_blend(struct live_state *state, int64_t now_ns) {
   char words[120] = "no blend";
   float shares[SLOT_PRESETS];
@@ -51,7 +51,8 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
   live_notice(state, now_ns, "%s", words);
 }
 
-/* A prompt comes into the blend, whose first one was the one alone, or goes out; the last one left is alone again. */
+/* Takes a prompt into the blend or out of it. A new blend has the prompt that was shown alone as its first. When only
+ * one prompt is left, it is shown alone again. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
   int alone = (int)state->settings.values.shown_prompt;
   bool comes = live_blend_weight(state, prompt) <= 0;
@@ -80,7 +81,7 @@ static void run_blend(struct live_state *state, const struct command_call *call)
   tell_blend(state, call->now_ns);
 }
 
-/* Of the prompt that came in last, as long as it is there. */
+/* Changes the weight of the prompt that was taken into the blend last, or of the blend's first prompt. */
 static void run_blend_weight(struct live_state *state, const struct command_call *call) {
   int prompt = state->share && live_blend_weight(state, state->share) > 0 ? state->share : 0;
   for (int i = 1; !prompt && i <= SLOT_PRESETS; i++)
@@ -91,7 +92,7 @@ static void run_blend_weight(struct live_state *state, const struct command_call
   }
   double before = live_blend_weight(state, prompt);
   parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
-  if (live_blend_weight(state, prompt) <= 0) /* Ctrl and the digit takes it out */
+  if (live_blend_weight(state, prompt) <= 0) /* a weight of 0 would remove it, which only Ctrl and its digit do */
     live_set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
   settings_turn(&state->settings, call->now_ns);
   tell_blend(state, call->now_ns);
@@ -105,7 +106,7 @@ static void run_switch(struct live_state *state, const struct command_call *call
   live_set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
-/* From the last to the first, and back. */
+/* Steps to the next source or the one before; the first follows the last. */
 static void run_source(struct live_state *state, const struct command_call *call) {
   int count = state->sources;
   if (count < 2)
@@ -115,7 +116,7 @@ static void run_source(struct live_state *state, const struct command_call *call
              ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
-/* The other way than it is now. */
+/* Mirrors the picture if it is not mirrored now, and the other way round. */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
   bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
@@ -123,7 +124,8 @@ static void run_mirror(struct live_state *state, const struct command_call *call
   live_notice(state, call->now_ns, mirrored ? "not mirrored" : "mirrored");
 }
 
-/* Small numbers, so that a seed can be read off the window and given to --seed; the mixing makes neighbours unlike. */
+/* Seeds are small numbers, so that they can be read in the window and typed after --seed. The multiplication makes
+ * seeds that follow one another differ. */
 static void run_new_seed(struct live_state *state, const struct command_call *call) {
   uint64_t before = (uint64_t)state->settings.values.seed;
   uint64_t mixed = (before + (uint64_t)call->now_ns) * UINT64_C(0x9e3779b97f4a7c15);
@@ -157,7 +159,7 @@ static bool has_presets(struct live_state *state, int64_t now_ns) {
   return state->presets >= 0;
 }
 
-/* So many on, round and round. */
+/* Steps by call->value presets; the first follows the last. */
 static void run_saved_preset(struct live_state *state, const struct command_call *call) {
   if (!has_presets(state, call->now_ns))
     return;
@@ -175,7 +177,8 @@ static void run_save_preset(struct live_state *state, const struct command_call 
     state->presets_asked++;
 }
 
-/* The next knob is bound to what was changed last; once more: to nothing. */
+/* Asks for the next MIDI knob that moves to be bound to the parameter that was changed last. If that was asked for
+ * already, it is taken back. */
 static void run_midi_learn(struct live_state *state, const struct command_call *call) {
   struct parameters *values = &state->settings.values;
   struct error err;
@@ -191,14 +194,14 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
-/* The help would lie over the list. */
+/* The help is closed, because it would cover the list. */
 static void run_panel(struct live_state *state, const struct command_call *call) {
   state->panel_asked = (enum panel_wish)call->value;
   if (state->panel_asked == PANEL_LIST)
     live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }
 
-/* A slip of the finger ends no show. */
+/* Quits at the second press within a second, so that one press by mistake does not end a show. */
 static void run_quit(struct live_state *state, const struct command_call *call) {
   if (call->now_ns < state->quit_until_ns) {
     state->quit = true;
@@ -213,12 +216,12 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
   state->quit = true;
 }
 
-/* What lies over the picture first, then the whole screen. */
+/* Closes the help if it is shown, else leaves full screen. */
 static void run_leave(struct live_state *state, const struct command_call *call) {
   live_set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }
 
-/* One page after the other, then none. */
+/* Shows the next page of the help; after the last one the help is closed. */
 static void run_help(struct live_state *state, const struct command_call *call) {
   bool shown = get(state, PARAMETER_HELP) > 0, turns = shown && state->help_page + 1 < state->help_pages;
   state->help_page = turns ? state->help_page + 1 : 0;

@@ -1,3 +1,4 @@
+/* Commands that choose between things of a kind: models, LoRAs, controls, VAEs and styles. */
 #include "app/control/keys_impl.h"
 
 #include <math.h>
@@ -5,7 +6,8 @@
 
 #include "unet/base/text.h"
 
-/* Several LoRAs share two keys: those for the weight act on the one chosen. */
+/* Returns the LoRA that the keys act on, from 1. All LoRAs share two keys for the weight and one that chooses between
+ * them. 0: there is no LoRA, and a notice says so. */
 static int chosen_lora(struct live_state *state, int64_t now_ns) {
   if (parameters_text(&state->settings.values, PARAMETER_LORA, 1))
     return state->lora ? state->lora : 1;
@@ -37,7 +39,8 @@ void run_lora_weight(struct live_state *state, const struct command_call *call) 
   tell_lora(state, index, call->now_ns);
 }
 
-/* Several controls share keys, as LoRAs do, and so do the values of one. */
+/* Returns the control that the keys act on, from 1. All controls share the same keys, and so do the values of one
+ * control. 0: there is no control, and a notice says so. */
 static int chosen_control(struct live_state *state, int64_t now_ns) {
   if (state->settings.values.control[0])
     return state->control ? state->control : 1;
@@ -116,8 +119,9 @@ void run_show(struct live_state *state, const struct command_call *call) {
     live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
 }
 
-/* The one behind that in use, from the first again; in use is none of them: the first. Where the last one taken was
- * refused, so that the one before it is in use again, it is left behind. */
+/* Returns the index of the choice after the one in use; the first comes after the last, and if none is in use. *last
+ * has the choice that was taken last. If it was refused and the one before it is back in use, it is skipped, so that
+ * the key does not stop there. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
                        const struct parameter_choices *choices, struct last_choice *last) {
   const char *text = parameters_text(&state->settings.values, id, index);
@@ -153,7 +157,7 @@ void run_next_model(struct live_state *state, const struct command_call *call) {
   set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
 }
 
-/* The model's own is one of them. */
+/* Steps through the VAEs of --vae and the model's own. */
 void run_next_vae(struct live_state *state, const struct command_call *call) {
   struct parameter_choices vaes = {.text = {PARAMETER_VAE_OWN}, .count = 1};
   for (int i = 0; state->vaes && i < state->vaes->count && vaes.count < CHOICES_MAX; i++)
@@ -175,7 +179,7 @@ static bool is_elsewhere(const struct parameters *values, enum parameter id, int
   return false;
 }
 
-/* Of those that are in no other place the next; NULL: there is no other. */
+/* Returns the next file that no other instance of the parameter uses, or NULL if there is no other file. */
 static const char *next_file(const struct live_state *state, enum parameter id, int index,
                              const struct parameter_choices *files, struct last_choice *last) {
   const struct parameters *values = &state->settings.values;
@@ -188,7 +192,7 @@ static const char *next_file(const struct live_state *state, enum parameter id, 
   return next && now && !strcmp(now, next) ? NULL : next;
 }
 
-/* Another file in the place of the LoRA chosen. */
+/* Replaces the file of the chosen LoRA by the next one. */
 void run_other_lora(struct live_state *state, const struct command_call *call) {
   struct error err;
   int index = state->lora ? state->lora : 1;
@@ -216,7 +220,7 @@ void run_take_style(struct live_state *state, const struct command_call *call) {
               parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
 }
 
-/* Another file in the place of the first style. */
+/* Replaces the first style picture by the next file. */
 void run_other_style(struct live_state *state, const struct command_call *call) {
   struct parameters *values = &state->settings.values;
   struct error err;

@@ -1,4 +1,4 @@
-/* What keys.c, which has the table of commands, shares with keys_choose.c, which has those that choose. */
+/* Commands of keys_choose.c, for the table in keys.c: they choose between models, LoRAs, controls, VAEs and styles. */
 #ifndef APP_CONTROL_KEYS_IMPL_H
 #define APP_CONTROL_KEYS_IMPL_H
 

@@ -5,14 +5,14 @@
 
 #include "app/control/keys.h"
 
-/* The character at text: its bytes, 0 at the end or where there is no UTF-8. */
+/* Reads the character at text. Returns its number of bytes, or 0 at the end and where the text is not UTF-8. */
 static size_t read_character(const char *text, size_t length, utf8proc_int32_t *character) {
   utf8proc_ssize_t bytes =
       length ? utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)length, character) : 0;
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Where what begins at `at`, and people see as one character, ends. */
+/* Returns the end of the grapheme (what people see as one character) that begins at `at`. */
 static size_t grapheme_end(const char *text, size_t length, size_t at) {
   utf8proc_int32_t before = 0, character = 0, state = 0;
   size_t end = at + read_character(text + at, length - at, &before);
@@ -37,7 +37,7 @@ static size_t step_left(const struct line_edit *edit) {
   return before;
 }
 
-/* Back over spaces, then over what is none. */
+/* Returns the beginning of the word before the cursor: back over spaces, then over other characters. */
 static size_t word_left(const struct line_edit *edit) {
   size_t at = edit->cursor;
   while (at && edit->text[at - 1] == ' ')
@@ -58,7 +58,8 @@ void line_edit_begin(struct line_edit *edit, const char *text) {
   line_edit_insert(edit, text);
 }
 
-/* A character with what is printed for it: of control characters a space. */
+/* Copies the character at text to out, or a space in the place of a control character or a line end. Returns its
+ * bytes. */
 static size_t clean_character(const char *text, char out[4]) {
   utf8proc_int32_t character;
   size_t bytes = read_character(text, strnlen(text, 4), &character);
@@ -167,7 +168,7 @@ int line_edit_columns(const char *text, size_t length) {
 
 size_t line_edit_scroll(const struct line_edit *edit, int columns) {
   size_t from = 0;
-  int room = columns - 1 - line_edit_columns(edit->composed, strlen(edit->composed)); /* the cursor takes one */
+  int room = columns - 1 - line_edit_columns(edit->composed, strlen(edit->composed)); /* the cursor takes one column */
   while (from < edit->cursor && line_edit_columns(edit->text + from, edit->cursor - from) > room)
     from = grapheme_end(edit->text, edit->length, from);
   return from;

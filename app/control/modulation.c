@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const double smoothing_most = 60, amount_most = 1e9;
-/* What has come so near is there: frames need not be made anew for less. */
+/* A smoothed value this near to its target is set to it, so that frames are not made anew for changes nobody sees. */
 static const double near_enough = 1e-4;
 
 static int refuse(const char *text, struct error *err) {
@@ -16,7 +16,7 @@ static int refuse(const char *text, struct error *err) {
                    text);
 }
 
-/* Up to most either way. Returns what follows the number; NULL: there is none. */
+/* Reads a number whose magnitude is at most `most`. Returns the text behind it, or NULL if there is no such number. */
 static const char *read_number(const char *text, double most, double *number) {
   char *end;
   if (isspace((unsigned char)*text))

@@ -26,7 +26,7 @@ static void edit_filter(struct panel *panel) {
   open_line(panel, panel->list.filter);
 }
 
-/* The one that came into the blend last, or the one shown alone. */
+/* Returns the prompt that was taken into the blend last, or the one that is shown alone. */
 static int prompt_in_use(const struct live_state *state) {
   const struct parameters *values = &state->settings.values;
   return state->share && values->blend[state->share - 1] > 0 ? state->share : (int)values->shown_prompt;
@@ -48,12 +48,12 @@ static void close_line(struct panel *panel) {
   line_edit_begin(&panel->line, "");
 }
 
-/* Keys may come faster than the list is drawn: they are for the rows that it has by then. */
+/* Brings the rows up to date before a key acts on them: keys may come faster than the list is drawn. */
 static void update_rows(struct panel *panel, const struct live_state *state) {
   parameter_list_update(&panel->list, &state->settings.values, panel->list.seen);
 }
 
-/* As it is typed. Where the row that was chosen goes, the first of those that are left is chosen. */
+/* Filters the list while its filter is being typed. If the chosen row disappears, the first one left is chosen. */
 static void apply_filter(struct panel *panel, const struct live_state *state) {
   const struct list_row *row = parameter_list_chosen(&panel->list), before = row ? *row : (struct list_row){0};
   snprintf(panel->list.filter, sizeof panel->list.filter, "%.*s", (int)sizeof panel->list.filter - 1, panel->line.text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A size is known by its longest side. */
+/* A size is shown, and set, by its longest side. */
 enum { SIZE_LOW = 64, SIZE_HIGH = 4096, SIZE_STEP = 64 };
 enum { LOGARITHMIC_FROM = 32 };
 
@@ -19,7 +19,7 @@ static bool control_has(const struct parameters *values, enum parameter id, int 
   return false;
 }
 
-/* Those given, and one more. */
+/* True if the instance is in use, or is the first free one behind those in use. */
 static bool is_open(const struct parameters *values, enum parameter id, int index) {
   return index == 1 || parameters_text(values, id, index - 1) != NULL;
 }
@@ -69,7 +69,8 @@ static void show_chosen(struct parameter_list *list) {
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* What acts soonest comes first; of that, what there is one of. */
+/* Order of the rows in the list: values that act soonest come first, and of two groups that act equally soon mostly the
+ * one of parameters without an index. */
 static const struct {
   enum parameter_need need;
   bool several;
@@ -162,7 +163,7 @@ const char *parameter_list_value(const struct parameters *values, struct list_ro
   return out;
 }
 
-/* What a step to the left or right adds. */
+/* Returns what a step to the left or right adds. */
 static double get_step(const struct parameters *values, struct list_row row) {
   const struct parameter_row *of = parameter_row(row.id);
   double step;
@@ -182,7 +183,8 @@ static int count_choices(enum parameter id) {
   return (int)high + 1;
 }
 
-/* Choices and switches go round, numbers stop at their ends. */
+/* Steps the row's value. Choices and switches start again after the last one; numbers stop at the ends of their
+ * range. */
 static void change(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
   const struct parameter_row *of = parameter_row(row.id);
   const struct parameters *values = &state->settings.values;
@@ -206,7 +208,7 @@ static bool is_numeric(enum parameter id) {
   return parameter_row(id)->type == TYPE_REAL || parameter_row(id)->type == TYPE_WHOLE;
 }
 
-/* Many keyboards have a comma where a number has its point, the keypad's among them. */
+/* True if the key types a character of a number. Many keyboards and keypads have a comma for the decimal point. */
 static bool is_of_number(int key) {
   return key < 128 && (isdigit(key) || key == '.' || key == ',' || key == '-');
 }
@@ -239,7 +241,7 @@ static enum list_wish escape(struct parameter_list *list) {
   return typing ? LIST_DONE : LIST_LEAVE;
 }
 
-/* Whether it was a key that moves through the rows. */
+/* Moves the choice by a key. Returns false if it is not a key that moves. */
 static bool move(struct parameter_list *list, int key) {
   int to = list->chosen;
   switch (key) {
@@ -268,8 +270,8 @@ static bool move(struct parameter_list *list, int key) {
   return true;
 }
 
-/* While a number is typed a slip of the finger runs no command in the middle of it. Another row gives it up, and Ctrl-Q
- * quits at any time. */
+/* Handles a key while a number is being typed. Keys that run commands are ignored, because they are probably mistakes.
+ * Moving to another row drops the number, and Ctrl-Q still quits. */
 static enum list_wish number_key(struct parameter_list *list, struct live_state *state, struct list_row row, int key,
                                  int64_t now_ns) {
   if (key == KEY_ESCAPE)
@@ -295,7 +297,7 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
     return escape(list);
   if (move(list, key))
     return LIST_DONE;
-  if (!row) /* a filter may leave none: numbers are no commands all the same */
+  if (!row) /* the filter may leave no row; keys of numbers still run no command */
     return is_of_number(key) ? LIST_DONE : LIST_NOT_MINE;
   if (key == KEY_LEFT || key == KEY_RIGHT)
     change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);

@@ -1,3 +1,4 @@
+/* Values of parameters as text: parameters_parse reads them, parameters_print and parameters_show write them. */
 #include "app/control/parameters_impl.h"
 
 #include <ctype.h>

@@ -4,7 +4,8 @@
 
 enum { COARSE_GRID = 64, LARGE = 4 * COARSE_GRID };
 
-/* How much nearer another size would have to lie, as a part of the side. */
+/* Penalties of a size, as the part of the side by which another size may lie further off and still be better: its
+ * shorter side is no multiple, it is off the coarse grid, it has another shape. */
 static const double cut_off = 0.2, off_grid = 0.07, off_shape = 10;
 
 static bool is_grid_of_large(const struct picture_size_wish *wish, int longer) {

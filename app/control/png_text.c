@@ -18,7 +18,7 @@ bool png_text_is(const char *path) {
   return is;
 }
 
-/* libpng ends a call that fails here, and goes on where setjmp was. */
+/* libpng calls this when it fails. It must not return: it jumps to where setjmp was called. */
 static void note_error(png_structp png, png_const_charp message) {
   error_set(png_get_error_ptr(png), STATUS_FAILED, "%s", message);
   png_longjmp(png, 1);
@@ -40,7 +40,7 @@ static int copy_text(png_structp png, png_infop info, const char *key, char **te
   return error_set(err, STATUS_USAGE, "a picture without a preset in it");
 }
 
-/* In frames of its own, for setjmp leaves variables undefined that have changed since. */
+/* This is a function of its own because longjmp leaves local variables undefined that have changed since setjmp. */
 static int read_from(png_structp png, png_infop info, FILE *file, const char *key, char **text, struct error *err) {
   if (setjmp(png_jmpbuf(png)))
     return -1;
@@ -95,7 +95,7 @@ int png_text_write(FILE *file, const struct frame *picture, const struct png_wor
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, note_error, note_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
   int status = info ? write_to(png, info, file, picture, list, used) : error_set(err, STATUS_FAILED, "no memory");
-  if (status && ferror(file)) /* libpng says no more than that */
+  if (status && ferror(file)) /* libpng does not say that the file caused the error */
     error_set(err, STATUS_OUTPUT, "cannot be written: %s", strerror(errno));
   png_destroy_write_struct(&png, &info);
   return status;

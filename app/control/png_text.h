@@ -1,4 +1,4 @@
-/* Texts in PNG files (tEXt and iTXt), by their keys. */
+/* Reads and writes the texts in PNG files (chunks tEXt and iTXt). Each text has a key. */
 #ifndef APP_CONTROL_PNG_TEXT_H
 #define APP_CONTROL_PNG_TEXT_H
 
@@ -8,7 +8,7 @@
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
 
-/* The key that snapshots keep their preset under, and the one that other programs read. */
+/* Keys of the texts in snapshots: the preset, and the description that other programs read. */
 #define PRESETS_PNG_KEY "reverie"
 #define WORDS_PNG_KEY "parameters"
 
@@ -16,11 +16,12 @@ struct png_words {
   const char *key, *text; /* UTF-8; a text that is NULL is left out */
 };
 
-/* Whether such a file is there. */
+/* Returns true if the file is there and is a PNG file. */
 bool png_text_is(const char *path);
-/* *text is allocated; a file without it is an error. */
+/* Reads the text of a key. The caller frees *text. Returns -1 if the file cannot be read or has no such text. */
 int png_text_read(const char *path, const char *key, char **text, struct error *err);
-/* An RGBA picture, quickly rather than small. -1: why, without the file's name. */
+/* Writes an RGBA picture with little compression, because that is fast. The caller closes the file. Returns -1 with the
+ * reason in err, which does not name the file. */
 int png_text_write(FILE *file, const struct frame *picture, const struct png_words *texts, int count,
                    struct error *err);
 

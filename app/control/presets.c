@@ -11,11 +11,11 @@
 enum { NAME_MAX_BYTES = 80 };
 
 struct presets {
-  cJSON *root; /* as read: what this program does not know of it stays */
-  cJSON *list; /* in root */
+  cJSON *root; /* the file's JSON; members that this program does not know stay in it */
+  cJSON *list; /* the list "presets" in root */
 };
 
-/* Live ones that pictures depend on, now or later. */
+/* True if a preset names the parameter: it can change while frames run, and pictures depend on it, now or later. */
 static bool is_kept(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   return id == PARAMETER_SEED_WALK || (row->need != NEED_START && row->need != NEED_NOTHING);
@@ -42,7 +42,7 @@ static int set_all(struct parameters *values, const struct parameters *start, en
   return value ? error_set(err, STATUS_USAGE, "%s: there are at most %d", row->name, row->count) : 0;
 }
 
-/* "prompt[]" */
+/* Returns the parameter of a name such as "prompt[]". */
 static enum parameter find_list(const char *name) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (parameter_row(id)->count && !strcmp(parameter_row(id)->name, name))
@@ -69,7 +69,8 @@ static int read_values(struct parameters *values, const struct parameters *start
   return 0;
 }
 
-/* Values are large: checked on the heap. What the show begins with makes no difference to what is valid. */
+/* Checks all presets. The values are large and are therefore on the heap. Defaults stand in for the values that the
+ * show begins with, which make no difference to validity. */
 static int check_presets(const cJSON *list, struct error *err) {
   struct parameters *values = malloc(2 * sizeof *values);
   const cJSON *preset;
@@ -99,7 +100,7 @@ static int count_lines(const char *text, const char *end) {
   return lines;
 }
 
-/* Nothing but the one value. */
+/* Parses the text, which must be one JSON value and nothing else. */
 static int parse(struct presets *presets, const char *text, struct error *err) {
   const char *end = NULL;
   if (json_parse(&presets->root, text, &end, "presets", err))
@@ -148,7 +149,7 @@ int presets_values(const struct presets *presets, int number, const struct param
 
 /* --- to JSON --- */
 
-/* All instances are written, so that the list means the same whatever a later show begins with. */
+/* Writes all instances, so that the list means the same whichever values a later show begins with. */
 static cJSON *list_json(const struct parameters *values, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();

@@ -18,14 +18,14 @@ struct presets_file {
   const char *path;
   const struct log *log;
   pthread_t thread;
-  char *text; /* as read last; the thread's alone; NULL: there was no file */
+  char *text; /* the file's text as last read, used by the thread alone; NULL: there was no file */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
+  /* The following fields are protected by lock. */
   struct presets *presets;
-  struct parameters *wish; /* to be saved; NULL: nothing */
+  struct parameters *wish; /* values that are to be saved as a preset; NULL: nothing is to be saved */
   bool ending;
-  char line[LINE_BYTES]; /* to be told; "" nothing */
+  char line[LINE_BYTES]; /* the message that presets_file_refresh returns next; "": none */
   enum log_level level;
 };
 
@@ -60,14 +60,15 @@ static int read_whole(const char *path, char **text, struct error *err) {
   return status;
 }
 
-/* The file's text, or of a picture the text in it; NULL: there is no file. */
+/* Reads the file's text, or the text in a picture. *text NULL: there is no file. */
 static int read_text(const char *path, char **text, struct error *err) {
   if (png_text_is(path))
     return png_text_read(path, PRESETS_PNG_KEY, text, err);
   return read_whole(path, text, err);
 }
 
-/* Where the file is other than it was. 1: it is, and there are new presets. */
+/* Reads the file if its text has changed. Returns 1 if there are new presets, 0 if nothing has changed, -1 with err
+ * set. */
 static int look(struct presets_file *file, struct error *err) {
   char *text;
   struct presets *fresh = NULL;
@@ -101,7 +102,7 @@ static void look_again(struct presets_file *file) {
 
 /* --- saving --- */
 
-/* Beside it, and then in its place. */
+/* Writes a temporary file and renames it, so that a failure leaves the old file whole. */
 static int write_whole(const char *path, const char *text, struct error *err) {
   char *real = platform_real_path(path), *temporary = platform_temporary_name(real ? real : path);
   FILE *out = temporary ? platform_create(temporary) : NULL;
@@ -150,7 +151,8 @@ static void save(struct presets_file *file, const struct parameters *values) {
 
 /* --- the thread --- */
 
-/* Waits until there is something to be done. false: the end. *wish is the caller's. */
+/* Waits until there is something to do, at most LOOK_AGAIN_MS. The caller frees *wish. Returns false when the thread is
+ * to end. */
 static bool wait_for_work(struct presets_file *file, struct parameters **wish) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
   int code = 0;

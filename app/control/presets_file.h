@@ -1,5 +1,6 @@
-/* A file of presets that is read again when it changes and takes in new ones, on a thread of its own. A damaged file
- * leaves the presets as they were. A picture (PNG) that live has saved is a file of one preset, which takes no more. */
+/* A file of presets. A thread of its own saves new presets to the file, and reads the file again when it changes. If
+ * the file is damaged then, the presets stay as they were. A picture (PNG) that live has saved counts as a file with
+ * one preset, and no preset can be added to it. All other functions are for one thread and do not wait for the disk. */
 #ifndef APP_CONTROL_PRESETS_FILE_H
 #define APP_CONTROL_PRESETS_FILE_H
 
@@ -8,19 +9,22 @@
 
 struct presets_file;
 
-/* A file that is not there has no presets, and comes to be when one is saved. A damaged one is refused. path and log
- * last. */
+/* Opens a file of presets. If it does not exist, there are no presets, and it is created when one is saved. A damaged
+ * file is an error. path and log must outlive the file. */
 int presets_file_open(struct presets_file **file, const char *path, const struct log *log, struct error *err);
-/* Waits for what is being saved. Stores NULL; takes NULL. */
+/* Waits until the preset that is being saved is written. Stores NULL; takes NULL. */
 void presets_file_close(struct presets_file **file);
 
+/* Returns the number of presets. */
 int presets_file_count(struct presets_file *file);
-/* As presets_values; name (80 bytes and a zero) gets its name. */
+/* Gets the values of a preset, like presets_values. name gets its name: at most 80 bytes and a terminating zero. */
 int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
                         struct parameters *changes, char name[81], struct error *err);
-/* Adds a preset, named after the time, behind those there are; what becomes of it is told later. */
+/* Adds a preset of these values behind the others, named after the time. presets_file_refresh tells later if it was
+ * saved. */
 void presets_file_save(struct presets_file *file, const struct parameters *values);
-/* Once a turn: true: line says what was saved, or read anew, or refused; the log has it, too. */
+/* Returns true if there is news: a preset was saved, the file was read again, or one of these failed. line gets the
+ * message, which has also been logged. Called once a turn. */
 bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level);
 
 #endif

@@ -14,16 +14,16 @@ static const double time_max = 1e6; /* seconds */
 
 struct entry {
   double time, number;
-  char *text; /* texts and sizes, as parameters_parse takes them; NULL: a number, or no text */
+  char *text; /* texts and sizes, in the form that parameters_parse takes; NULL: a number, or no text */
   enum parameter id;
   int index, line;
   enum ease ease;
 };
 
-/* Entries of one parameter, by time. */
+/* The entries of one parameter, in order of time. */
 struct track {
   int first, count;
-  double from; /* before the first of them */
+  double from; /* value that the first entry is eased from */
 };
 
 struct script {
@@ -31,7 +31,7 @@ struct script {
   int count, room;
   struct track *tracks;
   int track_count;
-  struct parameters values; /* to check entries with */
+  struct parameters values; /* scratch values, to check entries with */
 };
 
 static bool is_number(enum parameter id) {
@@ -244,7 +244,7 @@ void script_begin(struct script *script, const struct parameters *values) {
   }
 }
 
-/* How many entries have had their turn. */
+/* Returns the number of entries whose time is not later than now. */
 static int count_passed(const struct script *script, const struct track *track, double now) {
   int low = 0, high = track->count;
   while (low < high) {
@@ -265,7 +265,7 @@ static double eased(const struct entry *entry, double from, double since, double
   return parameter_row(entry->id)->type == TYPE_WHOLE ? round(number) : number;
 }
 
-/* Entries were checked when they were read. */
+/* Sets an entry's value. This cannot fail, because entries were checked when they were read. */
 static void set(const struct entry *entry, double number, struct parameters *values) {
   struct error ignored;
   if (entry->text)
@@ -294,10 +294,11 @@ void script_apply(const struct script *script, double before, double now, struct
 struct script_recorder {
   FILE *file;
   int lines;
-  struct parameters values; /* as written last */
+  struct parameters values; /* the values as they were last written */
 };
 
-/* What belongs to the show: neither the window, nor what takes other values from a file. */
+/* True if the parameter is part of the show. Settings of the window are not, nor parameters that load other values from
+ * a file. */
 static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:
@@ -339,7 +340,8 @@ static bool is_given(const struct parameters *values, enum parameter id, int ind
   return !has_text(id) || *parameters_print(values, id, index, text, sizeof text);
 }
 
-/* Whether there is what a value belongs to: lora[2].weight is of lora[2], control[1].low of control[1]. */
+/* True if the thing that a value belongs to is given: lora[2].weight belongs to lora[2], control[1].low to
+ * control[1]. */
 static bool has_owner(const struct parameters *values, enum parameter id, int index) {
   const char *name = parameter_row(id)->name, *end = strstr(name, "].");
   for (enum parameter owner = PARAMETER_NONE + 1; end && owner < PARAMETERS; owner++) {
@@ -350,7 +352,8 @@ static bool has_owner(const struct parameters *values, enum parameter id, int in
   return true;
 }
 
-/* Of those with such needs (bits) all that are given, or what has changed since they were written. */
+/* Writes values of the parameters that have one of these needs (bits 1 << enum parameter_need): all that are given, or
+ * only those that have changed since they were written. */
 static int write_values(struct script_recorder *recorder, const struct parameters *values, unsigned needs, bool all,
                         double now, struct error *err) {
   int before = recorder->lines;

@@ -68,7 +68,7 @@ bool settings_moves(const struct settings *settings, int64_t now_ns) {
   return walks || !fade_is_over(&settings->fade, now_ns);
 }
 
-/* Values of a control that its network reads, and those that its map reads. */
+/* Parameters of a control that its network reads, and those that its map reads. */
 static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
                                             PARAMETER_CONTROL_GUESS};
 #define OF_MAP(ID, ...) [MAP_VALUE_##ID] = PARAMETER_CONTROL_##ID,
@@ -131,7 +131,8 @@ unsigned values_controls_on(const struct parameters *values) {
   return on & values_controls_there(values);
 }
 
-/* What is switched off adds nothing while a handle still has it. */
+/* Fills in one control. A control that is switched off has the weight 0, because the handle may still have its
+ * network. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, i + 1), &map);
@@ -169,7 +170,7 @@ void values_controls(const struct parameters *values, struct controls *controls)
     controls->blend[i] = (float)values->blend[i];
 }
 
-/* One prompt alone is no blend. */
+/* Sets the prompts to show. A single prompt is not a blend. */
 static void set_shares(const float shares[SLOT_PRESETS], struct controls *controls) {
   int count = 0;
   for (int i = 0; i < SLOT_PRESETS; i++)

@@ -1,4 +1,5 @@
-/* What the engine follows while it runs: values, and the fade that leads from one blend of prompts to the next. */
+/* Settings are all that the engine needs for a frame and that may change: the parameters' values, and the fade that
+ * leads from one blend of prompts to the next. */
 #ifndef APP_CONTROL_SETTINGS_H
 #define APP_CONTROL_SETTINGS_H
 
@@ -10,70 +11,75 @@
 #include "unet/engine.h"
 #include "unet/base/guidance.h"
 
-/* A plain value: the engine thread takes a copy before each frame. */
+/* A plain value. The engine thread takes a copy before each frame. */
 struct settings {
   struct parameters values;
-  struct fade fade;  /* follows values.shown_prompt and values.blend */
-  int64_t walked_ns; /* when values.seed_position was up to date; 0: never yet */
+  struct fade fade;  /* leads to values.shown_prompt or values.blend */
+  int64_t walked_ns; /* time up to which values.seed_position has walked; 0: it has not yet begun */
 };
 
-/* To has a value, if only zeros. Texts that are the same are left, for they are most of the bytes. */
+/* Copies settings. *to must be initialised, if only with zeros: texts that are equal are not copied, because texts are
+ * most of the bytes. */
 void settings_copy(struct settings *to, const struct settings *from);
-/* From these values, without marks and with no fade on its way. */
+/* Starts with these values, without marks and with no fade under way. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
-/* The fade turns to what values say at time now. */
+/* Starts a fade to the blend that the values ask for, at time now. */
 void settings_turn(struct settings *settings, int64_t now_ns);
-/* What is marked in changes, at time now. */
+/* Copies the values that are marked in changes, and starts the fade that they ask for, at time now. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
 
-/* Each prompt's part of the picture that values ask for; they add up to 1. */
+/* Computes each prompt's share in the picture that the values ask for. The shares add up to 1. */
 void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
 
-/* Where a walk from seed to seed has come to after so many seconds. */
+/* Returns the seed position that a walk reaches after so many seconds. */
 double values_seed_position(const struct parameters *values, double seconds);
 
-/* values.seed_position walks on until time now; while paused it stands. */
+/* Lets values.seed_position walk on until time now. It does not move while the values say pause. */
 void settings_walk(struct settings *settings, int64_t now_ns);
 
-/* Whether they are others later though nobody changes them: a fade is on its way, or the seed walks. */
+/* Returns true if the picture will change although nobody changes a value: a fade is under way, or the seed walks. */
 bool settings_moves(const struct settings *settings, int64_t now_ns);
 
-/* What the engine is told for a frame. */
+/* Fills in the controls of a frame at time now. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
-/* A bit for each control that there is; for each of these that is switched on. */
+/* Return a bit for each control that is given, and for each that is given and switched on. */
 unsigned values_controls_there(const struct parameters *values);
 unsigned values_controls_on(const struct parameters *values);
-/* Of the control of that number, from 1: how many it has of what keys may change, and which. */
+/* Lists the parameters of a control (number from 1) that keys may change. Returns their number. */
 enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);
-/* One of these as it acts: what suits the map where nobody has set it. *step: that a key changes it by; may be NULL. */
+/* Returns the value of a control's parameter that is in effect: if nobody has set it, the one that suits the kind of
+ * map. *step gets the amount that a key changes it by; step may be NULL. */
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step);
 bool values_is_control(enum parameter id);
-/* A number of any parameter as it acts. */
+/* Returns the number in effect of any parameter. */
 double values_number(const struct parameters *values, enum parameter id, int index);
 
-/* Without a fade. */
+/* Fills in the controls of a frame without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
 
-/* The handle that these values want, of an engine that does not embed guidance: without a further row a scale of 1 is
- * guidance as well, so that leaving it takes no other handle. */
+/* Returns the guidance mode of the handle that these values need, for engines without guidance embedding. A scale of 1
+ * needs no guidance, except in the mode self: that computes no further row, so its handle is kept, and a change of the
+ * scale from 1 needs no other handle. */
 enum guidance_mode values_guidance(const struct parameters *values);
 
-/* Whether a frame at one moment would be the same picture at another: values, fade and the texts in use. The controls
- * are those of the moment. The step count is not looked at. */
+/* All that the picture of a frame depends on, at one moment: values, fade and texts. controls are those of that moment.
+ * moment_equal returns true if a frame would be the same picture at both moments; it ignores the step count. */
 struct moment {
   struct settings settings;
   struct controls controls;
 };
-void moment_copy(struct moment *to, const struct moment *from); /* as settings_copy */
+/* Copies like settings_copy: *to must be initialised. */
+void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 
-/* Why a negative prompt that is given does nothing with such a handle; NULL: it acts, or there is none. */
+/* Returns the reason why a given negative prompt has no effect with this handle, in words, or NULL if it has an effect
+ * or is not given. */
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
                                  const struct prepared_info *prepared);
 
-/* The text that belongs into a slot of the engine; NULL: none. */
+/* Returns the text that belongs into a slot of the engine, or NULL if there is none. */
 const char *values_slot_text(const struct parameters *values, int slot);
 
 #endif
