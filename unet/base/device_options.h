@@ -29,7 +29,7 @@ struct device_options {
   size_t memory_limit;
   const char *cache_dir; /* folder for tuning results; NULL: none are kept */
 
-  /* The way in which programs are prepared and run. */
+  /* Options for preparing and running programs. */
   enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
   int pictures;         /* most pictures that the caller holds at a time, collected and not yet released; 0: 1 */
   bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */

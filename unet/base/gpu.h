@@ -17,7 +17,7 @@ struct gpu;
 
 /* Identifies a GPU. Zeroed: no GPU. */
 struct gpu_id {
-  uint8_t uuid[16]; /* the same number as in OpenGL and Vulkan */
+  uint8_t uuid[16]; /* the number that OpenGL and Vulkan report for this GPU, too */
   int ordinal;      /* CUDA's number */
 };
 

@@ -135,7 +135,7 @@ char *platform_real_path(const char *path) {
   if (!wide)
     return NULL;
   HANDLE file = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* these flags also open folders */
+                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* with these flags CreateFileW opens folders as well */
   free(wide);
   if (file == INVALID_HANDLE_VALUE) {
     errno = reason();

@@ -421,7 +421,8 @@ static size_t bytes_of(const struct device_pictures *pictures) {
   return pictures->bytes * (size_t)pictures->count;
 }
 
-/* Makes a picture of a pool. The first one counts the bytes of all, because the others follow at once. */
+/* Makes a picture of a pool. The first one counts the bytes of the whole pool, because the pool's other pictures are
+ * made right after it. */
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
   struct cpu_device *device = cpu_device(pictures->device);

@@ -156,8 +156,8 @@ static void color_row(const struct mapping *m, int y) {
       put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
 }
 
-/* The two cells between whose centres a pixel's centre lies, and its distance from the first centre in units of 1 / (2
- * cell). */
+/* The two cells between whose centres a pixel's centre lies, and its distance from the first centre in half pixels (the
+ * centres are 2 cell of these apart). */
 struct between {
   int first, second, part;
 };

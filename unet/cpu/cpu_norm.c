@@ -51,7 +51,7 @@ struct moments {
   double first, second;
 };
 
-/* Computes them over a row. Lanes after the end of a part add nothing. */
+/* Computes the moments of a row. Lanes after the end of a part add nothing. */
 static struct moments row_moments(const struct gather *g, size_t pixel, float middle) {
   struct moments m = {0, 0};
   for (int s = 0; s < 2; s++) {

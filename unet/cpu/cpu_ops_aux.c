@@ -87,8 +87,8 @@ static void emphasis_run(const struct cpu_run *run, const struct cpu_node *node)
 
 /* --- time --- */
 
-/* Stores sine and cosine of angle * exp(-ln(10000) k / divisor), one in the first half of y and the other in the
- * second. */
+/* Stores sines and cosines of angle * exp(-ln(10000) k / divisor): the cosines are in the first half of y with
+ * cos_first, else in the second. */
 static void sinusoid(double angle, double divisor, bool cos_first, int c, float *y) {
   int half = c / 2;
   for (int k = 0; k < half; k++) {

@@ -30,7 +30,7 @@ typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t vec_uint __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t vec_half __attribute__((vector_size(VECTOR_BYTES / 2)));
-/* The same types for unaligned addresses. */
+/* Vectors of FP32 and of bfloat16 at unaligned addresses. */
 typedef float vec_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef uint16_t vec_half_any __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 

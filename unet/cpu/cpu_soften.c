@@ -51,7 +51,7 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* Computes the sums for a row of count values, which has room for WIDE more, as have the rows it reads. */
+/* Computes the sums for a row of count values. out, and each row that is read, must have room for WIDE more values. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);

@@ -31,9 +31,9 @@ struct depth_grid depth_grid(const struct depth *depth, int width, int height);
 struct tensor depth_predict(const struct depth *depth, struct plan *plan, struct tensor picture, float scale,
                             float bias);
 
-/* Appends the map [1, H, W, 3] in 0..1 of such a picture, written to y if y is given (a state). Its range follows the
- * scene slowly, in the plan's state "control NUMBER range" (numbered from 1), at the speed of map parameter 0 of that
- * control. */
+/* Appends the depth map [1, H, W, 3] in 0..1 of such a picture, written to y if y is given (a state). The depths that
+ * become 0 and 1 follow the scene slowly: they are kept in the plan's state "control NUMBER range" (numbered from 1),
+ * and map parameter 0 of that control is their speed. */
 struct tensor depth_map(const struct depth *depth, struct plan *plan, struct tensor picture, float scale, float bias,
                         int control, struct tensor y);
 

@@ -1,4 +1,4 @@
-/* Maps in a plan. */
+/* Appending the ops that make a map to a plan. */
 #ifndef UNET_MODEL_MAPS_H
 #define UNET_MODEL_MAPS_H
 

@@ -60,7 +60,7 @@ struct autoencoder_kind {
   float black; /* value of black in the pictures that it reads and writes; white is 1 */
   /* Encodes picture [1, H, W, 3] to the network's own latent [1, H / scale, W / scale, latent_channels]. */
   struct tensor (*encode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture);
-  /* Decodes such a latent, which may be precise, to a picture that is not clamped. */
+  /* Decodes the network's own latent, which may be precise, to a picture that is not clamped. */
   struct tensor (*decode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 };
 

@@ -52,7 +52,7 @@ struct noise_ends {
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
 /* Computes keys and values of one chunk of the text that run.prompt[0] describes, into keys[chunks - 1][run.slot]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* Computes the same for the network of a control with attention to the text, into controls[control].keys. */
+/* Computes keys and values for a control's network with attention to the text, into controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Computes the time projections of the U-Net and the controls from run.step's timesteps, and from the pooled text of
  * run.prompt if there is any, into states of the frame plan. The program must have the frame's program as its owner

@@ -53,7 +53,7 @@ static void take_map(struct walker *w, int level) {
 }
 
 /* Lists a CrossAttnDownBlock2D or a DownBlock2D; level 0 is the outermost. As in diffusers, an adapter's feature is
- * added before the downsampler of the former and after that of the latter. */
+ * added before the downsampler of a CrossAttnDownBlock2D, and after that of a DownBlock2D. */
 static void walk_down(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "down_blocks.%d", level);

@@ -13,7 +13,7 @@
 
 enum blend_kind {
   BLEND_PRODUCT,   /* D = left @ right: left [rows, rank], right [rank, columns] */
-  BLEND_HADAMARD,  /* the same product times that of left2, right2 and rank2, element by element */
+  BLEND_HADAMARD,  /* D = (left @ right) * (left2 @ right2) element by element; the second product has rank2 */
   BLEND_KRONECKER, /* D[o m + p, t, i n + q] = left[o, i] * right[p, t, q]; right is [m, taps, n] */
   BLEND_DENSE,     /* D = left [rows, columns] */
 };
@@ -32,7 +32,7 @@ struct blend_term {
   enum blend_gain axis;
   size_t gain;          /* index at which the gains begin in the vector */
   int store;            /* index of the vector as a resource */
-  const float *factors; /* the same vector in host memory; borrowed */
+  const float *factors; /* the factors' vector in host memory; borrowed */
 };
 
 /* The terms that are added to some rows of a weight. */

@@ -110,18 +110,18 @@ struct device_impl {
    * RUNS_IN_FLIGHT runs are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *pictures, struct error *err);
-  /* Starts one part of a run without pixels; the first part starts like submit. merged: it reads the set of weights
-   * that runs do not read. If it fails the run has not begun. */
+  /* Starts one part of a run without pixels; the first part starts like submit. merged: the part reads the set of
+   * weights that other runs do not read. If it fails the run has not begun. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
                     bool merged, struct error *err);
   /* Waits for the oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* Does what device_update promises. The lock `weights` is held. If it succeeds, device.c gives the changed resources
-   * this version. Copies of the weights in other forms are made before this returns or before the next run reads
-   * them. */
+  /* Implements device_update. The lock `weights` is held. If it succeeds, device.c gives the changed resources this
+   * version. Copies of the weights in other forms are made before this returns or before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
-  /* Do what device_merge_* promise. The lock `weights` is held. NULL: the device has one set of weights. */
+  /* Implement device_merge_begin, device_merge_go_on and device_merge_show. The lock `weights` is held. NULL: the
+   * device has one set of weights. */
   int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
   int (*merge_go_on)(struct device *device, bool all, struct error *err);
   void (*merge_show)(struct device *device);

@@ -14,7 +14,8 @@ enum {
   EMPHASIS_MAX = 10, /* largest weight of a token, positive or negative */
   EDGE_TILE = 128,   /* side of the tiles, in pixels, within which one round of a map's hysteresis spreads */
   EDGE_ROUNDS = 4,
-  /* most sizes that a U-Net takes as input: those of the original picture, its crop's corner and the target */
+  /* number of size values that a U-Net may take: height and width of the original picture, position of its crop, height
+   * and width of the target */
   SIZES = 6,
 };
 

@@ -166,8 +166,8 @@ static double level_timestep(const struct schedule *s, double t) {
   return s->sampling->sigmas == SPACING_KARRAS ? rint(t) : floor(fmax(0, t - 1e-6));
 }
 
-/* Replaces the levels that follow from the timesteps over [0, length) by levels that are spaced themselves, and sets
- * their timesteps. */
+/* Replaces the levels and timesteps over [0, length) by those of a spacing of noise levels (SPACING_KARRAS and the
+ * following rows). */
 static void space_levels(struct schedule *s, double length, int count) {
   const struct scheduler_config *c = s->config;
   bool all = s->impl->sigmas == SIGMAS_ALL;
