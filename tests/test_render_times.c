@@ -177,9 +177,9 @@ static void test_sound_in_mxf(void **state) {
               "ffprobe -v error -select_streams a -show_entries stream=codec_type -of csv=p=0 sound.mxf");
 }
 
-/* What shows all pictures at one rate has them repeated, so that they stay beside their sound: where frames are missing,
- * where the last one stands long, and where the first one comes after the sound. AVI, which can leave pictures out, has
- * no room for an hour of that. */
+/* What shows all pictures at one rate has them repeated, so that they stay beside their sound: where frames are
+ * missing, where the last one stands long, and where the first one comes after the sound. AVI, which can leave pictures
+ * out, has no room for an hour of that. */
 static void test_one_rate(void **state) {
   (void)state;
   static const struct {
