@@ -11,31 +11,33 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/palette.h"
 
-/* Seconds between key frames: seeking stays quick, and it bounds what a killed process loses. */
+/* Seconds between key frames. Two keep seeking quick, and bound how much a killed process loses. */
 static const double keyframe_seconds = 2;
 static const double default_crf = 18, default_qscale = 3;
-/* The frame rate of a file is an average: one of a codec that is off by this part of it will do. */
+/* The frame rate of a file is an average. A codec's rate that differs from it by less than this share counts as
+ * equal. */
 static const double rate_tolerance = 5e-3;
-/* Without a timestamp for each, frames are shown this many times too fast at most. */
+/* In a container without timestamps, frames are shown at most this many times too fast. */
 static const double rate_slack = 1.1;
-/* FFmpeg lists slower ones, which no standard has, and refuses them. */
+/* FFmpeg lists slower rates for MPEG-1, which the standard does not have, and then refuses them. */
 static const double mpeg1_slowest = 23;
 
-/* Of codecs whose scale has its best end at the top: the best, and what suits most pictures. */
+/* Codecs whose quality scale rises: the best value, and the one that suits most pictures. */
 static const struct rising_scale {
   const char *codec;
   double best, usual;
 } rising_scales[] = {{"libwebp", 100, 90}, {"libwebp_anim", 100, 90}, {"libjxl", 100, 90}, {"libtheora", 10, 8}};
 enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
-/* The worst that --quality can ask for. */
+/* The largest value of --quality, which is the worst quality. */
 static const double quality_worst = 63;
 
-/* Still pictures whose readers do not agree on what their YUV means, or whose library converts RGB best. */
+/* True for codecs of still pictures that get RGB: readers disagree about what their YUV means, or the codec's library
+ * converts RGB best. */
 static bool is_rgb_picture(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
 }
 
-/* The encoder's format for pixels of this one. */
+/* Returns the format in which the encoder gets frames of these pixels. */
 static enum AVPixelFormat choose_format(const AVCodec *codec, enum pixel_format from) {
   bool rgb = from == PIXEL_RGBA || is_rgb_picture(codec->id);
   const enum AVPixelFormat ours = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
@@ -54,8 +56,8 @@ static bool is_jpeg(const AVCodecContext *context) {
          !strncmp(av_get_pix_fmt_name(context->pix_fmt), "yuvj", 4);
 }
 
-/* Whether players learn of BT.709. VP8 is BT.601 whatever its container says; where nothing is said, players take small
- * pictures for BT.601. */
+/* True if players are told that the colours are BT.709. VP8 is BT.601, whatever its container says. If a file says
+ * nothing, players assume BT.601 for small pictures. */
 static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *container) {
   static const enum AVCodecID tell[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP9,
                                         AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES};
@@ -68,7 +70,8 @@ static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *co
          context->height >= 720;
 }
 
-/* The engine's YUV is BT.709, limited range, with chroma in the middle of its four pixels. */
+/* Tags the stream with the colours of the engine's pixels: BT.709 in limited range, with each chroma sample in the
+ * middle of its four pixels. */
 static void tag_colors(AVCodecContext *context, const AVOutputFormat *container) {
   if (encoder_is_rgb(context->pix_fmt)) {
     context->color_range = AVCOL_RANGE_JPEG;
@@ -85,7 +88,7 @@ static void tag_colors(AVCodecContext *context, const AVOutputFormat *container)
   context->color_trc = AVCOL_TRC_BT709;
 }
 
-/* quality, of which 0 is the best and less than 0 the usual one, in a codec's own numbers. */
+/* Converts quality (0: the best; negative: the usual) to the codec's own scale. */
 static double scale_of_codec(const AVCodec *codec, double quality) {
   for (int i = 0; i < RISING_SCALES; i++)
     if (!strcmp(codec->name, rising_scales[i].codec))
@@ -123,13 +126,14 @@ static bool is_near(AVRational rate, AVRational other) {
   return fabs(av_q2d(rate) - av_q2d(other)) < rate_tolerance * av_q2d(rate);
 }
 
-/* MPEG's program streams say when only some of the frames are to be shown, elementary streams for none. */
+/* True if the container stores a time for each picture. MPEG's program streams do so for some pictures only, and
+ * elementary streams for none. */
 static bool keeps_times(const AVOutputFormat *container) {
   return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
 }
 
-/* The codec's rate that is as good as the one of the frames, else its slowest that has a tick for each of them: with
- * fewer, time would run slower than in the input. num is 0 where there is none. */
+/* Returns the codec's frame rate that counts as equal to that of the frames, else its lowest one above it, since at a
+ * lower rate the output would play slower than the input. num is 0 if there is none. */
 static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
                              const struct sink_options *options) {
   AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
@@ -147,27 +151,29 @@ static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *contain
   return nearest.num ? nearest : above;
 }
 
-/* Those whose frames each have a time of their own, although FFmpeg does not say so of all of them. */
+/* True if the container stores each frame's own time. FFmpeg's flags do not say so of all such containers, so the
+ * others are listed. */
 static bool keeps_any_clock(const AVOutputFormat *container) {
   static const char unsaid[] = "mp4,mov,ipod,psp,3gp,3g2,f4v,ismv,smoothstreaming,dash,hls,asf,asf_stream,ivf,rtp,"
                                "rtp_mpegts,rtsp,wtv";
   return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
 }
 
-/* Containers that round every time to milliseconds gain nothing by a clock that divides the frame rate. */
+/* These containers round each time to milliseconds, so a clock that divides the frame rate evenly gains nothing. */
 static const char in_milliseconds[] = "matroska,webm,flv";
-/* A clock for a whole number of frames a second is at least so fine, for the frames that are off the rate. */
+/* Least ticks per second of a clock for a whole frame rate, so that frames that come off the rate are placed well,
+ * too. */
 static const int fine_enough = 10000;
 
-/* True for the frame rates of film and television, whose frames last no whole number of the input's ticks: each time in
- * it is rounded, 42 ms for 1001/24000 s. */
+/* True if this is a frame rate of film or television whose frames do not last a whole number of the input's ticks. Then
+ * each time of the input is rounded: a frame of 1001/24000 s lasts 42 ms in it. */
 static bool is_rounded(AVRational rate, AVRational base) {
   bool usual = rate.den == 1001 || rate.den == 1;
   return usual && (int64_t)rate.den * base.den % ((int64_t)rate.num * base.num) != 0;
 }
 
-/* Returns a clock with a whole number of ticks for each frame of this rate; den is 0 where there is none as fine as the
- * codec can store. */
+/* Returns a clock in which each frame of this rate lasts a whole number of ticks. den is 0 if that needs a finer clock
+ * than the codec can store. */
 static AVRational exact_clock(AVRational rate, int finest) {
   int den = rate.num;
   while (den < fine_enough && den <= finest / 10)
@@ -175,8 +181,9 @@ static AVRational exact_clock(AVRational rate, int finest) {
   return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
 }
 
-/* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits, and GIF has
- * hundredths of a second. */
+/* Returns the time base for a container that stores times: exact_clock if the input's times are rounded, else the
+ * input's, unless it is finer than anything needs. MPEG-4 stores its clock in 16 bits, and GIF counts hundredths of a
+ * second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
   if (codec->id == AV_CODEC_ID_GIF)
@@ -197,7 +204,7 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 
-/* Of the encoders that are known to hold frames back. */
+/* Tells encoders that are known to hold frames back to give each out at once. */
 static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) {
   if (encoder_is_x26x(context->codec))
     av_dict_set(wishes, "tune", "zerolatency", 0);
@@ -222,7 +229,8 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
     set_low_delay(context, &wishes);
   if (container->flags & AVFMT_GLOBALHEADER)
     context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  /* AVI and ASF have no times of showing: their readers take those of decoding for them, which come earlier. */
+  /* AVI and ASF store no presentation times. Their readers use decoding times instead, which come earlier with B
+   * frames. */
   if (av_match_name(container->name, "avi,asf,asf_stream"))
     context->max_b_frames = 0;
   int code = avcodec_open2(context, codec, &wishes);
@@ -232,7 +240,8 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
   return code;
 }
 
-/* Some codecs know only the clocks of television. */
+/* Opens the encoder with the frames' own clock, or with a nominal rate if it refuses: some codecs know television's
+ * rates alone. */
 static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
                      const struct sink_options *options) {
   bool own_clock = keeps_any_clock(container) && !codec->supported_framerates;
@@ -249,7 +258,8 @@ static int rate_unknown(const char *path, const AVCodec *codec, const struct sin
 
 static const AVCodec *find_named(const char *name) {
   const AVCodec *codec = avcodec_find_encoder_by_name(name);
-  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(name); /* "h264": the usual one for it */
+  /* a codec's name such as "h264" stands for its usual encoder */
+  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(name);
   return codec || !kind ? codec : avcodec_find_encoder(kind->id);
 }
 
@@ -269,7 +279,7 @@ int encoder_check_in(const char *name, const AVOutputFormat *container, const ch
   return 0;
 }
 
-/* FFmpeg's reasons say little of hardware. */
+/* Explains why an encoder cannot be opened. FFmpeg's reasons say little about missing hardware. */
 static int say_closed(const AVCodec *codec, const char *path, int code, struct error *err) {
   char reason[128];
   if (codec->capabilities & AV_CODEC_CAP_HARDWARE)
@@ -292,7 +302,8 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
   return code < 0 ? say_closed(codec, path, code, err) : 0;
 }
 
-/* MPEG-1 knows eight frame rates; MPEG-2, for the same players, almost any. */
+/* Returns the container's usual codec. Where that is MPEG-1, which has eight frame rates only, other rates get MPEG-2,
+ * which the same players read. */
 static enum AVCodecID own_codec(const AVOutputFormat *container, const char *path, const struct sink_options *options) {
   enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
   const AVCodec *codec = avcodec_find_encoder(own);
@@ -300,8 +311,8 @@ static enum AVCodecID own_codec(const AVOutputFormat *container, const char *pat
   return mpeg1 && !is_near(rate_of(options), known_rate(codec, container, options)) ? AV_CODEC_ID_MPEG2VIDEO : own;
 }
 
-/* FFmpeg's first encoder of WebP puts all frames into one animated picture, which is not meant where each frame is a
- * file of its own. */
+/* Finds the encoder of a codec. FFmpeg's first encoder of WebP joins all frames to one animated picture, which is wrong
+ * if each frame gets its own file. */
 static const AVCodec *find_own(const AVOutputFormat *container, enum AVCodecID codec) {
   const AVCodec *still = codec == AV_CODEC_ID_WEBP && strcmp(container->name, "webp") != 0
                              ? avcodec_find_encoder_by_name("libwebp")
@@ -310,7 +321,7 @@ static const AVCodec *find_own(const AVOutputFormat *container, enum AVCodecID c
 }
 
 static bool container_takes_h264(const AVOutputFormat *container) {
-  /* The muxers of streams do not say what they take. */
+  /* The muxers of streams do not say which codecs they take. */
   return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
          av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
 }

@@ -1,4 +1,5 @@
-/* Frames to packets: which FFmpeg encoder, and how it is set up. */
+/* Encodes frames: chooses an FFmpeg encoder for a container, sets it up, and converts frames to the pixels and size
+ * that it takes. The sink's thread makes all calls. */
 #ifndef APP_SINK_ENCODER_H
 #define APP_SINK_ENCODER_H
 
@@ -10,41 +11,46 @@
 struct SwsContext;
 struct palette;
 
-/* A picture that the encoder has by reference. */
+/* A picture that FFmpeg's encoder refers to without a copy. `used` is cleared on any thread of the encoder's when it no
+ * longer does. */
 struct lent_frame {
   struct frame frame;
   atomic_bool used;
 };
 
-/* Zero-initialise to start. It must stay where it is. */
+/* Zero-initialise to start. The struct must not move while it is open: the encoder's threads have pointers into it. */
 struct encoder {
   AVCodecContext *context;
-  struct lent_frame lent[SINK_HOLDS]; /* to encoders that only read, and have no need for memory of FFmpeg's */
-  struct SwsContext *scaler;          /* where the encoder does not take the frames' pixels, or their size */
-  enum AVPixelFormat format;          /* that the scaler makes */
-  int from_width, from_height;        /* that it is for */
-  struct palette *palette;            /* where the encoder takes 256 colours */
+  /* pictures lent to x264 and x265, which only read them; other encoders get copies */
+  struct lent_frame lent[SINK_HOLDS];
+  struct SwsContext *scaler;   /* NULL: the encoder takes the frames' pixels and size as they are */
+  enum AVPixelFormat format;   /* the pixels that the scaler makes */
+  int from_width, from_height; /* the size of frames that the scaler is set up for */
+  struct palette *palette;     /* NULL: the encoder does not take pictures of 256 colours */
   AVFrame *scaled, *borrowed, *indexed;
-  AVFrame *fitted; /* a picture of another shape, before it lies between bars; else NULL */
+  AVFrame *fitted; /* the scaled picture before bars are added around it; NULL: its shape is the output's */
   bool low_delay;
 };
 
-/* The engine's format that suits what encoder_open will open: RGBA where the encoder takes RGB, so that its chroma is
- * whole, else YUV420P. codec: as options', may be NULL. */
+/* Returns the pixels that the engine should make for the encoder that encoder_open will choose: RGBA if the encoder
+ * takes RGB, so that no chroma is lost, else YUV420P. codec: as in sink_options; may be NULL. */
 enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec);
 
-/* Whether there is such a video encoder. */
+/* Returns 0, or -1 with err if FFmpeg has no video encoder of this name. */
 int encoder_check(const char *codec, struct error *err);
-/* Likewise, and the container takes what it gives. path: of the file, for messages. */
+/* Fails as encoder_check does, and if the container does not take what the encoder makes. path: the file's, for
+ * messages. */
 int encoder_check_in(const char *codec, const AVOutputFormat *container, const char *path, struct error *err);
 
-/* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
- * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
- * frames, which costs some size. */
+/* Opens options->codec; if it is NULL, the first that works of H.264, the container's usual codec, MPEG-4 and FFV1. The
+ * encoder's time base is that of options if container and codec can store it, else 1/fps. low_delay: packets come out
+ * without waiting for later frames, which makes the file somewhat larger. Returns 0, or -1 with err; encoder_free is
+ * due in both cases. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
-/* frame NULL: no more come. One of another size than options said is scaled to that, between black bars where its shape
- * is another, too. Returns 0 or an FFmpeg error code; the frame's picture may be held on. */
+/* Sends a frame to the encoder. frame NULL: it was the last one, and the encoder gives out what it holds back. A frame
+ * whose size is not that of options is scaled to it, with black bars if its shape is another. The encoder may hold the
+ * frame's picture on. Returns 0 or an FFmpeg error code. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
 void encoder_free(struct encoder *encoder);
 

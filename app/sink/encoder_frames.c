@@ -27,14 +27,14 @@ static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
   return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : AV_PIX_FMT_YUV420P;
 }
 
-/* Even, as chroma is, but where nothing is left over. */
+/* Rounds a scaled side to an even number, as subsampled chroma needs it, but not a side that fills the picture. */
 static int side_of_box(double side, int most) {
   int even = 2 * (int)lrint(side / 2);
   return side > most - 1 ? most : even < 2 ? 2 : even;
 }
 
-/* Finds how much of the encoder's picture a picture of this size takes up in its own shape. If only the rounding of its
- * sides makes that another shape, it takes up all of it: a bar of one line would come and go with the size. */
+/* Finds the size at which a picture fits into the encoder's without distortion. If the shapes differ by rounding alone,
+ * that is all of the encoder's picture: else a bar of one line would come and go as the size changes. */
 static void box_of(const AVCodecContext *to, int width, int height, int *box_width, int *box_height) {
   const struct parameter_size all = {to->width, to->height}, size = {width, height};
   if (picture_size_alike(&all, &size)) {
@@ -73,7 +73,7 @@ static int make_scaled(struct encoder *encoder, bool bars) {
               : 0;
 }
 
-/* For pictures of this size from now on. */
+/* Sets up the scaler for frames of this format and size, with bars if their shape is not the encoder's. */
 static int set_scaler(struct encoder *encoder, enum AVPixelFormat from, int width, int height) {
   const AVCodecContext *to = encoder->context;
   int box_width, box_height;
@@ -113,8 +113,8 @@ static void end_loan(void *opaque, uint8_t *data) {
   atomic_store(&lent->used, false);
 }
 
-/* Gives the encoder a hold on the picture, where it may have one: avcodec_send_frame copies frames without reference
- * counts. */
+/* Lets the encoder refer to the picture instead of copying it, if it is one that only reads and a place in `lent` is
+ * free. (avcodec_send_frame copies frames without reference counts.) */
 static void lend(struct encoder *encoder, AVFrame *to, const struct frame *frame) {
   struct lent_frame *lent = encoder->lent, *end = lent + SINK_HOLDS;
   while (lent < end && atomic_load(&lent->used))
@@ -139,7 +139,7 @@ static void borrow(AVFrame *to, const struct frame *frame) {
   to->height = frame->height;
 }
 
-/* Into the middle of the scaled picture, on whole pixels of chroma. */
+/* Copies the scaled picture into the middle of the frame, at an even position, because chroma is subsampled. */
 static void lay_between_bars(struct encoder *encoder) {
   const AVFrame *fitted = encoder->fitted, *to = encoder->scaled;
   const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(encoder->format);
@@ -182,7 +182,7 @@ static void describe(AVFrame *frame, const AVCodecContext *context) {
   frame->quality = context->global_quality;
 }
 
-/* frame NULL: the last ones come. */
+/* Sends a frame through the palette to the encoder. frame NULL: sends the last ones, and ends the stream. */
 static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
   AVFrame *indexed = encoder->indexed;
   int code = palette_send(encoder->palette, frame);

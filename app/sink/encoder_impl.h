@@ -1,4 +1,4 @@
-/* What encoder.c, which opens encoders, and encoder_frames.c, which gives them frames, share. */
+/* Declares what encoder.c, which opens encoders, and encoder_frames.c, which sends frames to them, share. */
 #ifndef APP_SINK_ENCODER_IMPL_H
 #define APP_SINK_ENCODER_IMPL_H
 
@@ -7,8 +7,8 @@
 bool encoder_is_rgb(enum AVPixelFormat format);
 bool encoder_is_x26x(const AVCodec *codec);
 
-/* What frames of this format go through on their way to the open encoder, if anything, which palette_open does not
- * see to. Returns 0 or an FFmpeg error code. */
+/* Makes what converts frames of this format for the open encoder, if they need conversion. The palette of GIF is not
+ * made here, but by palette_open. Returns 0 or an FFmpeg error code. */
 int encoder_open_scaler(struct encoder *encoder, enum pixel_format from);
 
 #endif

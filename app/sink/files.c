@@ -14,7 +14,7 @@
 #include "app/source/protocols.h"
 #include "unet/base/text_file.h"
 
-/* Playlists that name playlists are followed so deep; longer texts are taken for no playlist. */
+/* Playlists may name playlists, to this depth. A longer text is not taken for a playlist. */
 enum { PLAYLIST_DEPTH = 3, PLAYLIST_BYTES = 1 << 20 };
 
 static int no_memory(struct error *err) {
@@ -76,7 +76,7 @@ static bool has(const struct files *files, const struct platform_entry *file) {
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err);
 
-/* A file and, where it is a text, what the text names. Most words of a text are no names, so most are not there. */
+/* Adds a file and, if it is a text, the files that it names. Most words of a text name no file and are passed over. */
 static int add_with_contents(struct files *files, const char *path, int depth, struct error *err) {
   struct platform_entry file;
   char folder[PATH_MAX], *text;
@@ -91,7 +91,7 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
   int failed = 0;
   if (strlen(text) == length) {
-    char *copy = strdup(text); /* names with blanks in them, then words */
+    char *copy = strdup(text); /* once by lines, for names with blanks, and once by words */
     failed = !copy ? no_memory(err)
                    : add_named(files, folder, copy, "\r\n'\"<>", depth + 1, err) ||
                          add_named(files, folder, text, "\r\n'\"<>=, \t", depth + 1, err);
@@ -101,7 +101,7 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   return failed ? -1 : 0;
 }
 
-/* folder: what the names are relative to, with its slash. */
+/* Adds the files that a text names. folder: the folder that the names are relative to, with its slash. */
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err) {
   char path[2 * PATH_MAX], *rest = NULL;
@@ -123,8 +123,9 @@ static void drop_characters(char *text, const char *unwanted) {
   *to = 0;
 }
 
-/* "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4", "lavfi:movie=a.mp4"; FFmpeg's filters take off backslashes and
- * quotes. */
+/* Adds the files named inside forms such as "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4" and
+ * "lavfi:movie=a.mp4". FFmpeg's filters remove backslashes and quotes from names, so the text is tried without them,
+ * too. */
 static int add_wrapped(struct files *files, const char *spec, struct error *err) {
   static const char *const unwanted[] = {"", "\\", "\\'"};
   int failed = 0;
@@ -139,7 +140,8 @@ static int add_wrapped(struct files *files, const char *spec, struct error *err)
   return failed;
 }
 
-/* What a name may stand for that is a sequence: more than is read of it, where the user's options leave some out. */
+/* Adds all pictures that a sequence's name may stand for. These are more than are read if the user's options select
+ * some. */
 static int add_pictures(struct files *files, const char *path, const char *kind, struct error *err) {
   char globbed[PATH_MAX];
   if (kind && !strcmp(kind, "glob"))
@@ -153,7 +155,7 @@ int files_add_input(struct files *files, const char *spec, const struct source_o
   struct platform_entry file;
   AVDictionary *wishes = NULL;
   int fd = pipe_input_descriptor(spec);
-  if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes what is not a number for standard input */
+  if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes anything that is not a number for standard input */
     fd = STANDARD_INPUT;
   if (fd >= 0)
     return platform_look_at(&file, fd) ? 0 : add_entry(files, &file, "standard input", err);

@@ -1,5 +1,6 @@
-/* Which files that exist a name stands for: one, the pictures of a sequence, what a playlist names. So that nothing is
- * written over what is read, whatever it is called on either side. */
+/* Lists the existing files that a name stands for: a single file, the pictures of a sequence, or those that a playlist
+ * names. Input and output are compared by it, so that no file is written that is still being read, whatever its names
+ * are. */
 #ifndef APP_SINK_FILES_H
 #define APP_SINK_FILES_H
 
@@ -14,20 +15,21 @@ struct file_entry {
   char *path;
 };
 
-/* Zero-initialise to start. */
+/* Files by volume and number, which all names of a file share. Zero-initialise to start. */
 struct files {
   struct file_entry *entries;
   size_t count, capacity;
 };
 
-/* What reading spec reads, as far as names tell: hard and symbolic links, the members of a sequence, of a glob, of a
- * playlist, of "concat:A|B". */
+/* Adds what is read when spec is opened as an input, as far as names tell: the file itself (through hard and symbolic
+ * links), the members of a sequence, of a glob, of a playlist, of "concat:A|B". This and the other functions that add
+ * return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
 int files_add(struct files *files, const char *path, struct error *err);
-/* pattern: with one %d in it; numbers below first, and from end on, do not count. */
+/* Adds the files of a pattern with one %d whose numbers are at least first and below end. */
 int files_add_sequence(struct files *files, const char *pattern, long first, long end, struct error *err);
 int files_add_glob(struct files *files, const char *pattern, struct error *err);
-/* The name in one of a file that is in other, too; NULL: none is. Sorts other. */
+/* Returns the path in `one` of a file that is also in `other`, or NULL if they have none in common. Sorts other. */
 const char *files_shared(const struct files *one, struct files *other);
 void files_free(struct files *files);
 

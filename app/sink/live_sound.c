@@ -14,42 +14,44 @@
 
 enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
 
-/* Sound may be so far from its picture before it is put right, which is heard. */
+/* Greatest distance in seconds between a sound and its picture. Beyond it the sound is moved, which is heard. */
 static const double tolerance = 0.08;
-/* By the clock: sound that has not come so long after its picture is taken for silence. */
+/* Only by_clock: sound that is this many seconds late is replaced by silence. */
 static const double patience = 0.5;
-/* Likewise, the time constants in seconds by which a drift is found, and mended. */
+/* Only by_clock: time constants in seconds, of measuring the drift between the clocks and of correcting it. */
 static const double drift_found = 1, drift_mended = 4;
-/* How fast the jitter of pictures is smoothed away. */
+/* Share of a new delay in the running mean of delays, which smooths the jitter of pictures. */
 static const double smoothing = 0.1;
 
-/* From this position on, a position is shown so much later. */
+/* From this position on, a position is heard `delay` seconds later in the output. */
 struct moment {
   double position, delay;
 };
 
 struct live_sound {
+  /* The input, and where its samples go. */
   struct sound_tap *tap;
   bool by_clock;
-  double drift; /* by the clock: samples that it is behind, smoothed */
+  double drift; /* only by_clock: number of samples that the sound is behind, smoothed */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  unsigned of; /* which sound the resampler is for */
+  unsigned of; /* number of the tap's sound that the resampler is set up for */
   struct SwrContext *resampler;
   AVAudioFifo *samples;
   const AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
   AVFrame *sent;
-  struct moment moment[MOMENTS]; /* the last ones, rising */
+  /* Positions and times. */
+  struct moment moment[MOMENTS]; /* the latest moments, by rising position */
   int moments;
-  double shown;    /* position told last */
-  int64_t written; /* samples given to the encoder, or waiting for it */
+  double shown;    /* the position told last */
+  int64_t written; /* samples given to the encoder or queued for it */
 };
 
 /* --- opening --- */
 
-/* AAC where the container takes it, else its own. */
+/* Returns an encoder for AAC if the container takes it, else for the container's usual codec. */
 static const AVCodec *choose_encoder(const AVOutputFormat *container) {
   bool takes_aac = avformat_query_codec(container, AV_CODEC_ID_AAC, FF_COMPLIANCE_NORMAL) == 1;
   return avcodec_find_encoder(takes_aac ? AV_CODEC_ID_AAC : container->audio_codec);
@@ -132,7 +134,7 @@ void live_sound_close(struct live_sound **pointer) {
   *pointer = NULL;
 }
 
-/* --- when --- */
+/* --- times --- */
 
 void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   if (!sound)
@@ -140,7 +142,7 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   double position = sound->by_clock ? (double)pts * 1e-9 : sound_tap_position(sound->tap, pts);
   double delay = time - position;
   struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
-  if (position < sound->shown) { /* another source */
+  if (position < sound->shown) { /* another source has begun */
     sound->moments = 0;
     last = NULL;
   }
@@ -154,7 +156,7 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   sound->moment[sound->moments++] = (struct moment){position, delay};
 }
 
-/* The moment that began last before this position. */
+/* Returns the delay of the last moment that begins before this position. */
 static double delay_at(const struct live_sound *sound, double position) {
   int i = sound->moments - 1;
   while (i > 0 && sound->moment[i].position > position)
@@ -182,13 +184,14 @@ static int add_silence(struct live_sound *sound, int64_t count) {
   return code;
 }
 
-/* The input's clock is not the machine's: stretched or shrunk, less than is heard, its sound stays where it belongs. */
+/* Corrects the drift between the input's clock and the machine's: the sound is stretched or shrunk so little that it is
+ * not heard. */
 static void mend_drift(struct live_sound *sound, double gap, int count) {
   sound->drift += (gap - sound->drift) * fmin(1, count / (drift_found * RATE));
   swr_set_compensation(sound->resampler, (int)lrint(sound->drift), (int)(drift_mended * RATE));
 }
 
-/* Converted samples that are to be heard at this time. */
+/* Queues converted samples that are to be heard at this time, after silence if there is a gap. */
 static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
   int64_t gap = llrint(time * RATE) - sound->written;
   int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);
@@ -240,7 +243,8 @@ static int convert(struct live_sound *sound, AVFrame *from, double time) {
 
 /* --- encoding --- */
 
-/* What an encoder begins with before the first sample would move the pictures where there is no time below 0. */
+/* Writes the packets that the encoder has ready. Encoders begin with a packet before the first sample; where the
+ * container has no negative times, it is left out, because the muxer would move the pictures for it. */
 static int write_packets(struct live_sound *sound, struct muxer *muxer) {
   bool from_zero = sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
   int code;
@@ -276,7 +280,8 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
   return code;
 }
 
-/* Of an input that is away, but for the last `rest` seconds, which may still come. */
+/* Queues silence for an input that gives no sound at present, except for the last `rest` seconds, whose sound may still
+ * come. */
 static int fill(struct live_sound *sound, double rest) {
   double time = sound->shown + sound->moment[sound->moments - 1].delay - rest;
   int64_t missing = llrint(time * RATE) - sound->written;

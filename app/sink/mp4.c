@@ -12,7 +12,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/neighbour.h"
 
-/* Finer than a millisecond, which is what FFmpeg rounds the beginnings of streams to by itself. */
+/* The clock of the file's start times. FFmpeg's default rounds them to milliseconds. */
 static const char movie_timescale[] = "90000";
 
 void mp4_wishes(AVDictionary **wishes) {
@@ -20,7 +20,8 @@ void mp4_wishes(AVDictionary **wishes) {
   av_dict_set(wishes, "movie_timescale", movie_timescale, 0);
 }
 
-/* The length of the box that begins at a place in file, 0 where there is none that ends within size. type: 4 bytes. */
+/* Returns the length of the box that begins at this place in the file; 0 if none does that ends within size. Stores its
+ * 4-byte type. */
 static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
   uint8_t head[16] = {0};
   if (at + 8 > size || fseeko(file, at, SEEK_SET) || fread(head, 1, sizeof head, file) < 8)
@@ -31,7 +32,8 @@ static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
   return length < (large ? 16 : 8) || length > size - at ? 0 : length;
 }
 
-/* Where the boxes of the file end that follow each other from its beginning; size: its own. */
+/* Returns where the unbroken chain of boxes from the file's beginning ends. Stores the end of the last box of media
+ * data, and the file's size. */
 static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
   FILE *file = platform_stream(path, "rb");
   int64_t at = 0, length;
@@ -47,7 +49,8 @@ static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size)
   return at;
 }
 
-/* Memory that fails while FFmpeg gathers a fragment or moves the index is noticed nowhere but here. */
+/* True if the file is a chain of complete boxes. If memory runs out while FFmpeg collects a fragment or moves the
+ * index, it reports no error, and the damage shows here only. */
 static bool has_whole_boxes(const char *path) {
   int64_t data, size;
   return follow_boxes(path, &data, &size) == size && data > 0;
@@ -57,10 +60,11 @@ void mp4_cut(const char *path) {
   int64_t whole, size;
   follow_boxes(path, &whole, &size);
   int cut = whole > 0 && whole < size ? platform_cut(path, whole) : 0;
-  (void)cut; /* a file that cannot be cut stays as it is: the failure that led here is what the user hears of */
+  (void)cut; /* if the file cannot be cut it stays as it is; the user is told of the error that led here */
 }
 
-/* The tracks that were given to the muxer. It makes that of a timecode by itself, out of the video's tag. */
+/* Copies the tracks that were given to the muxer. A timecode's track is not among them: the muxer makes it from the
+ * video's tag. */
 static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tracks) {
   for (unsigned i = 0; i < tracks && i < from->nb_streams; i++) {
     AVStream *stream = avformat_new_stream(to, NULL);
@@ -82,12 +86,12 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tra
 }
 
 struct settling {
-  const struct muxer *muxer; /* what was written */
-  unsigned tracks;           /* of it */
-  int64_t *found;            /* muxer_units of each that were read again */
+  const struct muxer *muxer;
+  unsigned tracks; /* how many tracks were written */
+  int64_t *found;  /* muxer_units of each track that were found in the file */
 };
 
-/* to NULL: they are counted alone. */
+/* Counts the packets of a file and writes them to another. to NULL: only counts. */
 static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVPacket *packet = av_packet_alloc();
   int code = packet ? 0 : AVERROR(ENOMEM);
@@ -99,7 +103,8 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
     if (to && at < to->nb_streams) {
       packet->pos = -1;
       av_packet_rescale_ts(packet, from->streams[at]->time_base, to->streams[at]->time_base);
-      /* Fragments do not tell it of every packet. It counts for the last one alone, which is cut off without it. */
+      /* Fragments do not give a duration for each packet. Only the last packet's matters, which is cut off without
+       * one. */
       if (at < settling->tracks)
         packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
                                         settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
@@ -111,7 +116,7 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code == AVERROR_EOF ? 0 : code;
 }
 
-/* Whether file says what a decoder of this track of video has to know. */
+/* True if the file has what a decoder of this video track needs. True for other tracks. */
 static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
   const AVCodecParameters *was = settling->muxer->output->streams[track]->codecpar, *is;
   if (was->codec_type != AVMEDIA_TYPE_VIDEO)
@@ -149,7 +154,8 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
   AVFormatContext *from = NULL, *to = NULL;
   int code = open_again(&from, path);
   if (code >= 0)
-    /* The context must know the copy's name: moving the index to the front opens it once more to read. */
+    /* The context must know the copy's name, because FFmpeg opens the copy a second time to move the index to the
+     * front. */
     code = avformat_alloc_output_context2(&to, settling->muxer->output->oformat, NULL, copy);
   if (code >= 0)
     code = copy_streams(from, to, settling->tracks);
@@ -166,12 +172,12 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
   return code;
 }
 
-/* Counts what the index of an ordinary file names. */
+/* Counts the packets that the index of an ordinary file lists. */
 static int count_index(const char *path, struct settling *settling) {
   AVFormatContext *file = NULL;
   AVDictionary *wishes = NULL;
   memset(settling->found, 0, settling->tracks * sizeof *settling->found);
-  av_dict_set(&wishes, "advanced_editlist", "0", 0); /* it takes what is not shown out of the index */
+  av_dict_set(&wishes, "advanced_editlist", "0", 0); /* an edit list would remove what is not shown from the index */
   int code = avformat_open_input(&file, path, NULL, &wishes);
   av_dict_free(&wishes);
   for (unsigned i = 0; code >= 0 && i < settling->tracks && i < file->nb_streams; i++)
@@ -183,7 +189,7 @@ static int count_index(const char *path, struct settling *settling) {
   return code < 0 || has_whole_boxes(path) ? code : AVERROR_INVALIDDATA;
 }
 
-/* Whether what is said to be in the file is there, as far as video goes. */
+/* Fails if the file has fewer video packets than were written. */
 static int check_frames(const char *path, struct settling *settling, struct error *err) {
   AVFormatContext *from = NULL;
   int64_t written = 0, found = 0;
@@ -204,13 +210,13 @@ static int check_frames(const char *path, struct settling *settling, struct erro
                          : 0;
 }
 
-/* Returns NULL, or why the file stays as it is. */
+/* Replaces the file by its rewritten copy. Returns NULL, or the reason why the file stays as it is. */
 static const char *replace(const char *path, struct settling *settling, char *reason) {
   struct neighbour copy;
   if (neighbour_make(&copy, path))
     return strerror(errno);
   int code = rewrite(path, copy.url, settling);
-  if (code >= 0 && is_whole(settling)) /* FFmpeg does not notice all of its own failures */
+  if (code >= 0 && is_whole(settling)) /* FFmpeg does not report all of its own failures */
     code = count_index(copy.url, settling);
   if (code >= 0 && is_whole(settling) && !neighbour_take_over(&copy, path))
     return NULL;

@@ -1,5 +1,6 @@
-/* MP4 and MOV keep their index at the end, and a file without it is lost. So they are written in fragments that each
- * carry their own, and settled into an ordinary file, with the index in front, when all is done. */
+/* Writes MP4 and MOV so that an aborted file stays playable. Their index comes last, and without it a file cannot be
+ * read. So they are written in fragments that have an index each, and rewritten at the end as an ordinary file whose
+ * index comes first. */
 #ifndef APP_SINK_MP4_H
 #define APP_SINK_MP4_H
 
@@ -10,15 +11,16 @@
 #include "unet/base/error.h"
 #include "unet/base/log.h"
 
-/* Muxer options for writing in fragments, which end where muxer_flush is called. */
+/* Sets the muxer's options for fragments, which end at each muxer_flush. */
 void mp4_wishes(AVDictionary **wishes);
-/* Rewrites the fragmented file at path, packet by packet, through a neighbour that takes its place once it is complete.
- * Where that fails (no room for a second copy, or not all that was written is found again), path stays as it is:
- * playable, if less widely. Special files are left alone. The one error is that path itself lacks frames. muxer: what
- * was written. */
+/* Rewrites the fragmented file at path, packet by packet, as a new file that replaces it once it is complete. If that
+ * fails (no room for a second copy, or not everything that was written is found again), a line is logged and path stays
+ * as it is, which fewer players can play. Files that are no ordinary ones are left alone. Returns 0, or -1 with err
+ * only if frames are missing in path itself. muxer: counts what was written. */
 int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err);
 
-/* Cuts a file in fragments behind its last whole one: half a fragment's index makes players refuse all of it. */
+/* Cuts a fragmented file after its last complete fragment: an incomplete fragment's index makes players refuse the
+ * whole file. */
 void mp4_cut(const char *path);
 
 #endif

@@ -7,10 +7,10 @@
 #include <libavutil/opt.h>
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
-/* For so much clip time MP4's index waits for streams that begin late. */
+/* Clip time for which the index of MP4 waits for streams that begin late. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
-/* Times are rounded to milliseconds. */
+/* Tolerance for times that are rounded to milliseconds. */
 static const double slack_seconds = 0.001;
 
 bool muxer_is_mp4(const AVOutputFormat *container) {
@@ -39,7 +39,7 @@ static bool is_matroska(const AVFormatContext *output) {
   return av_match_name(output->oformat->name, "matroska,webm");
 }
 
-/* Seconds of a stream before its time 0 that its container can say. */
+/* Returns how many seconds before its time 0 a stream may begin in this container. */
 static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
   const AVCodecParameters *codec = stream->codecpar;
   if (!is_matroska(output))
@@ -60,7 +60,8 @@ void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket
 }
 
 int muxer_open(struct muxer *muxer, AVFormatContext *output) {
-  /* All streams would be moved to make room for what Opus begins with, which has a place of its own. */
+  /* The muxer's default is to shift all streams so that none begins before 0. Opus does, but Matroska stores its start
+   * in a field of its own, so no shift is needed. */
   if (is_matroska(output))
     output->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
   muxer->output = output;
@@ -78,7 +79,7 @@ static int pending_error(const AVFormatContext *output) {
   return output->pb ? output->pb->error : 0;
 }
 
-/* True if what failed is the packet and not the output. */
+/* True if the muxer refused the packet, and the output itself did not fail. */
 static bool is_refusal(const AVFormatContext *output, int code) {
   return code < 0 && code != AVERROR(ENOMEM) && code != AVERROR_EXIT && output->pb && !output->pb->error;
 }
@@ -100,7 +101,7 @@ static int write_now(struct muxer *muxer, AVPacket *packet) {
   return pending_error(muxer->output);
 }
 
-/* Writes the packet of a stream that waits for next, its successor. NULL: there is none. */
+/* Writes the packet of a stream that is held back. next: its successor; NULL: there is none. */
 static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   AVPacket *held = muxer->tracks[stream].held;
   if (!held->data)
@@ -169,7 +170,8 @@ static bool lacks_any(const struct muxer *muxer) {
   return false;
 }
 
-/* The packet before this one, and the first ones of streams that the index is to know. */
+/* Writes the held packet of this packet's stream, and of each stream that has nothing written yet, because the index is
+ * to list them. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
@@ -179,9 +181,9 @@ static int release_due(struct muxer *muxer, const AVPacket *packet) {
 }
 
 static int end_fragment(struct muxer *muxer) {
-  /* Else streams that begin after the index was written would begin at 0. */
+  /* Streams that begin after the index was written would otherwise begin at time 0. */
   int code = lacks_any(muxer) ? av_opt_set(muxer->output->priv_data, "movflags", "+frag_discont", 0) : 0;
-  for (int i = 0; code >= 0 && i < 2; i++) /* the first flush of all writes the index alone */
+  for (int i = 0; code >= 0 && i < 2; i++) /* the very first flush writes the index only */
     code = av_write_frame(muxer->output, NULL);
   return code;
 }
@@ -193,8 +195,8 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (muxer->fragments && more && lacks_any(muxer) && time - muxer->flushed < patience)
     return 0;
   muxer->flushed = time;
-  /* A container that orders packets by itself counts them as it does so, and a flush in the middle of the file ends in
-   * a crash of libavformat 59. */
+  /* The muxers of MXF and GXF count packets as they order them; a flush in the middle of a file makes libavformat 59
+   * crash. */
   if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);

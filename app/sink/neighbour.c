@@ -10,7 +10,7 @@
 static const char prefix[] = ".reverie-settling-";
 enum { RANDOM_LETTERS = 6 };
 
-/* The folder's part of path, with its slash; empty for the current one. */
+/* Returns the length of path's folder, with its slash; 0 for the current folder. */
 static int folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? (int)(slash + 1 - path) : 0;

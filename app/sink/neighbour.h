@@ -1,6 +1,6 @@
-/* A file that takes another's place once it is complete. Until then it lies in the same folder, under a name of its own
- * (".reverie-settling-XXXXXX") that nobody else can have prepared. It is locked, so that one whose process was killed
- * can be told from one that is being written. */
+/* A new file that replaces another one once it is complete. Until then it is in the same folder under a unique name
+ * (".reverie-settling-XXXXXX"), and locked: a file of that name without a lock was left by a process that was
+ * killed. */
 #ifndef APP_SINK_NEIGHBOUR_H
 #define APP_SINK_NEIGHBOUR_H
 
@@ -11,18 +11,18 @@
 struct neighbour {
   int descriptor;
   char path[PATH_MAX];
-  char url[PATH_MAX]; /* the file itself, whatever becomes of its name */
+  char url[PATH_MAX]; /* names the open file itself, even if the path is renamed or replaced */
 };
 
-/* Makes one beside path, with the owner and mode of path, or those of any new file where there is none. Returns 0, or
- * -1 with errno. */
+/* Creates the new file in path's folder. It gets owner and mode of the file at path, or those of any new file if there
+ * is none. Returns 0, or -1 with errno. */
 int neighbour_make(struct neighbour *neighbour, const char *path);
-/* Gives it path's place and closes it. Returns 0, or -1 with errno: then it is still to be dropped. */
+/* Renames the file to path and closes it. Returns 0, or -1 with errno; then neighbour_drop is still due. */
 int neighbour_take_over(struct neighbour *neighbour, const char *path);
-/* Closes and removes it. */
+/* Closes and deletes the file. */
 void neighbour_drop(struct neighbour *neighbour);
 
-/* Removes what killed processes of this user left in path's folder. */
+/* Deletes the files that killed processes of this user left in path's folder. Logs a line for each. */
 void neighbour_clean(const char *path, const struct log *log);
 
 #endif

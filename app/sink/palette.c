@@ -11,7 +11,7 @@
 struct palette {
   struct ffmpeg_filters filters;
   AVFilterGraph *graph;
-  AVFilterContext *source, *sink; /* belong to graph */
+  AVFilterContext *source, *sink; /* owned by graph */
   AVRational time_base;
 };
 

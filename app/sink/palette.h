@@ -1,5 +1,5 @@
-/* Pictures of 256 colours: each with a palette made for it alone, so that a change of scene needs no look ahead and
- * memory stays flat. */
+/* Converts pictures to 256 colours. Each picture gets its own palette, so that a change of scene needs no look ahead
+ * and no more memory. */
 #ifndef APP_SINK_PALETTE_H
 #define APP_SINK_PALETTE_H
 
@@ -9,12 +9,14 @@
 
 struct palette;
 
-/* For frames of AV_PIX_FMT_RGB32. Returns 0, or -1 with err, whose line wants the output's name in front. */
+/* Opens a converter for frames of AV_PIX_FMT_RGB32. Returns 0, or -1 with err, whose message the caller prefixes with
+ * the output's name. */
 int palette_open(struct palette **palette, int width, int height, AVRational time_base, struct error *err);
-/* frame NULL: no more come. Returns 0 or an FFmpeg error code. */
+/* Sends a frame, which stays the caller's. NULL: no more come. Returns 0 or an FFmpeg error code. */
 int palette_send(struct palette *palette, AVFrame *frame);
-/* A frame of AV_PIX_FMT_PAL8, which the caller unrefs; AVERROR(EAGAIN) or AVERROR_EOF where there is none. */
+/* Receives a frame of AV_PIX_FMT_PAL8, which the caller unrefs. Returns AVERROR(EAGAIN) or AVERROR_EOF if there is
+ * none. */
 int palette_receive(struct palette *palette, AVFrame *frame);
-void palette_close(struct palette **palette); /* stores NULL; takes NULL */
+void palette_close(struct palette **palette); /* stores NULL; accepts NULL */
 
 #endif

@@ -18,7 +18,7 @@
 #include "app/sink/target.h"
 #include "unet/base/text.h"
 
-/* In order of asking; ffmpeg takes whatever the others do not. */
+/* The first sink that accepts a spec takes it; ffmpeg accepts every spec. */
 static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
 enum { SINKS = sizeof sinks / sizeof *sinks };
 
@@ -41,7 +41,7 @@ static bool agrees(const char *path, size_t more) {
   return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* files: what is there already of what is to be written. */
+/* Asks, or fails, if files that are to be written exist. files: those. */
 static int may_overwrite(const struct files *files, struct error *err) {
   const char *path = files->count ? files->entries[0].path : NULL;
   if (!path || agrees(path, files->count - 1))
@@ -52,7 +52,7 @@ static int may_overwrite(const struct files *files, struct error *err) {
                    files->count - 1);
 }
 
-/* The open descriptor that spec stands for; -1: none. */
+/* Returns the open descriptor that spec stands for; -1: it is none. */
 static int descriptor_of(const char *spec) {
   char *end;
   if (target_is_standard_output(spec) || !strcmp(spec, "hash:-"))
@@ -67,7 +67,7 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   struct platform_entry out;
   int fd = descriptor_of(spec);
   const char *name = fd == STANDARD_OUTPUT ? "standard output" : spec;
-  if (platform_look_at(&out, fd)) /* closed: the next file to be opened would get its number */
+  if (platform_look_at(&out, fd)) /* if it is closed, the next file that is opened gets its number */
     return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
   if (video && platform_is_terminal(fd))
     return error_set(err, STATUS_OUTPUT,
@@ -78,14 +78,14 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   return 0;
 }
 
-/* A device or a pipe is not overwritten. */
+/* Adds the output to the files that would be overwritten. A device or pipe cannot be overwritten. */
 static int add_output(struct files *files, const char *path, struct error *err) {
   if (platform_is_folder(path))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
   return platform_is_file(path) ? files_add(files, path, err) : 0;
 }
 
-/* What is there of the files that these muxers write beside the one that is named. */
+/* Adds the existing files that the muxers of HLS and DASH would overwrite in addition to the one that is named. */
 static int add_neighbours(struct files *files, const char *path, const char *container, struct error *err) {
   char pattern[PATH_MAX];
   const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
@@ -107,7 +107,8 @@ static int add_neighbours(struct files *files, const char *path, const char *con
   return 0;
 }
 
-/* FFmpeg calls a sequence's missing folder an input/output error, when the first picture is made. */
+/* Fails if the folder of a sequence is missing. FFmpeg reports that as an input/output error, and only at the first
+ * picture. */
 static int check_folder(const char *pattern, struct error *err) {
   char folder[PATH_MAX];
   const char *slash = strrchr(pattern, '/');
@@ -117,7 +118,8 @@ static int check_folder(const char *pattern, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s; make it first", pattern, folder);
 }
 
-/* Which numbers the pictures of a sequence will have: those of the part of the input that is read, or from 1 on. */
+/* Finds the numbers that the pictures of a sequence will have: those of the pictures that are read, or from 1 on if the
+ * input is no sequence. */
 static int find_numbers(const struct sink_wish *wish, long *first, long *end, struct error *err) {
   struct pictures *pictures;
   int lowest, highest;
@@ -133,7 +135,7 @@ static int find_numbers(const struct sink_wish *wish, long *first, long *end, st
   return 0;
 }
 
-/* What is there already of the files that wish names. */
+/* Adds the existing files that would be overwritten. */
 static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl,
                        struct error *err) {
   struct target target;

@@ -1,6 +1,6 @@
-/* What FFmpeg writes: a file, standard output, a URL. What the encoder has given out is on the disk half a second of
- * clip time later (muxer_flush), so that a killed process or a full disk leaves all but the last second playable. For
- * that MP4 and MOV are written in fragments; they are turned into ordinary files at the end (mp4_settle). */
+/* The sink that writes with FFmpeg: to a file, standard output or a URL. Packets reach the disk within half a second of
+ * clip time (muxer_flush), so that after a kill or on a full disk all but the last second is playable. For this, MP4
+ * and MOV are written in fragments and rewritten as ordinary files at the end (mp4_settle). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,51 +22,58 @@
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 
-/* A pipe's reader is looked for again and again; so often before a line says that it is waited for. */
-enum { LOOK_MS = 100, TELL_LOOKS = 10 };
+/* Milliseconds between two checks for a pipe's reader; number of checks before a line says that it is waited for. */
+enum { PIPE_CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 enum {
-  GIF_LEAST = 2,         /* hundredths of a second from one picture to the next */
-  AVI_EMPTY_MOST = 50000 /* pictures that FFmpeg's writer leaves out one after the other */
+  GIF_LEAST = 2,         /* least hundredths of a second between two pictures */
+  AVI_EMPTY_MOST = 50000 /* pictures in a row that FFmpeg's AVI muxer can skip */
 };
 
 struct ffmpeg_sink {
   struct sink sink;
+  /* The target, and how waits for it end. Only `stop` is set by other threads. */
   struct target target;
-  AVRational time_base; /* of the frames that come */
+  AVRational time_base; /* unit of the times of frames that come */
   const atomic_bool *stop;
-  int64_t stopped_ns; /* when it was first seen to be set; 0: not yet */
-  int64_t answer_ns;  /* until then the receiver is waited for; 0: without a limit */
-  bool unanswered;    /* it was, in vain */
-  int64_t started_ns; /* moment of time 0, where frames are sent no faster than they are to be seen */
+  int64_t stopped_ns; /* when `stop` was first seen to be set; 0: not yet */
+  int64_t answer_ns;  /* time until which a receiver must answer; 0: no limit */
+  bool unanswered;    /* the receiver has not answered in time */
+  int64_t started_ns; /* the moment of time 0, if frames are sent no faster than they are shown */
   const struct log *log;
+  /* The parts that encode and write. */
   AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
-  AVPacket *held; /* video that waits for its successor, which shows that it is not the last */
+  AVPacket *held; /* the last packet of video, until the next one shows that it is not the last of all */
   struct encoder encoder;
   struct muxer muxer;
-  struct whole_files *whole_files; /* NULL: it does not write picture after picture */
+  struct whole_files *whole_files; /* NULL: the output is no sequence of picture files */
   struct sound *sound;
   struct live_sound *live_sound;
-  /* In the encoder's time base */
-  int64_t first_pts, last_pts, step; /* of the first and the last picture; nominal time of one */
-  int64_t end;                       /* of the last picture; 0: it stands for step */
-  int64_t delay;                     /* between decoding and showing the first packet */
-  struct frame last;                 /* held to be shown once more, for what is not told how long a picture stands */
-  long sent, written;                /* pictures to the encoder, packets to the file */
-  bool one_picture;                  /* an image file whose name has no place for a number */
-  bool numbered;                     /* image files whose names have one: a picture's time is its number */
-  int64_t repeat_step;               /* after so long a picture is shown once more; 0: never */
-  bool is_gif, gif_slots;            /* gif_slots: its frames are more than 50 a second */
-  long left_out;                     /* frames that GIF is too slow for */
+  /* Times of pictures, in the encoder's time base. */
+  int64_t first_pts, last_pts, step; /* time of the first and of the last picture; usual distance of two */
+  int64_t end;                       /* end of the last picture; 0: it lasts for step */
+  int64_t delay;                     /* from decoding to showing, of the first packet */
+  /* held to be sent again, where a container cannot store how long a picture lasts */
+  struct frame last;
+  long sent, written; /* pictures sent to the encoder, packets written to the file */
+  /* How the container stores pictures; set at opening, except left_out. */
+  bool one_picture;       /* an image file whose name has no place for a number */
+  bool numbered;          /* image files with a number in their names, which is the picture's time */
+  int64_t repeat_step;    /* after this time a picture is sent again; 0: never */
+  bool is_gif, gif_slots; /* gif_slots: its frames are more than 50 a second */
+  long left_out;          /* frames that were dropped because they are too fast for GIF */
+  /* The state of the output. */
   bool realtime, seekable, header, failed;
-  bool pipe_unblocked; /* standard output, until the sink is closed */
+  bool pipe_unblocked; /* standard output does not block, until the sink is closed */
 };
 
-/* What is left to be said to a network after an interruption has so long. */
-static const int64_t farewell_ns = 2000000000;
-static const int64_t look_up_ns = 50000000;
-/* Most muxers that have to go back and change what they wrote refuse to do without; these leave what none can read. */
+/* Time in nanoseconds for sending the rest to a network after an interruption. */
+static const int64_t network_flush_ns = 2000000000;
+/* Time in nanoseconds between two checks of `stop`. */
+static const int64_t stop_check_ns = 50000000;
+/* Most muxers that must seek back and change their output refuse to write a stream; these write one that cannot be
+ * read. */
 static const char unreadable_streams[] = "film_cpk,wtv";
 
 static bool accepts(const char *spec) {
@@ -74,8 +81,8 @@ static bool accepts(const char *spec) {
   return true;
 }
 
-/* FFmpeg asks this before it writes, and while it waits for a network. What goes into a file is never cut short,
- * however slow the disk: its last pages are what makes it play. */
+/* Returns 1 to abort a call of FFmpeg, which asks before it writes and while it waits for a network. Writing to a file
+ * is never aborted, even if the disk is slow: without its last pages it may not play. */
 static int wants_out(void *opaque) {
   struct ffmpeg_sink *to = opaque;
   to->unanswered |= to->answer_ns && !to->header && platform_now_ns() > to->answer_ns;
@@ -86,13 +93,13 @@ static int wants_out(void *opaque) {
   int64_t now = platform_now_ns();
   if (!to->stopped_ns)
     to->stopped_ns = now;
-  return !to->header || now - to->stopped_ns > farewell_ns;
+  return !to->header || now - to->stopped_ns > network_flush_ns;
 }
 
 static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
-  if (code == AVERROR_EXIT && to->stopped_ns) /* that is what wants_out asked for */
+  if (code == AVERROR_EXIT && to->stopped_ns) /* aborted by wants_out */
     return error_set(err, STATUS_INTERRUPTED, "interrupted: not all was sent to %s", to->target.name);
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
                    to->unanswered ? "nobody answers" : ffmpeg_reason_of(to->target.url, code, reason));
@@ -124,7 +131,7 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   to->stream = avformat_new_stream(to->output, NULL);
   if (!to->stream || avcodec_parameters_from_context(to->stream->codecpar, encoder) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
-  /* Apple's players take HEVC under this name alone. */
+  /* Apple's players accept HEVC only under this name. */
   if (encoder->codec_id == AV_CODEC_ID_HEVC && muxer_is_mp4(to->target.container))
     to->stream->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
   to->stream->time_base = encoder->time_base;
@@ -142,8 +149,8 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   return 0;
 }
 
-/* To open a named pipe waits until somebody reads it, and no signal would end that. Returns a descriptor that keeps it
- * open, or -1 where the path is no such pipe. *code < 0: the wait was ended. */
+/* Waits until a named pipe has a reader. Opening it would wait as well, but no signal could end that. Returns a
+ * descriptor that keeps the pipe open, or -1 if the path is no named pipe. *code < 0: the wait was aborted. */
 static int await_reader(struct ffmpeg_sink *to, int *code) {
   const AVIOInterruptCB *ended = &to->output->interrupt_callback;
   *code = 0;
@@ -151,13 +158,13 @@ static int await_reader(struct ffmpeg_sink *to, int *code) {
     int held = platform_open_pipe_to_write(file_path(to->target.url));
     if (held >= 0 || errno != ENXIO)
       return held;
-    if (looks == TELL_LOOKS)
+    if (looks == CHECKS_UNTIL_TOLD)
       log_line(to->log, LOG_WARNING, "%s: waiting for it to be read", to->target.name);
     if (ended->callback && ended->callback(ended->opaque)) {
       *code = AVERROR_EXIT;
       return -1;
     }
-    platform_sleep_ns(LOOK_MS * INT64_C(1000000));
+    platform_sleep_ns(PIPE_CHECK_MS * INT64_C(1000000));
   }
   return -1;
 }
@@ -170,7 +177,7 @@ static int open_io(struct ffmpeg_sink *to) {
   held = await_reader(to, &code);
   if (code < 0)
     return code;
-  /* Datagrams of seven whole packets of a transport stream, which is what receivers count on. */
+  /* Datagrams hold seven whole packets of a transport stream, as receivers expect. */
   AVDictionary *wishes = NULL;
   if (!strcmp(output->oformat->name, "mpegts"))
     av_dict_set(&wishes, "pkt_size", "1316", 0);
@@ -178,8 +185,8 @@ static int open_io(struct ffmpeg_sink *to) {
   av_dict_free(&wishes);
   if (held >= 0)
     platform_close_descriptor(held);
-  /* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again
-   * where a write would block. */
+  /* If a reader has stopped reading, an interruption must still work: where a write would block, FFmpeg instead calls
+   * wants_out again and again. */
   to->pipe_unblocked = target_is_standard_output(to->target.url) && platform_stop_blocking(STANDARD_OUTPUT);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
   if (to->seekable)
@@ -192,7 +199,7 @@ static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
                    to->target.name, to->target.container->name);
 }
 
-/* The header is flushed, so that a full or forbidden place shows now and not after minutes. */
+/* Writes the header and flushes it, so that a full or forbidden disk is reported at once and not after minutes. */
 static int write_header(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   AVDictionary *wishes = NULL;
   int code = open_io(to);
@@ -203,11 +210,12 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     return refuse_stream(to, err);
   if (muxer_is_mp4(to->target.container))
     mp4_wishes(&wishes);
-  if (to->target.stream && options->realtime) /* else Matroska gathers the packets of a second */
+  if (to->target.stream && options->realtime) /* otherwise Matroska collects the packets of a second */
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
-  if (!options->realtime && av_match_name(to->target.container->name, "hls")) /* else it names the last five alone */
+  /* otherwise the list names the last five segments only */
+  if (!options->realtime && av_match_name(to->target.container->name, "hls"))
     av_dict_set(&wishes, "hls_list_size", "0", 0);
-  if (av_match_name(to->target.container->name, "webp,apng")) /* FFmpeg's are shown once, unlike its GIFs */
+  if (av_match_name(to->target.container->name, "webp,apng")) /* FFmpeg's default plays these once, but GIF for ever */
     av_dict_set(&wishes, av_match_name(to->target.container->name, "webp") ? "loop" : "plays", "0", 0);
   code = avformat_write_header(to->output, &wishes);
   av_dict_free(&wishes);
@@ -216,7 +224,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   if (code < 0)
     return output_failed(to, code, err);
   to->header = true;
-  /* Fragments turn it off, and the AAC of transport streams then ends the render at its first packet. */
+  /* Fragments turn this flag off. Without it, AAC in a transport stream fails at its first packet. */
   to->output->flags |= AVFMT_FLAG_AUTO_BSF;
   if (to->output->pb) {
     avio_flush(to->output->pb);
@@ -252,7 +260,7 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   return write_header(to, options, err);
 }
 
-/* A server may wait for its receivers as long as it likes. */
+/* True if a receiver must answer within the time limit. A server may wait for its receivers without limit. */
 static bool has_to_answer(const struct ffmpeg_sink *to) {
   return protocols_is_network(to->target.url) && !strstr(to->target.url, "listen");
 }
@@ -278,7 +286,8 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   return 0;
 }
 
-/* Before a packet of video. Sound that begins late sends its first packet ahead, so that MP4's index has one. */
+/* Flushes the muxer if it is due, before a packet of video. Sound that begins late writes its first packet first, so
+ * that MP4's index lists its track. */
 static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))
     return 0;
@@ -300,8 +309,8 @@ static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
   return code;
 }
 
-/* The packet that is decoded last ends the file where its container adds durations up, and the one that is shown last
- * where it has an end for each. */
+/* Sets a packet's duration so that the file ends when the last picture does: in the packet that is shown last, and for
+ * containers that add up durations also in the one that is decoded last. */
 static void settle_durations(const struct ffmpeg_sink *to, AVPacket *packet, bool last) {
   packet->duration = to->step;
   if (!to->end)
@@ -323,7 +332,8 @@ static int write_held(struct ffmpeg_sink *to, bool last) {
   return code;
 }
 
-/* What is watched while it is sent is not held up. */
+/* Takes over a packet and writes the one that was held back. Live outputs are not held up: the new packet is written at
+ * once, too. */
 static int take_packet(struct ffmpeg_sink *to, AVPacket *packet) {
   int code = write_held(to, false);
   packet->stream_index = to->stream->index;
@@ -333,7 +343,7 @@ static int take_packet(struct ffmpeg_sink *to, AVPacket *packet) {
   return code >= 0 && (to->realtime || to->target.live) ? write_held(to, false) : code;
 }
 
-/* Writes the packets the encoder has ready, but for the last. */
+/* Writes the packets that the encoder has ready, except the last one, which take_packet holds back. */
 static int drain(struct ffmpeg_sink *to) {
   int code;
   while ((code = avcodec_receive_packet(to->encoder.context, to->packet)) >= 0) {
@@ -345,19 +355,20 @@ static int drain(struct ffmpeg_sink *to) {
   return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
 }
 
-/* What is watched while it is sent would come faster than it is shown; there is no one else to slow it down. */
+/* Waits until a picture's time. A live receiver shows pictures as they come, so that they must not be sent too fast. */
 static void wait_until_due(struct ffmpeg_sink *to, double time) {
   int64_t now = platform_now_ns(), at = (int64_t)(time * 1e9);
   if (to->last_pts == AV_NOPTS_VALUE)
     to->started_ns = now - at;
   for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = platform_now_ns()) {
     int64_t left = to->started_ns + at - now;
-    platform_sleep_ns(left < look_up_ns ? left : look_up_ns);
+    platform_sleep_ns(left < stop_check_ns ? left : stop_check_ns);
   }
 }
 
-/* The frame's time in the encoder's clock. Where that has a whole number of ticks for a frame at the usual rate, and
- * the input's has not, a time that is within the input's tick of so many usual frames is taken for just that. */
+/* Converts a frame's time to the encoder's clock. If that clock has a whole number of ticks for a frame at the usual
+ * rate, and the input's clock does not, the frame's time was rounded: a time that is within one tick of the input's
+ * clock of a multiple of the usual duration becomes that multiple. */
 static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   AVRational base = to->encoder.context->time_base, rate = to->encoder.context->framerate;
   int64_t pts = av_rescale_q(frame_pts, to->time_base, base);
@@ -376,9 +387,9 @@ static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
   to->last = frame_hold(frame);
 }
 
-/* Viewers show a picture of GIF for two hundredths of a second at least. Whether this one is left out for that; else
- * *pts is its time. Of frames that all come faster, the first of each fiftieth of a second is kept; of others, those
- * that are not too near to the one before. */
+/* True if a frame must be dropped for GIF, whose viewers show each picture for at least two hundredths of a second.
+ * Else stores its time in *pts. If the frames are faster throughout (gif_slots), the first frame of each fiftieth of a
+ * second is kept; otherwise each that is not too near to the one before. */
 static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64_t *pts) {
   double hundredths = (double)frame->pts * av_q2d(to->time_base) * 100;
   bool first = to->last_pts == AV_NOPTS_VALUE;
@@ -392,7 +403,7 @@ static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64
   return left_out;
 }
 
-/* Sends the last picture again and again, as long as it stands before this time. */
+/* Sends the last picture again at each repeat_step before pts, since it is still shown then. */
 static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
   int code = 0;
   bool ends = false;
@@ -406,8 +417,8 @@ static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
   return code;
 }
 
-/* The first picture is shown from time 0 on where the container counts pictures and sound alike: sound that begins
- * before it would come late. */
+/* In containers that count pictures and sound alike, shows the first picture from time 0 on: else the sound, which
+ * begins at 0, would come late. */
 static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_t pts) {
   if (to->last_pts != AV_NOPTS_VALUE || !to->sound || pts < to->step || !muxer_needs_sound(to->target.container))
     return 0;
@@ -452,7 +463,8 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
-/* GIF and APNG say with each picture how long it stands, and write one when the next has come. */
+/* Tells the muxers of GIF and APNG how long the last picture lasts. They store that for each picture, and write a
+ * picture when the next one comes. */
 static void tell_last_delay(const struct ffmpeg_sink *to) {
   char value[32];
   AVRational base = to->encoder.context->time_base;
@@ -465,8 +477,8 @@ static void tell_last_delay(const struct ffmpeg_sink *to) {
     av_opt_set(to->output->priv_data, "final_delay", value, 0);
 }
 
-/* The encoder of animated WebP lets the last picture stand for the average of the others. Shown once more, so long
- * before the end, it is one picture with what it stood before. */
+/* FFmpeg's encoder of animated WebP shows the last picture for the average duration of the others. So the picture is
+ * sent once more at the time for which that average leads to the right end. The two are seen as one picture. */
 static int stretch_last(struct ffmpeg_sink *to) {
   int64_t all = to->end - to->first_pts, pictures = to->sent;
   int64_t again = to->first_pts + all * pictures / (pictures + 1);
@@ -512,7 +524,7 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
              to->target.name, to->left_out);
   bool failed_before = to->failed;
   int code = failed_before ? 0 : complete(to, whole);
-  /* Also after a failure: it writes out what is still held back, as far as there is room. */
+  /* Called also after a failure: it writes what the muxer holds back, as far as there is space. */
   int trailer = to->header ? av_write_trailer(to->output) : 0;
   if (code >= 0)
     code = trailer;
@@ -539,7 +551,8 @@ static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double sec
   live_sound_at(((struct ffmpeg_sink *)sink)->live_sound, source_pts, seconds);
 }
 
-/* A file that was cut short is read: the encoder, the muxer and the last page held some of them. */
+/* Returns how many pictures the file has. After a failure the file is read to count them: some were still in the
+ * encoder, the muxer or the last page. */
 static long ffmpeg_pictures(const struct sink *sink) {
   const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
   if (!to->failed || (to->output->oformat->flags & AVFMT_NOFILE))

@@ -17,12 +17,12 @@ struct sound {
   AVFormatContext *input, *output;
   struct sound_reader reader;
   AVPacket *packet;
-  struct sound_encoder **encoders; /* of each input stream; NULL: it is copied, or left out */
+  struct sound_encoder **encoders; /* an element for each input stream; NULL: it is copied or left out */
   int *target;                     /* output stream of each input stream, or -1 */
-  bool *gaps;                      /* of each input stream: its sound has some that the output has no times for */
-  bool waiting;                    /* packet holds one that begins later than what was asked for */
+  bool *gaps;                      /* for each input stream: it has gaps, which the container cannot store */
+  bool waiting;                    /* packet is read, but begins later than was asked for */
   const struct log *log;
-  int64_t origin; /* in AV_TIME_BASE units */
+  int64_t origin; /* the input's time of the output's time 0, in AV_TIME_BASE units */
   double duration;
 };
 
@@ -37,7 +37,8 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
   return stream;
 }
 
-/* MPEG-TS carries whatever it is given, but most of it as private data, which no player knows for sound. */
+/* True if MPEG-TS has a name for the codec. It carries any other as private data, which no player recognises as
+ * sound. */
 static bool named_in_transport_stream(enum AVCodecID codec) {
   static const enum AVCodecID known[] = {AV_CODEC_ID_MP2,  AV_CODEC_ID_MP3,      AV_CODEC_ID_AAC, AV_CODEC_ID_AC3,
                                          AV_CODEC_ID_EAC3, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
@@ -48,10 +49,11 @@ static bool named_in_transport_stream(enum AVCodecID codec) {
   return false;
 }
 
-/* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
- * streams and this one is written, into memory: no trailer, which without packets leaks or crashes in some muxers.
- * Those that open files themselves would leave them behind: what they say is believed. 1: it fits; 0; or an FFmpeg
- * error code where that cannot be told. */
+/* Tests whether the output's container takes a stream. Not every muxer tells which codecs it takes, and some refuse in
+ * the end what they claimed to take. So this writes a header with all of the output's streams and this one into memory.
+ * There is no trailer, since without packets it leaks or crashes in some muxers. Muxers that open files themselves
+ * would leave them behind; for those only the claim is read. Returns 1: it fits; 0: it does not; or an FFmpeg error
+ * code. */
 static int fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
@@ -59,7 +61,7 @@ static int fits(const AVFormatContext *output, const AVStream *sound) {
   const char *name = output->oformat->name;
   bool named = named_in_transport_stream(sound->codecpar->codec_id);
   if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
-    return named; /* over RTP there is no header without a network */
+    return named; /* for RTP a header needs a network */
   if (output->oformat->flags & AVFMT_NOFILE)
     return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
@@ -79,7 +81,7 @@ static int fits(const AVFormatContext *output, const AVStream *sound) {
   return code == AVERROR(ENOMEM) ? code : code >= 0;
 }
 
-/* True if a stream belongs to a programme of a transport stream that the pictures are not in. */
+/* True if a stream belongs to another programme of a transport stream than the pictures. */
 static bool is_of_another_programme(AVFormatContext *input, const AVStream *video, int stream) {
   const AVProgram *programme = av_find_program_from_stream(input, NULL, stream);
   if (!programme || !video || !av_find_program_from_stream(input, NULL, video->index))
@@ -91,7 +93,7 @@ static bool is_of_another_programme(AVFormatContext *input, const AVStream *vide
   return true;
 }
 
-/* True if the track of this number, from 1, is to be in the output. */
+/* True if the input's track of this number, counted from 1, is to be in the output. */
 static bool is_wanted(const struct sound *sound, const struct sink_options *options, int stream, int number) {
   if (options->sound_track)
     return number == options->sound_track;
@@ -109,7 +111,8 @@ static void use_stream(struct sound *sound, int index, const AVStream *to) {
   sound->reader.tracks[index].wanted = true;
 }
 
-/* Adds a stream that is encoded again. Returns as add_stream, or a negative FFmpeg code where that cannot be. */
+/* Adds a stream that is encoded again. Returns as add_stream does, or a negative FFmpeg code if it cannot be
+ * encoded. */
 static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
   AVStream *from = sound->input->streams[index];
   unsigned streams = sound->output->nb_streams;
@@ -125,7 +128,7 @@ static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
   return 1;
 }
 
-/* True if the output has sound, and its container no place for more of any kind: FLV holds one track. */
+/* True if the output already has sound and its container takes no more of it: FLV holds one track. */
 static bool is_full(const struct sound *sound) {
   const AVFormatContext *output = sound->output;
   for (unsigned i = 0; i < output->nb_streams; i++)
@@ -134,7 +137,7 @@ static bool is_full(const struct sound *sound) {
   return false;
 }
 
-/* A stream that does not fit. Returns as add_stream. */
+/* Adds a stream that does not fit into the container as it is, encoded again. Returns as add_stream does. */
 static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -157,13 +160,13 @@ static int add_encoded(struct sound *sound, const struct sink_options *options, 
   return added > 0;
 }
 
-/* PCM is the same to the bit when it is encoded again. */
+/* True for PCM, which stays the same to the bit when it is encoded again. */
 static bool is_pcm(const AVStream *stream) {
   return !strncmp(avcodec_get_name(stream->codecpar->codec_id), "pcm_", 4);
 }
 
-/* A stream that fits into a container which has no times for its gaps. Returns as add_stream, and 0 where it is to be
- * copied all the same. */
+/* Adds a stream of a container that cannot store gaps, encoded again with silence in them. Returns as add_stream does,
+ * and 0 also if the stream is to be copied. */
 static int add_filled(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -187,7 +190,8 @@ static int add_filled(struct sound *sound, const struct sink_options *options, i
   return added > 0;
 }
 
-/* Returns how many streams come of this one: 1, or 0 where it is left out; -1 without memory. */
+/* Adds a stream of sound to the output. Returns the number of streams added: 1, or 0 if it is left out; -1: out of
+ * memory. */
 static int add_stream(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   int fit = fits(sound->output, from);
@@ -205,7 +209,7 @@ static int add_stream(struct sound *sound, const struct sink_options *options, i
   return 1;
 }
 
-/* Returns how many streams the output gets, or -1. *tracks: how many the input has. */
+/* Returns the number of streams that the output gets, or -1. *tracks: the number that the input has. */
 static int choose_streams(struct sound *sound, const struct sink_options *options, int *tracks) {
   int added = 0;
   for (int i = 0; i < sound->reader.streams; i++) {
@@ -245,7 +249,7 @@ static int say_track_missing(const struct sink_options *options, int tracks, str
                    options->sound, tracks, tracks == 1 ? "" : "s");
 }
 
-/* True if a track that could be copied has to be read as a whole before, for its gaps. */
+/* True if tracks must be read once in advance to find their gaps. */
 static bool has_to_look(const struct sound *sound) {
   bool compressed = false;
   for (unsigned i = 0; i < sound->input->nb_streams; i++) {
@@ -255,7 +259,8 @@ static bool has_to_look(const struct sound *sound) {
   return compressed && muxer_counts_sound(sound->output->oformat) && !muxer_needs_sound(sound->output->oformat);
 }
 
-/* Fills gaps, by reading the input once. What fails there fails again later, and is told then. */
+/* Finds the gaps of each track by reading the input once. Read errors are ignored here: they occur again later and are
+ * reported then. */
 static int find_gaps(struct sound *sound, const struct sink_options *options) {
   const struct sound_part part = {.origin = sound->origin,
                                   .start = options->sound_options->start,
@@ -272,7 +277,7 @@ static int find_gaps(struct sound *sound, const struct sink_options *options) {
   return code;
 }
 
-/* Fills sound. Returns how many streams of it there are, or -1. */
+/* Fills sound. Returns how many streams the output gets, or -1 with err. */
 static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
   double start = options->sound_options->start;
   int tracks = 0;
@@ -357,7 +362,7 @@ int sound_check(const struct sound *sound, long refused, struct error *err) {
   return 0;
 }
 
-/* From the input's clock to the output's. */
+/* Converts a packet's times from the input's clock to the output's. */
 static void move_times(const struct sound *sound, AVPacket *packet) {
   const AVStream *from = sound->input->streams[packet->stream_index];
   int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
@@ -376,7 +381,7 @@ static int copy_packet(struct sound *sound, struct muxer *muxer, AVPacket *packe
   return muxer_write(muxer, packet);
 }
 
-/* Writes the packet that waits. */
+/* Writes the packet that is waiting. */
 static int write_packet(struct sound *sound, struct muxer *muxer) {
   AVPacket *packet = sound->packet;
   struct sound_encoder *encoder = sound->encoders[packet->stream_index];
@@ -389,7 +394,7 @@ static int write_packet(struct sound *sound, struct muxer *muxer) {
   return code;
 }
 
-/* When the packet that waits begins, in seconds of the output. */
+/* Returns when the packet that is waiting begins, in seconds of the output. */
 static double begin_of(const struct sound *sound) {
   const AVPacket *packet = sound->packet;
   const AVStream *from = sound->input->streams[packet->stream_index];
@@ -398,8 +403,9 @@ static double begin_of(const struct sound *sound) {
   return stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
 }
 
-/* True for the packet that waits if it lies behind the end, or before the start that was asked for or the first time of
- * the container. A decoder may need what comes before the start. */
+/* True if the waiting packet is not to be written: it lies after the wanted part of the input, or before its start or
+ * the first time that the container can store. Encoders get also packets before the start, because a decoder may need
+ * them. */
 static bool is_outside(const struct sound *sound, const struct muxer *muxer, double begin) {
   int stream = sound->packet->stream_index;
   if (sound->duration > 0 && begin >= sound->duration)
@@ -409,8 +415,8 @@ static bool is_outside(const struct sound *sound, const struct muxer *muxer, dou
   return sound->origin || muxer_is_too_early(muxer, sound->output->streams[sound->target[stream]], begin);
 }
 
-/* Containers that write a picture when they have the sound beside it would hold all back where that is missing. Badly
- * interleaved sound may still come for so many seconds. */
+/* Writes silence where sound is missing, for containers whose muxer otherwise holds back all pictures until sound of
+ * their time has come. Sound that is badly interleaved may come this many seconds late. */
 static int fill_behind(struct sound *sound, struct muxer *muxer, double time) {
   static const double patience_seconds = 10;
   int code = 0;
@@ -451,7 +457,7 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
 }
 
 int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end) {
-  static const double tail_seconds = 0.1; /* more than a picture lasts: what is too long is left out by the container */
+  static const double tail_seconds = 0.1; /* longer than a picture; the muxer cuts off what is too long */
   int code = 0;
   for (int i = 0; sound && code >= 0 && i < sound->reader.streams; i++)
     if (sound->encoders[i])

@@ -13,22 +13,23 @@
 
 enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000 };
 
-/* Packets' times are rounded by their containers: samples follow each other without a gap up to so many seconds. */
+/* Containers round packets' times. Samples follow each other without a gap if their times differ by less than this, in
+ * seconds. */
 static const double tolerance = 0.04;
 
 struct sound_encoder {
   AVCodecContext *decoder, *encoder;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
-  AVStream *stream; /* belongs to the output */
+  AVStream *stream; /* owned by the output */
   AVRational time_base;
   AVPacket *packet;
   AVFrame *frame, *sent;
-  AVChannelLayout layout; /* that the resampler is for, with the two below */
+  AVChannelLayout layout; /* form of the samples that the resampler is set up for, as are format and rate */
   int format, rate;
-  int64_t placed; /* samples that were placed, from the output's time 0 on, as far as they wait or were sent */
-  int64_t given;  /* samples that the encoder got */
-  int64_t last;   /* the first one that is left out at the end */
+  int64_t placed; /* number of samples from the output's time 0 on that were queued */
+  int64_t given;  /* number of samples that the encoder got */
+  int64_t last;   /* number of samples after which the sound is cut off */
 };
 
 /* --- opening --- */
@@ -58,7 +59,7 @@ static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
   return code < 0 ? code : avcodec_open2(sound->decoder, codec, NULL);
 }
 
-/* The input's rate, or the lowest one of the codec's above it, or its highest. SMPTE's containers hold 48 kHz alone. */
+/* Returns the input's rate, or the codec's lowest rate above it, or its highest. MXF and GXF hold 48 kHz only. */
 static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, int rate) {
   int above = 0, highest = 0;
   if (rate <= 0 || muxer_needs_sound(container))
@@ -71,7 +72,7 @@ static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, in
   return above ? above : highest ? highest : rate;
 }
 
-/* The input's channels, or as many as the codec has layouts for. */
+/* Stores the input's channel layout, or the codec's layout with as many of its channels as possible. */
 static int choose_layout(AVChannelLayout *layout, const AVCodec *codec, const AVChannelLayout *from) {
   int channels = from->nb_channels > 0 ? from->nb_channels : 2;
   if (!codec->ch_layouts && from->order == AV_CHANNEL_ORDER_NATIVE)
@@ -222,7 +223,7 @@ static int add_silence(struct sound_encoder *sound, int64_t count) {
   return code < 0 ? code : 0;
 }
 
-/* Adds converted samples behind those that are placed, but for the first `late`. */
+/* Queues converted samples, except for the first `late`. */
 static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, int late) {
   const AVCodecContext *to = sound->encoder;
   bool planar = av_sample_fmt_is_planar(to->sample_fmt);
@@ -237,8 +238,8 @@ static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, i
   return code < 0 ? code : 0;
 }
 
-/* Places samples that are to be heard from this one on. Sound that begins late has silence before it; what would be
- * heard before time 0 or what is there already is left out. */
+/* Queues samples that are to be heard from sample number `at` on. If there is a gap before them, silence is queued
+ * first. Samples before time 0 or before the end of what is queued are left out. */
 static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t at) {
   int64_t gap = at - sound->placed;
   bool follows = sound->placed && llabs(gap) < llrint(tolerance * sound->encoder->sample_rate);
@@ -247,7 +248,7 @@ static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t
   return code < 0 ? code : add_samples(sound, data, count, late < count ? (int)late : count);
 }
 
-/* Makes the resampler for samples as the frame's, which may change on the way. */
+/* Sets up the resampler for the frame's format, which may change within a stream. */
 static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
   AVCodecContext *to = sound->encoder;
   if (from->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
@@ -265,7 +266,7 @@ static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
   return code < 0 ? code : swr_init(sound->resampler);
 }
 
-/* from NULL: what the resampler holds back. */
+/* Converts a frame and queues its samples. from NULL: converts what the resampler holds back. */
 static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at) {
   const AVCodecContext *to = sound->encoder;
   uint8_t *data[AV_NUM_DATA_POINTERS * 8] = {0};
@@ -282,7 +283,7 @@ static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at)
   return code;
 }
 
-/* Silence is made and written by the second, so that a gap of hours takes no memory. */
+/* Queues silence and encodes it second by second, so that a gap of hours takes no memory. */
 static int pad_until(struct sound_encoder *sound, struct muxer *muxer, int64_t at) {
   int code = 0;
   while (code >= 0 && sound->placed < at) {
@@ -327,7 +328,8 @@ int sound_encoder_write(struct sound_encoder *sound, struct muxer *muxer, const 
   return code == AVERROR(ENOMEM) ? code : take_frames(sound, muxer);
 }
 
-/* Writes silence behind the last sample, which may lie behind the part that was asked for. */
+/* Writes silence after the last sample, up to `least` seconds. That may be beyond the part of the input that was asked
+ * for. */
 static int pad_end(struct sound_encoder *sound, struct muxer *muxer, double least) {
   if (least * sound->encoder->sample_rate <= (double)sound->given)
     return 0;

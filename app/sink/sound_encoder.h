@@ -1,5 +1,5 @@
-/* Sound of an input that its output's container cannot hold, or has no times for, decoded and encoded again: sample
- * after sample, from the output's time 0 on, with silence in the gaps. */
+/* Decodes and encodes sound of an input that the output's container cannot hold or whose gaps it cannot store. The
+ * output's sound begins at time 0 and has silence in the gaps. The sink's thread makes all calls. */
 #ifndef APP_SINK_SOUND_ENCODER_H
 #define APP_SINK_SOUND_ENCODER_H
 
@@ -7,21 +7,23 @@
 
 struct sound_encoder;
 
-/* The codec that is usual for sound of this kind in this container; AV_CODEC_ID_NONE: it holds none, or FFmpeg here has
- * no encoder. */
+/* Returns the codec that this container usually holds for sound like this; AV_CODEC_ID_NONE: it holds none, or FFmpeg
+ * here has no encoder for it. */
 enum AVCodecID sound_encoder_choose(const AVOutputFormat *container, const AVCodecParameters *from);
-/* Adds a stream to output, of so many seconds at most; 0: of all. Returns 0 or an FFmpeg error code. */
+/* Adds a stream to output. duration: its greatest length in seconds; 0: no limit. Returns 0 or an FFmpeg error code;
+ * then *encoder is NULL. */
 int sound_encoder_open(struct sound_encoder **encoder, AVFormatContext *output, enum AVCodecID codec,
                        const AVStream *from, double duration);
 AVStream *sound_encoder_stream(const struct sound_encoder *encoder);
-/* Takes a packet whose times are those of the output, in the input's time base, and writes what is ready. Damaged ones
- * are passed over. Returns 0 or an FFmpeg error code of the output. */
+/* Decodes a packet, encodes its samples, and writes the packets that are ready. The packet's times are those of the
+ * output, in the input's time base. Damaged packets are skipped. Returns 0 or an FFmpeg error code of the output, as do
+ * the next two. */
 int sound_encoder_write(struct sound_encoder *encoder, struct muxer *muxer, const AVPacket *packet);
-/* Writes silence for what is missing up to so many seconds of the output. Returns likewise. */
+/* Writes silence for sound that is missing before `seconds` of the output. */
 int sound_encoder_pad(struct sound_encoder *encoder, struct muxer *muxer, double seconds);
-/* Writes what is left. Samples from end on, in seconds, are left out; INFINITY: none are. The stream lasts for `least`
- * seconds then, with silence behind its sound; 0: it ends with that. Returns likewise. */
+/* Writes the rest. Samples from `end` on (in seconds; INFINITY: no limit) are left out. If the sound is shorter than
+ * `least` seconds, silence follows up to there; 0: none does. */
 int sound_encoder_finish(struct sound_encoder *encoder, struct muxer *muxer, double end, double least);
-void sound_encoder_close(struct sound_encoder **encoder); /* stores NULL; takes NULL */
+void sound_encoder_close(struct sound_encoder **encoder); /* stores NULL; accepts NULL */
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "app/sink/sound_reader.h"
 
-/* Sound that is so many seconds off its times is heard to be. */
+/* From this distance on, in seconds, sound is noticed to be early or late. */
 static const double slack_seconds = 0.06;
 
 static double length_of(const AVStream *stream, const AVPacket *packet) {
@@ -16,7 +16,8 @@ static double length_of(const AVStream *stream, const AVPacket *packet) {
                                                           : (double)packet->duration * av_q2d(stream->time_base);
 }
 
-/* end: where the sound of this stream ends so far, counted from the output's time 0. */
+/* Compares a packet's time with the end of its stream's sound. end: that end so far, counted from the output's time 0;
+ * it is moved on. */
 static void look_at(const AVStream *stream, const AVPacket *packet, double begin, double *end, bool *gap) {
   if (begin < 0)
     return;

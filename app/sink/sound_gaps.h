@@ -1,4 +1,4 @@
-/* Gaps in the sound of an input, looked for before it is copied into a container that has no times for them. */
+/* Finds gaps in the sound of an input, before it is copied into a container that cannot store them. */
 #ifndef APP_SINK_SOUND_GAPS_H
 #define APP_SINK_SOUND_GAPS_H
 
@@ -7,15 +7,15 @@
 
 #include <libavformat/avformat.h>
 
-/* The part of the input that is looked at. */
+/* The part of the input to search. */
 struct sound_part {
-  int64_t origin;          /* in AV_TIME_BASE units */
+  int64_t origin;          /* the input's time of the output's time 0, in AV_TIME_BASE units */
   double start, duration;  /* in seconds; duration 0: to the end */
-  const atomic_bool *stop; /* ends the search; may be NULL */
+  const atomic_bool *stop; /* if set, the search ends; may be NULL */
 };
 
-/* Reads the input to the end of the part. gaps has room for each stream: true where it is sound that begins late or
- * does not last as long as its times say. Returns 0, or -1 without memory. */
+/* Reads the input to the end of the part. gaps has an element for each stream: true if it is sound that begins late, or
+ * is shorter or longer than its times say. Returns 0, or -1 if memory is short. */
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps);
 
 #endif

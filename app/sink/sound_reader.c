@@ -9,9 +9,9 @@
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, ITEMS_MAX = 1024 };
 
-/* A step forward of so much is looked into: the video may have made it, too, or the next packet undo it. */
+/* A step forward of this size is examined: the video may make the same step, or the next packet may undo it. */
 static const int64_t gap_us = 500000;
-/* The video is followed so far, at most, to see whether it makes a step as well. */
+/* The video is read ahead by at most this much, to see if it makes the same step. */
 static const int64_t look_ahead_us = 2000000;
 
 static int64_t to_us(const AVStream *stream, int64_t time) {
@@ -67,7 +67,7 @@ void sound_reader_seek(struct sound_reader *reader, int64_t origin, double start
 
 /* --- reading --- */
 
-/* The pictures go on without what cannot be read of the sound. */
+/* Notes that a read failed, which may end the sound. The pictures go on without it. */
 static void note_end(struct sound_reader *reader, int code) {
   reader->damaged += code == AVERROR_INVALIDDATA;
   if (code == AVERROR_INVALIDDATA && !reader->failure && ++reader->damage_in_a_row < DAMAGE_IN_A_ROW_MAX)
@@ -107,8 +107,8 @@ static void drop_first(struct sound_reader *reader) {
   memmove(reader->items, reader->items + 1, (size_t)reader->count * sizeof *reader->items);
 }
 
-/* Takes a packet of any stream. What the demuxer marks as discarded is not to be heard, by an edit list mostly; the
- * last one before the first sound is kept, since the decoder needs it. */
+/* Takes a packet of any stream. The demuxer marks packets that are not to be heard, mostly because of an edit list, as
+ * discarded. The last such packet before the first sound is kept, because the decoder needs it. */
 static void take_packet(struct sound_reader *reader) {
   AVPacket *packet = reader->packet;
   bool known = packet->stream_index < reader->streams;
@@ -156,7 +156,7 @@ static bool leaps(const struct sound_track *track, int64_t at_us) {
   return track->last_us != AV_NOPTS_VALUE && at_us > track->next_us + gap_us;
 }
 
-/* Returns the next packet of the same stream that was read, or NULL. */
+/* Returns the next packet of the same stream that was already read, or NULL. */
 static const struct sound_item *successor(const struct sound_reader *reader) {
   for (int i = 1; i < reader->count; i++)
     if (reader->items[i].packet->stream_index == reader->items[0].packet->stream_index)
@@ -168,7 +168,7 @@ static int64_t duration_us(const struct sound_reader *reader, const AVPacket *pa
   return to_us(stream_of(reader, packet), packet->duration);
 }
 
-/* True if the first packet's time is wild: its successor goes on where this one was expected. */
+/* True if only the first packet's time is wrong: its successor has the time that is expected after it. */
 static bool is_wild(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0], *next = successor(reader);
   const struct sound_track *track = track_of(reader, item->packet);
@@ -176,7 +176,7 @@ static bool is_wild(const struct sound_reader *reader) {
   return next && next->part == item->part && llabs(item_us(reader, next) - track->next_us - duration) <= duration;
 }
 
-/* True if what the video does later may tell where the first packet belongs. */
+/* True if video that is not read yet may tell where the first packet belongs. */
 static bool has_to_wait(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0];
   const struct sound_track *track = track_of(reader, item->packet);
@@ -192,7 +192,7 @@ static bool has_to_wait(const struct sound_reader *reader) {
   return item->video_us == AV_NOPTS_VALUE || to_us(reader->video, video) - item->video_us < look_ahead_us;
 }
 
-/* Where the video stood, or would have, beside a packet that belongs to this part. */
+/* Returns the time that the video has, or would have, next to a packet if it belongs to this part. */
 static int64_t reference_us(const struct sound_reader *reader, const struct sound_item *item, int number) {
   const struct join_part *part = joins_part(&reader->joins, number);
   if (number == item->part)
@@ -200,7 +200,8 @@ static int64_t reference_us(const struct sound_reader *reader, const struct soun
   return to_us(reader->video, number < item->part ? part->last : part->first);
 }
 
-/* Of these parts, returns the one whose pictures the first packet lies next to as those before it did. */
+/* Returns which of these parts fits the first packet best: the one in which its distance to the pictures is most like
+ * that of the packets before it. */
 static int nearest_part(const struct sound_reader *reader, int first, int last) {
   const struct sound_item *item = &reader->items[0];
   int64_t beside_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
@@ -215,8 +216,8 @@ static int nearest_part(const struct sound_reader *reader, int first, int last) 
   return found;
 }
 
-/* Returns the number of the part that the first packet belongs to, which is none older than that of those before it.
- * Where its own time jumps and the video's does, both are in a new part. A list gives file after file. */
+/* Returns the number of the part that the first packet belongs to; it is at least that of the packets before it. If the
+ * times of both sound and video jump, both are in a new part. In a list, the files' packets come in order. */
 static int find_part(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0];
   const struct sound_track *track = track_of(reader, item->packet);
@@ -236,16 +237,16 @@ static void move(AVPacket *packet, int64_t by) {
   packet->dts += packet->dts != AV_NOPTS_VALUE ? by : 0;
 }
 
-/* Returns the shorter duration of the packet and of the one that was given before it. Packets of Vorbis and Opus differ
- * by far, and a short one before a long one is no step back. */
+/* Returns the shorter of the durations of this packet and the one given before it. Packets of Vorbis and Opus differ
+ * much in length, and a short one before a long one is no step back. */
 static int64_t shorter_duration(const struct sound_track *track, const AVPacket *packet) {
   int64_t before = track->end - track->begin;
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Gives the first packet its place. Returns false where there is none: its stream has sound at that time already.
- * Packets of a tick or less do not overlap where their times are equal: TrueHD's last less than a millisecond, to which
- * Matroska rounds. */
+/* Moves the first packet to its time in the output. Returns false if it is to be left out, because its stream has sound
+ * at that time already. Packets of at most one tick may have equal times: TrueHD's last less than a millisecond, to
+ * which Matroska rounds. */
 static bool place(struct sound_reader *reader) {
   struct sound_item *item = &reader->items[0];
   AVPacket *packet = item->packet;
@@ -279,7 +280,7 @@ static void note_given(struct sound_track *track, const AVPacket *packet) {
   track->crossed = false;
 }
 
-/* Gives a packet that is placed, and before the first one of its stream what primes the decoder. */
+/* Gives a packet whose time is settled. Before the first one of its stream the priming packet is given. */
 static void give(struct sound_reader *reader, AVPacket *packet) {
   struct sound_item *item = &reader->items[0];
   struct sound_track *track = track_of(reader, item->packet);

@@ -16,7 +16,7 @@ static void drop_stale(AVDictionary **tags) {
   const AVDictionaryEntry *entry;
   for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
     av_dict_set(tags, stale[i], NULL, 0);
-  /* Matroska's writers count packets and bytes, one tag a language. */
+  /* Matroska's muxers store counts of packets and bytes in one tag for each language. */
   static const char *const beginnings[] = {"_STATISTICS_",     "BPS-",      "NUMBER_OF_FRAMES-",
                                            "NUMBER_OF_BYTES-", "DURATION-", "SOURCE_ID-"};
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
@@ -30,7 +30,7 @@ void tags_copy_stream(AVStream *to, const AVStream *from) {
   av_dict_set(&to->metadata, timecode_tag, NULL, 0);
 }
 
-/* Moves the timecode, in place. Returns whether it is one. */
+/* Moves the timecode in place to the output's first picture. Returns false if the tag is no timecode. */
 static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   char text[AV_TIMECODE_STR_SIZE];
@@ -43,7 +43,8 @@ static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
   return true;
 }
 
-/* A muxer that makes a track of it refuses the whole file for one that it cannot read. */
+/* Moves the timecode, or removes one that is invalid at this frame rate: a muxer that stores it as a track would refuse
+ * the whole file. */
 static void settle_timecode(AVDictionary **tags, AVRational rate, double start, const struct log *log) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   if (!entry || (rate.num > 0 && move_timecode(tags, rate, start)))

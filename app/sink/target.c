@@ -11,8 +11,8 @@
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
 
-/* URLs whose other end expects one container, whatever their path looks like; a page's extension counts first. TCP and
- * local sockets make a sender wait for a slow reader; the others are for what happens now. */
+/* URLs whose receiver expects a certain container, whatever their path looks like. `page`: the extension of the URL's
+ * page is tried first. TCP and local sockets make a sender wait for a slow reader; `live` marks the others. */
 static const struct scheme {
   const char *name, *container;
   bool live, page;
@@ -36,13 +36,14 @@ static const struct scheme {
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
-/* Video4Linux's devices: a loopback one is a camera to other programs. They take raw pictures, one after the other. */
+/* Devices of Video4Linux. A loopback device is a camera to other programs. It takes uncompressed pictures. */
 static const char camera_device[] = "/dev/video", camera_container[] = "video4linux2";
 
-/* FFmpeg's protocols that write to a file behind the name: it would be overwritten without a question. */
+/* FFmpeg's protocols that write to a file named inside the spec. They are refused, because that file would be
+ * overwritten without a question. */
 static const char wrappers[] = "crypto,md5,tee";
 
-/* Of containers that hold video under other extensions. */
+/* Extensions of files without video, whose containers could hold it under another extension. */
 static const char sound_extensions[] = "m4a,m4b,isma,wma,ra";
 
 bool target_is_standard_output(const char *spec) {
@@ -74,7 +75,8 @@ static const AVOutputFormat *find_container(const char *format) {
 
 static int check_video(const struct target *target, bool sound_file, struct error *err) {
   const AVOutputFormat *container = target->container;
-  bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE; /* of albums */
+  /* cover pictures of albums */
+  bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE;
   if (container->video_codec == AV_CODEC_ID_NONE || covers)
     return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try %s", target->name, container->name,
                      target->stream ? "--output-format matroska" : ".mp4 or .mkv");
@@ -93,7 +95,7 @@ bool target_is_camera(const char *spec) {
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
 }
 
-/* *container NULL: FFmpeg here writes to no cameras. Returns 0 or -1. */
+/* Stores FFmpeg's muxer for cameras; NULL: there is none in FFmpeg here. Returns 0, or -1 with err. */
 static int find_camera(const AVOutputFormat **container, const char *spec, struct error *err) {
   if (ffmpeg_open_devices(NULL, STATUS_OUTPUT, err))
     return error_prefix(err, "%s: ", spec);
@@ -101,7 +103,7 @@ static int find_camera(const AVOutputFormat **container, const char *spec, struc
   return 0;
 }
 
-/* By the extension of a page, without what is asked of it, else by the scheme. */
+/* Returns the container of a URL: by the extension of its page (without the query), else by its scheme. */
 static const AVOutputFormat *find_streamed(const struct scheme *scheme, const char *url) {
   char path[256];
   const AVOutputFormat *container = NULL;
@@ -111,8 +113,8 @@ static const AVOutputFormat *find_streamed(const struct scheme *scheme, const ch
   return container ? container : av_guess_format(scheme->container, NULL, NULL);
 }
 
-/* Muxers that open nothing themselves, and that of pictures, need one; else a name with a colon may be of a device or
- * anything else. */
+/* True if FFmpeg has no protocol for the target and needs one. Muxers that open their targets themselves need none,
+ * except image2: their names may contain a colon for other reasons. */
 static bool lacks_protocol(const struct target *target) {
   bool opens_itself =
       target->container && target->container->flags & AVFMT_NOFILE && strcmp(target->container->name, "image2") != 0;

@@ -1,4 +1,5 @@
-/* What OUT names, in FFmpeg's words: a file, standard output or a URL, and the container it gets. */
+/* Translates the output that a user names (a file, standard output or a URL) into FFmpeg's words, and chooses its
+ * container. */
 #ifndef APP_SINK_TARGET_H
 #define APP_SINK_TARGET_H
 
@@ -10,24 +11,25 @@
 
 struct target {
   const char *url;  /* for FFmpeg */
-  const char *name; /* for the user */
+  const char *name; /* for messages */
   const AVOutputFormat *container;
-  bool stream; /* read while it is written, and nothing in it can be changed afterwards */
-  bool live;   /* likewise, and the receiver shows pictures as they come, and nothing slows the sender down */
+  bool stream; /* a reader takes it while it is written, so that nothing can be changed afterwards */
+  bool live;   /* a stream whose receiver shows pictures as they come, and does not slow the sender down */
 };
 
-/* Whether spec is "-", or one of FFmpeg's names for the same. */
+/* True if spec is "-" or one of FFmpeg's names for standard output. */
 bool target_is_standard_output(const char *spec);
-/* Whether spec is a device of Video4Linux. */
+/* True if spec is the path of a Video4Linux device. */
 bool target_is_camera(const char *spec);
-/* Whether spec is the path of a named pipe. */
+/* True if spec is the path of a named pipe. */
 bool target_is_named_pipe(const char *spec);
-/* spec, or what to call standard output. */
+/* Returns spec, or the words for standard output. */
 const char *target_name(const char *spec);
 
-/* format: an FFmpeg muxer or the extension of its files; NULL: what the URL's scheme is made for, what spec's extension
- * says, or for standard output Matroska, which players and FFmpeg alike read from a pipe and which takes every codec. A
- * container without video is refused. target's strings are spec itself or constants. */
+/* Fills target. format: an FFmpeg muxer or a file extension; NULL: the container is chosen by the URL's scheme or
+ * spec's extension. Standard output gets Matroska, which players and FFmpeg can read from a pipe and which takes every
+ * codec. Returns 0, or -1 with err, also for a container that holds no video. target's strings are spec itself or
+ * constants. */
 int target_choose(struct target *target, const char *spec, const char *format, struct error *err);
 
 #endif

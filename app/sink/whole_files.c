@@ -8,12 +8,12 @@
 #include "app/sink/neighbour.h"
 #include "app/source/protocols.h"
 
-enum { OPEN_MAX_FILES = 4 }; /* a picture in planes has one for each */
+enum { OPEN_MAX_FILES = 4 }; /* a picture in separate planes has a file for each */
 
 struct whole_file {
-  AVIOContext *io; /* NULL: this place is free */
+  AVIOContext *io; /* NULL: this element is free */
   struct neighbour neighbour;
-  char *path; /* what it is to be called */
+  char *path; /* the file's name once it is complete */
 };
 
 struct whole_files {
@@ -34,7 +34,7 @@ static int note(struct whole_files *files, int code) {
   return code;
 }
 
-/* Devices and pipes are written as they are. */
+/* True for an ordinary file or one that does not exist. Devices and pipes are written directly. */
 static bool is_plain(const char *path) {
   struct platform_entry there;
   return platform_look(&there, path) || there.kind == ENTRY_FILE;

@@ -1,5 +1,6 @@
-/* The files that FFmpeg's writer of pictures makes. It takes no note of what fails: a full disk would leave the last
- * picture cut off. So each is written under another name beside its place, and gets its own name once it is whole. */
+/* Writes picture files that are complete or not there. FFmpeg's muxer of pictures ignores errors, so that a full disk
+ * would leave the last picture cut off. So each file is written under another name in the same folder, and renamed once
+ * it is complete. */
 #ifndef APP_SINK_WHOLE_FILES_H
 #define APP_SINK_WHOLE_FILES_H
 
@@ -7,11 +8,11 @@
 
 struct whole_files;
 
-/* From now on output, which has no opaque of its own, opens its files so. Returns NULL without memory. The output's are
- * all closed before the caller closes this. */
+/* Makes output open its files in this way; output must not use its opaque pointer otherwise. Returns NULL if memory is
+ * short. All files of output must be closed before whole_files_close. */
 struct whole_files *whole_files_open(AVFormatContext *output);
-/* FFmpeg's code of what the first picture that could not be written failed with; 0: all are whole. Takes NULL. */
+/* Returns the FFmpeg error code of the first picture that could not be written; 0: all were. Accepts NULL. */
 int whole_files_failure(const struct whole_files *files);
-void whole_files_close(struct whole_files **files); /* stores NULL; takes NULL */
+void whole_files_close(struct whole_files **files); /* stores NULL; accepts NULL */
 
 #endif
