@@ -12,7 +12,7 @@ struct recent_time {
   int64_t at_ns; /* time when the picture was shown */
   float engine_ms;
   float latency_ms; /* time from capture to the screen; negative: unknown */
-  bool missed;      /* it took longer than the budget */
+  bool missed;      /* longer than the budget */
 };
 
 /* Zero-initialise to start. */

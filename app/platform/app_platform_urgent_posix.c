@@ -22,7 +22,7 @@ static struct {
   atomic_int thread[THREADS_MAX]; /* threads with real-time scheduling; 0: unused */
   atomic_int calmed;
   struct sigaction before; /* the action for SIGXCPU before this file's */
-  bool caught;             /* this file's action for SIGXCPU is set */
+  bool caught;             /* true if SIGXCPU has this file's action */
 } urgent;
 
 static _Thread_local bool given; /* true if this file changed the calling thread's class */

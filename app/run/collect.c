@@ -1,4 +1,4 @@
-/* What comes out of the engine, and what never does. */
+/* Takes finished pictures from the engine, and counts frames that are dropped. */
 #include "app/platform/app_platform.h"
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
@@ -9,7 +9,7 @@ void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* While something else is being prepared or opened, times say little. */
+/* Tells the governor the frame's time, except while something is being prepared or opened, which distorts times. */
 static void measure(struct loop *loop, const struct companion *companion, struct mail *mail) {
   double budget_ms = loop->params.budget_ms, since_ms = (double)(mail->finished_ns - companion->put_ns) * 1e-6;
   bool disturbed = loop->handles.preparer.errand.busy || loop->opener.errand.busy;
@@ -38,7 +38,8 @@ int loop_collect(struct loop *loop) {
                       .again = companion->again,
                       .heeded = companion->heeded,
                       .whole = made.whole && companion->has_texts};
-  /* With two in flight the second waited for the first: its own time starts when that was done. */
+  /* With two frames in flight the second had to wait for the first, so its own time begins when the first was
+   * finished. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
   measure(loop, companion, &mail);

@@ -12,21 +12,21 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* A camera that gives nothing for so long is worth a notice. */
+/* A camera that gives no frame for this long counts as silent. */
 static const int64_t silence_ns = 2000000000;
 
 struct control_source {
   struct control_source_params params;
   struct source_options options;
-  struct log log;                      /* whose lines say whose they are */
-  struct second_source *second_source; /* of a file; NULL: there is a reader */
+  struct log log;                      /* adds the option's name to each line */
+  struct second_source *second_source; /* a file; NULL: `reader` is used */
   struct reader *reader;
   struct mailbox mailbox;
-  const struct frame *newest; /* out of it; NULL: none yet */
-  int64_t heard_ns;           /* when that came */
-  int64_t begun_ns;           /* capture of the first frame of a camera that it goes along with; 0: none yet */
+  const struct frame *newest; /* newest frame of the mailbox; NULL: none yet */
+  int64_t heard_ns;           /* time when it came */
+  int64_t begun_ns;           /* capture time of the first frame, if the first source is a camera; 0: none yet */
   pthread_mutex_t lock;
-  char wrong[512]; /* told already; protected by lock */
+  char wrong[512]; /* current problem, which was logged; protected by lock */
 };
 
 static void pass_line(void *opaque, enum log_level level, const char *text) {
@@ -36,7 +36,7 @@ static void pass_line(void *opaque, enum log_level level, const char *text) {
 
 /* --- opening --- */
 
-/* The start of a file is the same; a camera has none. As source_open. */
+/* Opens the source. --start applies to a file; a camera is opened again without it. Returns like source_open. */
 static int open_source(struct control_source *control, struct source **source, struct source_info *info,
                        struct error *err) {
   const char *spec = control->params.spec;
@@ -117,7 +117,7 @@ void control_source_close(struct control_source **pointer) {
 
 /* --- notices --- */
 
-/* Once when something comes to be wrong, and once when nothing is any more. why: empty: nothing is. */
+/* Logs a line when a problem begins and when it ends. why: the problem; "": none. */
 static void tell(struct control_source *control, const char *why, const struct frame *held) {
   const atomic_bool *stop = control->options.stop;
   if (stop && atomic_load(stop))
@@ -135,7 +135,8 @@ static void tell(struct control_source *control, const char *why, const struct f
 
 /* --- frames --- */
 
-/* In seconds. A camera that was opened again begins its times anew: what counts is when it saw them. */
+/* Returns the frame's time in seconds. A camera's times restart when it is opened again, so its capture times are
+ * used. */
 static double moment_of(struct control_source *control, const struct frame *frame) {
   const struct source_info *first = control->params.first;
   if (!first->realtime)

@@ -1,4 +1,5 @@
-/* Another handle, another engine: prepared or opened beside the frames, then used in place of the one before. */
+/* Changes to another handle or another engine: it is prepared or opened on another thread while frames continue, and
+ * then replaces the one in use. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,10 +7,10 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* What another engine is opened for. */
+/* Changes of these parameters need another engine. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
 
-/* Another handle is in use, whose first frame has no history. */
+/* Begins the frame times of another handle, which has made no frame yet. */
 static void begin_pace(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
@@ -51,7 +52,7 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* The handle that suits this moment. */
+/* Returns the shape of the handle that suits the moment. */
 static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
@@ -81,7 +82,7 @@ bool loop_is_suited(const struct loop *loop, const struct moment *now) {
 
 /* --- another handle --- */
 
-/* Names what the shape wants that the handle in use has not. */
+/* Names the first difference between a shape and the handle in use. */
 static void name_wish(const struct loop *loop, const struct engine_shape *shape, char *words, size_t size) {
   const struct engine_shape *now = &loop->shape;
   if (shape->width != now->width || shape->height != now->height)
@@ -108,7 +109,7 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
   loop_publish_engine(loop);
 }
 
-/* What nobody has set is what suits the sampler. */
+/* Sets values that nobody has set to suit the sampler. */
 static void follow_sampler(struct loop *loop) {
   struct prepared_info info;
   prepared_get_info(handles_used(&loop->handles), &info);
@@ -118,13 +119,14 @@ static void follow_sampler(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Those under way in the old handle's stream batch never come. */
+/* Puts another handle into use. Frames in the stream batch of the old one are lost. */
 static void change_handle(struct loop *loop, int place, const struct engine_shape *shape) {
   name_wish(loop, shape, loop->name, sizeof loop->name);
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
   begin_pace(loop);
-  if (loop->ladder_used != loop->ladders) /* what was wished for is there, so something may have made room */
+  /* the requested handle exists, so memory may have become free for refused ones */
+  if (loop->ladder_used != loop->ladders)
     handles_forgive(&loop->handles);
   loop->ladder_used = loop->ladders;
   loop->changes++;
@@ -133,7 +135,7 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   loop_publish_engine(loop);
 }
 
-/* From what is wished for down to what the budget may need. */
+/* Makes the ladder: the requested shape, and with a budget cheaper ones. */
 static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
   struct engine_info info;
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -160,7 +162,8 @@ int loop_rung(const struct loop *loop) {
   return loop->rungs && handles_same_shape(&loop->shape, &loop->ladder[rung]) ? rung : -1;
 }
 
-/* The one to be used, the one that the governor waits for, and, when there is time, the others. */
+/* Lists the shapes whose handles are needed: first the one to be used, then the one the governor waits for, then, if it
+ * has measured enough, the others. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -182,7 +185,8 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   return count;
 }
 
-/* What was wished for goes back to its wisher; what was not is done without. */
+/* Handles a refused shape: if the user asked for it, the user is told; if it was for the budget, the governor goes
+ * without. */
 static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   if (handles_same_shape(shape, &loop->ladder[0])) {
     refuse(loop, shape, err);
@@ -195,7 +199,7 @@ static void refuse_rung(struct loop *loop, const struct engine_shape *shape, con
       governor_refuse(&loop->governor, i, platform_now_ns());
 }
 
-/* wanted: the handle that is to be used. */
+/* Publishes what the user waits for. wanted: the shape of the handle that is to be used. */
 static void tell_wait(struct loop *loop, const struct engine_shape *wanted) {
   const struct preparer *preparer = &loop->handles.preparer;
   bool preparing = preparer->errand.busy && !preparer->releases && handles_same_shape(&preparer->shape, wanted) &&
@@ -231,7 +235,7 @@ static void publish_opening(struct loop *loop, bool opening) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* What was wished for is as it was, unless something else has come to be wished for meanwhile. */
+/* Reports that an engine was refused, and resets the values that asked for it, unless they have changed meanwhile. */
 static void refuse_engine(struct loop *loop, const struct error *err) {
   struct parameters *values = &loop->settings.values;
   if (err->status != STATUS_INTERRUPTED)
@@ -248,12 +252,13 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
-  loop->looked_ns = 0; /* a longer text wants another handle */
+  loop->looked_ns = 0; /* a longer text may need another handle */
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-/* A thread that does the work itself takes whole processors, and would keep others from them. */
+/* Makes the thread urgent if the device runs by itself. A thread that computes everything itself would keep other
+ * threads from all processors. */
 static void hurry(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);
@@ -301,8 +306,8 @@ void loop_replace_engine(struct loop *loop, const struct opened *opened) {
   loop_publish_engine(loop);
 }
 
-/* The old engine gives out its last pictures before the new one makes its first; those under way in its stream batch
- * never come. */
+/* Replaces the engine in use by the next one. The old one first finishes its frames; those in its stream batch are
+ * lost. */
 static int change_engine(struct loop *loop) {
   while (engine_in_flight(loop->engine) > 0)
     if (loop_collect(loop))
@@ -314,8 +319,8 @@ static int change_engine(struct loop *loop) {
   return 1;
 }
 
-/* An engine that was opened is used, unless something else has come to be wished for meanwhile. Returns 1 where the
- * wish was refused. */
+/* Takes an opened engine as the next one; it is closed if the values have changed meanwhile. Returns 1 if it was
+ * refused. */
 static int take_opened(struct loop *loop, const struct parameters *values) {
   struct error err;
   struct opened opened;
@@ -323,7 +328,7 @@ static int take_opened(struct loop *loop, const struct parameters *values) {
   case OPENER_REFUSED:
     refuse_engine(loop, &err);
     return 1;
-  case OPENER_CLOSED: /* its memory is the other one's */
+  case OPENER_CLOSED: /* the remaining engine may use its memory */
     engine_limit_memory(loop->engine, loop->params.memory_limit);
     break;
   case OPENER_OPENED:

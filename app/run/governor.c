@@ -7,15 +7,18 @@
 #include "app/control/picture_size.h"
 
 enum {
-  WARM_UP = 2,     /* frames */
-  ENOUGH = 8,      /* frames */
-  LATE_IN_ALL = 6, /* of the last GOVERNOR_WINDOW frames, or the last few one after the other: that is no spike */
+  WARM_UP = 2, /* frames at the beginning of a rung that are not measured */
+  ENOUGH = 8,  /* frames after which a rung's time is known */
+  /* A rung is too slow if this many of the last GOVERNOR_WINDOW frames are late, or the last LATE_IN_A_ROW ones. Fewer
+   * may be a spike. */
+  LATE_IN_ALL = 6,
   LATE_IN_A_ROW = 4
 };
 
-static const double headroom = 0.85, fitting = 0.9; /* of the budget: for a way up, for a way down */
+/* shares of the budget that a predicted time must not exceed: to move up, and to move down */
+static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
-static const double lasting_s = 60; /* a way up that lasts so long was right */
+static const double lasting_s = 60; /* a move up that lasts this long was right */
 static const double believed_s = 60;
 static const double second_ns = 1e9;
 
@@ -25,7 +28,7 @@ static double work_of(const struct governor_rung *rung) {
   return (double)rung->width * rung->height * rung->steps;
 }
 
-/* The wish itself where nothing smaller is large enough. */
+/* Fills the size of a rung. It is the wish's size if every smaller one is below the floor. */
 static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
   const struct picture_size_wish near = {
       .asked = {wish->width, wish->height},
@@ -41,7 +44,7 @@ static void scale(const struct governor_wish *wish, double by, int floor_pixels,
 }
 
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {
-  static const double shares[] = {0.75, 0.5, 0.25}; /* of the wish's work */
+  static const double shares[] = {0.75, 0.5, 0.25}; /* shares of the wish's work */
   const double distinct = 0.93;
   int count = 1, floor_pixels = wish->floor_pixels ? wish->floor_pixels : wish->width * wish->height / 4;
   rungs[0] = (struct governor_rung){wish->width, wish->height, wish->steps};
@@ -64,7 +67,7 @@ static int by_value(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* Of the last frames of this rung, at most so many. */
+/* Returns a quantile of the times of the last frames on this rung, at most `most` of them. */
 static double quantile(const struct governor *g, int most, double q) {
   double sorted[GOVERNOR_WINDOW];
   int count = (int)(g->measured < most ? g->measured : most);
@@ -74,8 +77,8 @@ static double quantile(const struct governor *g, int most, double q) {
   return count ? sorted[(int)lrint(q * (count - 1))] : 0;
 }
 
-/* What was seen on two rungs says how they compare, as far as the load did not change meanwhile: it moves the ratio
- * half way, and not beyond what the work makes likely. */
+/* Updates the ratio between the times of this rung and the previous one from what was measured on both. The load may
+ * have changed in between: the ratio therefore moves half way, and not far beyond the ratio of their work. */
 static void learn(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
@@ -112,7 +115,7 @@ static void settle_on(struct governor *g, int rung, int64_t now_ns) {
   g->since_ns = now_ns;
 }
 
-/* The best rung from that one on that has room; else the cheapest. */
+/* Returns the best rung from `from` on whose predicted time fits the budget, or else the cheapest. */
 static int find_room(const struct governor *g, int from, double ms_of_first) {
   int last = g->rung;
   for (int i = from; i < g->count; i++) {
@@ -169,12 +172,13 @@ static bool is_late(const struct governor *g) {
   return false;
 }
 
-/* The rung that a way down leads to; the one in use: there is no need. */
+/* Returns the rung to move down to; the one in use if there is no need. */
 static int look_down(const struct governor *g) {
   return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
 }
 
-/* What was learned while the load changed may be wrong: a ratio worse than the work's is believed ever less. */
+/* Predicts the frame time on a better rung. A measured ratio that is worse than the ratio of work may come from a
+ * change of the load, so its influence fades with time. */
 static double foretold(const struct governor *g, int up, double frame_ms, double waited_s) {
   double likely = g->work[up] / g->work[g->rung], learned = g->relative[up] / g->relative[g->rung];
   return frame_ms * (learned <= likely ? learned : likely + (learned - likely) * exp(-waited_s / believed_s));
@@ -190,7 +194,7 @@ static int look_up(const struct governor *g, int64_t now_ns) {
   return foretold(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
 }
 
-/* A way up that has lasted makes the next pause shorter; one that has not makes it longer. */
+/* Adapts the pause before the next move up: a move that lasted halves it, and one that failed doubles it. */
 static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   if (!g->climbed_ns)
     return;
@@ -203,7 +207,7 @@ static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   g->climbed_ns = 0;
 }
 
-/* Towards it, as far as handles are ready. */
+/* Returns the rung nearest to `wanted`, from the one in use, whose handle is ready. */
 static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
   while (wanted > g->rung && !(ready >> wanted & 1))
     wanted--;

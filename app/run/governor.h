@@ -1,7 +1,7 @@
-/* Keeps frames within a budget of time: of a few handles, from the one that was wished for down to cheaper ones, it
- * chooses the best that measured times have room for. It goes down after a few late frames, and up where a better one
- * is foretold to have headroom, after a pause that grows with each way up that did not last. No clock, no engine: a
- * plain value, of one thread. */
+/* Keeps frames within a time budget. From the handle that the user asked for down to cheaper ones (the rungs of a
+ * ladder), it chooses the best one whose predicted time fits the budget. It moves down after a few late frames, and up
+ * if a better rung is predicted to leave headroom, after a pause that doubles with each failed attempt. It reads no
+ * clock and calls no engine: a plain value, which one thread uses. */
 #ifndef APP_RUN_GOVERNOR_H
 #define APP_RUN_GOVERNOR_H
 
@@ -16,47 +16,50 @@ struct governor_rung {
 
 struct governor_wish {
   int width, height, steps;
-  int multiple;     /* of sides, that the engine has */
-  int floor_pixels; /* a picture never has fewer, but for the wish itself; 0: a quarter of the wish's */
+  int multiple;     /* the engine's sides are multiples of this */
+  int floor_pixels; /* least number of pixels of a picture, except for the wish itself; 0: a quarter of the wish's */
 };
 
-/* The wish and up to three cheaper ones, each of clearly less work than the one before: smaller and of the same shape,
- * as far as the floor lets them, then of fewer steps. Returns how many, at least 1. */
+/* Fills the rungs: the wish and up to three cheaper ones, each with clearly less work than the one before. Pictures
+ * become smaller with the same aspect ratio as far as floor_pixels allows, and then the steps become fewer. Returns the
+ * number of rungs, at least 1. */
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]);
 
 /* Zero-initialise to start. */
 struct governor {
   double budget_ms;
-  int count, rung; /* rung: in use, 0 the wish */
+  int count, rung; /* rung: the one in use; 0 is the wish */
   bool absent[GOVERNOR_RUNGS];
   double work[GOVERNOR_RUNGS];
-  double relative[GOVERNOR_RUNGS]; /* a frame's time against the first rung's: by its work, then as measured */
-  double recent[GOVERNOR_WINDOW];  /* frames of this rung, in ms */
-  long measured, skipped;          /* frames of this rung; the first ones, which are slower, are not looked at */
-  int left;                        /* the rung before */
-  double left_ms;                  /* a frame's time there; 0: not known, or made use of */
-  double ms_by_work;               /* of whatever was measured last; 0: nothing yet */
-  int64_t since_ns;                /* on this rung */
-  int64_t climbed_ns;              /* the last way up, as long as it may still prove wrong; 0: there is none */
-  double pause_s;                  /* before the next */
+  double relative[GOVERNOR_RUNGS]; /* time of a frame relative to rung 0: first estimated by its work, then measured */
+  double recent[GOVERNOR_WINDOW];  /* times of the last frames of this rung, in ms */
+  /* frames measured on this rung; the first frames of a rung, which are slower and therefore skipped */
+  long measured, skipped;
+  int left;           /* the previous rung */
+  double left_ms;     /* time of a frame on the previous rung; 0: unknown, or already used */
+  double ms_by_work;  /* time per unit of work, as measured last; 0: unknown */
+  int64_t since_ns;   /* when this rung was chosen */
+  int64_t climbed_ns; /* when the last move up was made, while it may still fail; 0: none */
+  double pause_s;     /* seconds before the next move up */
 };
 
-/* Another ladder. It begins where times measured before have room. */
+/* Begins with another ladder. The first rung is chosen by earlier measurements. */
 void governor_begin(struct governor *governor, double budget_ms, const struct governor_rung *rungs, int count,
                     int64_t now_ns);
 
-/* A frame of that rung took so long. Frames of other rungs than the one in use tell nothing. */
+/* Reports the time of a frame of a rung. Frames of rungs that are not in use are ignored. */
 void governor_measure(struct governor *governor, int rung, double frame_ms);
 
-/* Moves to another rung where that is due and the rung is ready (bits). Returns the one to be made ready first: the one
- * in use, or the one that it waits for. */
+/* Moves to another rung if necessary and if its handle is ready (a bit for each rung). Returns the rung whose handle is
+ * needed first: the one in use, or the one to which it wants to move. */
 int governor_choose(struct governor *governor, unsigned ready, int64_t now_ns);
 
-/* There can be no such handle. In the place of the one in use comes a cheaper one, or else a better one. */
+/* Reports that a rung's handle cannot be made. If it is in use, a cheaper rung replaces it, or else a better one. */
 void governor_refuse(struct governor *governor, int rung, int64_t now_ns);
-/* A frame of the rung in use, in ms; 0: not known yet. */
+/* Returns the time of a frame of the rung in use, in ms; 0: unknown. */
 double governor_frame_ms(const struct governor *governor);
-/* Enough is measured for other rungs to be prepared meanwhile, which disturbs. */
+/* True if enough frames were measured. Only then should handles of other rungs be prepared, because that disturbs
+ * times. */
 bool governor_is_settled(const struct governor *governor);
 
 #endif

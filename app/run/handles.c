@@ -46,7 +46,7 @@ void handles_forgive(struct handles *handles) {
   handles->refusals = 0;
 }
 
-/* Of more than there is room for the oldest is forgotten. */
+/* Records a refused shape; the oldest is forgotten if there is no room. Returns -1. */
 static int refuse(struct handles *handles, const struct engine_shape *refused, struct engine_shape *shape) {
   if (handles->refusals == HANDLES_MAX) {
     handles->refusals--;
@@ -82,7 +82,8 @@ static void forget(struct handles *handles, int place) {
   handles->used -= handles->used > place;
 }
 
-/* Whether there is one that is neither used nor wanted; it goes as soon as its frames are back. */
+/* Releases a handle that is neither used nor wanted, if its frames are finished. Returns true if there is such a
+ * handle. */
 static bool release_one(struct handles *handles, const struct engine_shape *wanted, int count, long collected) {
   struct error ignored;
   for (int i = 0; i < handles->count; i++) {

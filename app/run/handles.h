@@ -1,47 +1,49 @@
-/* The prepared handles of one engine: the one in use, and others that are kept beside it, so that changing to one of
- * them takes no time. They are prepared and released beside the frames. The engine's thread alone calls. */
+/* The prepared handles of one engine: the one in use, and others that are kept so that a change to them takes no time.
+ * They are prepared and released on another thread while frames continue. The engine's thread calls all functions. */
 #ifndef APP_RUN_HANDLES_H
 #define APP_RUN_HANDLES_H
 
 #include "app/run/preparer.h"
 
-enum { HANDLES_MAX = 4 }; /* kept at a time; while one takes another's place there is one more */
+enum { HANDLES_MAX = 4 }; /* most handles that are kept; during a replacement there is one more */
 
 struct handle {
   struct prepared *prepared;
   struct engine_shape shape;
-  long until; /* its frames are back when so many submits are collected */
-  bool stale; /* frames were left under way in its stream batch: it is not used again */
+  long until; /* number of collected runs with which its frames are finished */
+  bool stale; /* not used again, because its stream batch contains frames of an earlier use */
 };
 
 /* Zero-initialise to start. */
 struct handles {
   struct preparer preparer;
   struct handle at[HANDLES_MAX + 2];
-  int count, used; /* used: its place */
+  int count, used; /* used: index of the handle in use */
   struct engine_shape refused[HANDLES_MAX];
   int refusals;
 };
 
 bool handles_same_shape(const struct engine_shape *a, const struct engine_shape *b);
 
-/* Of this engine there is one handle, which is in use; what there was of another engine is that one's. Nothing is being
- * prepared. */
+/* Starts with one handle of this engine, which is in use. Handles of a previous engine belong to that engine. Nothing
+ * may be in preparation. */
 void handles_begin(struct handles *handles, struct engine *engine, struct prepared *first);
 struct prepared *handles_used(const struct handles *handles);
 
-/* The place of a handle that can be used at once; -1: there is none. */
+/* Returns the index of a handle that can be used at once; -1: there is none. */
 int handles_find(const struct handles *handles, const struct engine_shape *shape);
-/* That one is used from now on, when so many submits are made. */
+/* Puts the handle at index `place` into use. submitted: number of runs submitted so far. */
 void handles_use(struct handles *handles, int place, long submitted);
-/* Whether the shape was refused since handles_forgive. */
+/* True if the shape was refused since the last handles_forgive. */
 bool handles_refused(const struct handles *handles, const struct engine_shape *shape);
 void handles_forgive(struct handles *handles);
 
-/* Takes what was prepared. -1: *shape was refused, and err says why; it is not asked for again. 0: nothing to tell. */
+/* Stores the handle whose preparation has finished. -1: *shape was refused, err says why, and it is not prepared again;
+ * 0 otherwise. */
 int handles_take(struct handles *handles, struct engine_shape *shape, struct error *err);
-/* One handle that is neither used nor wanted goes, else the first that is wanted and not there is prepared; the second
- * and later ones only beside a wanted one in use. collected: submits. As handles_take. */
+/* Starts at most one task: releases a handle that is neither used nor wanted, or else prepares the first wanted one
+ * that does not exist; later ones only if the handle in use is wanted. collected: number of runs collected so far.
+ * Returns like handles_take. */
 int handles_follow(struct handles *handles, const struct engine_shape *wanted, int count, long collected,
                    struct engine_shape *shape, struct error *err);
 

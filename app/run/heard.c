@@ -1,10 +1,10 @@
 #include "app/run/heard.h"
 
-/* What was captured longer ago stands on purpose. */
+/* A frame captured longer ago than this is shown late on purpose, for example in a pause. */
 static const int64_t latency_most_ns = 2000000000;
-static const double share = 0.05; /* of what is new in a latency */
+static const double share = 0.05; /* weight of a new latency in the smoothed one */
 
-/* What is made anew of the same frame says nothing of it. */
+/* True if the picture's latency counts: another picture of the same frame tells nothing about it. */
 static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
   return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
          latency_ns < latency_most_ns;

@@ -1,5 +1,6 @@
-/* Which moment of a microphone belongs to a picture: that at which its frame was captured, as long before the picture
- * was shown as frames take of late. One that takes longer than the others does not move the sound. */
+/* Finds the moment of a microphone's sound that belongs to a picture: when its frame was captured. It is computed as
+ * the time when the picture was shown minus the smoothed latency, so that a single slow frame does not shift the
+ * sound. */
 #ifndef APP_RUN_HEARD_H
 #define APP_RUN_HEARD_H
 
@@ -7,11 +8,11 @@
 
 /* Zero-initialise to start. */
 struct heard {
-  int64_t captured_ns; /* of the last picture's frame */
-  double latency_ns;   /* from capture to screen, smoothed; 0: not known */
+  int64_t captured_ns; /* capture time of the previous picture's frame */
+  double latency_ns;   /* smoothed time from capture to screen; 0: unknown */
 };
 
-/* Of a picture recorded as shown at that time, which rises. */
+/* Returns the moment for a picture that is recorded as shown at shown_ns. Times must not decrease. */
 int64_t heard_with(struct heard *heard, const struct frame *picture, int64_t shown_ns);
 
 #endif

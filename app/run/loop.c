@@ -5,12 +5,12 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-/* After QUIET_MS without a new frame, a changed control is shown on the old one. What wakes nobody is looked at after
- * IDLE_MS where something is known to be on its way, else after REST_MS. */
+/* After QUIET_MS without a new frame, a changed control is shown on the last frame. Changes that do not wake the thread
+ * are noticed after IDLE_MS if something is under way, otherwise after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
-/* What a frame depends on is looked at again after so long where nothing is known to have changed. */
+/* Longest time without a look at the moment if nothing is known to have changed. */
 enum { LOOK_NS = 100000000 };
-/* Between slices of what was put off: a thread that comes before all others never goes without a rest. */
+/* Pause between slices of background work, because an urgent thread must not run without pauses. */
 enum { SLICE_REST_NS = 1000 };
 
 /* Decides by the frames alone. Changes sent while a frame is under way are for the next one, so that its picture is
@@ -49,8 +49,8 @@ bool loop_is_late(const struct loop_timing *t) {
   return possible && t->waited_ms + (queue_ms > 0 ? queue_ms : 0) + t->frame_ms > t->budget_ms;
 }
 
-/* A size that was wished for is one that a picture may have, for whoever looks at the settings as well. Returns whether
- * a side was shorter than any picture of this model's. */
+/* Rounds a requested size to one that the model can make, also in the settings that others see. Returns true if a side
+ * was below the smallest one of this model. */
 static bool round_size(const struct loop *loop, struct parameter_size *size) {
   const struct parameter_size wish = *size;
   if (size->width <= 0)
@@ -79,7 +79,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
-/* A slot never set holds the empty prompt, which is what belongs into a slot without text. */
+/* True if the slot holds its text. A slot that was never set holds the empty prompt, as it should without a text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
   if (values->texts && values->texts == loop->encoded_texts)
     return true;
@@ -87,8 +87,7 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text of a slot where that was not done yet. A text that cannot be encoded is one log line, and the window
- * goes on. */
+/* Encodes the text of a slot if necessary. A text that cannot be encoded is logged once, and frames continue. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -99,7 +98,8 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* A new negative prompt that does nothing is one log line, unless guidance is on its way. */
+/* Encodes the negative prompt. If it has no effect, this is logged once, unless a handle with guidance is being
+ * prepared. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (is_encoded(loop, values, SLOT_NEGATIVE))
@@ -118,7 +118,8 @@ static bool has_texts(const struct loop *loop, const struct moment *now) {
   return is_encoded(loop, values, now->controls.prompt) && is_encoded(loop, values, SLOT_NEGATIVE);
 }
 
-/* One after the other: a text that changes with every frame would else have others waiting before it. */
+/* Encodes the texts of this moment. They are given to the engine one at a time, because a text that changes with every
+ * frame would otherwise make others wait before it. */
 static void need_prompts(struct loop *loop, const struct moment *now) {
   if (engine_is_busy(loop->engine) || engine_is_behind(loop->engine))
     return;
@@ -129,7 +130,7 @@ static void need_prompts(struct loop *loop, const struct moment *now) {
   need_negative(loop, now);
 }
 
-/* One more prompt, in spare time. */
+/* Encodes one more prompt while there is nothing else to do. */
 static void encode_ahead(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int slot = 0;
@@ -183,7 +184,7 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .on_device = loop->on_device,
                                    .opaque = companion};
   need_prompts(loop, now);
-  frame_release(&companion->input); /* of a frame that another handle left under way */
+  frame_release(&companion->input); /* left over from a frame whose handle was replaced while the frame was under way */
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
   companion->rung = loop_rung(loop);
@@ -211,7 +212,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* It is dropped before the engine sees it; the next one is not. */
+/* Drops the frame before the engine gets it. The next one is submitted even if it is late. */
 static void pass(struct loop *loop) {
   loop->fresh = false;
   loop->passed = true;
@@ -232,13 +233,13 @@ static bool newest_is_late(const struct loop *loop) {
   return loop_is_late(&timing);
 }
 
-/* Frames in the engine that are worth having there. */
+/* Returns how many frames the engine should have at most. */
 static int depth_now(const struct loop *loop) {
   return loop->drawn_there ? 1 : loop->depth;
 }
 
-/* When the drawing of the last picture should be over, and no later than the newest frame can be done within the
- * budget. */
+/* Returns the time when the drawing of the last picture should be finished, limited so that the newest frame can still
+ * be finished within the budget. */
 static int64_t drawn_by_ns(const struct loop *loop) {
   const struct loop_params *params = &loop->params;
   double spare_ms = params->budget_ms - governor_frame_ms(&loop->governor);
@@ -247,13 +248,13 @@ static int64_t drawn_by_ns(const struct loop *loop) {
   return params->budget_ms > 0 && late_ns < until_ns ? late_ns : until_ns;
 }
 
-/* A frame that has come meanwhile takes the place of the one that had to wait. */
+/* Waits until the last picture was drawn. If a newer frame has come meanwhile, it replaces the one that waited. */
 static void let_draw(struct loop *loop) {
   if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, drawn_by_ns(loop)))
     take_newest(loop, 0);
 }
 
-/* Takes those under way in a stream batch one step on. */
+/* Advances the frames in the stream batch by one step. */
 static int drain(struct loop *loop, const struct moment *now) {
   const struct engine_request request = {.prepared = handles_used(&loop->handles),
                                          .controls = &now->controls,
@@ -272,7 +273,7 @@ static struct mailbox *waited_at(struct loop *loop) {
   return loop->in ? loop->in : &loop->nothing;
 }
 
-/* Before it is quiet, only a frame asks for a picture. */
+/* Returns how long to wait for a frame, in ms. While frames are expected, a changed control alone needs no picture. */
 static int idle_ms(const struct loop *loop, const struct parameters *values) {
   bool busy = loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->former_engine;
   int64_t quiet_in_ns = loop->taken_ns + QUIET_MS * INT64_C(1000000) - platform_now_ns();
@@ -281,7 +282,7 @@ static int idle_ms(const struct loop *loop, const struct parameters *values) {
   return busy || loop->moves ? IDLE_MS : REST_MS;
 }
 
-/* What the engine has put off is done meanwhile. */
+/* Waits for a frame, and uses the time for a slice of the engine's background work. */
 static int wait_for_frame(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int left = engine_go_on(loop->engine, &loop->err);
@@ -300,7 +301,7 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* What files give comes between two frames. */
+/* Lets files be read, and gives the engine those that have been, between two frames. */
 static int read_files(struct loop *loop, const struct parameters *values) {
   const struct loop_params *params = &loop->params;
   if (!params->read_files)
@@ -319,19 +320,21 @@ static int read_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* Whether something is done beside the frames, or is to be done when some are back, which may be with any of them. */
+/* True if something is done in the background, or is to be done when frames are finished; it may be ready after any
+ * frame. */
 static bool is_on_its_way(const struct loop *loop) {
   return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
          loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
 }
 
-/* Whether the moment that was looked at last is this one, too. To look at everything costs a processor that has slept
- * half as much as to launch the frame. */
+/* True if the moment looked at last is still valid. On a processor that has slept, looking at everything costs half as
+ * much as launching the frame. */
 static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->heeded == loop->sent && !is_on_its_way(loop);
 }
 
-/* This moment, and what follows from it for handle and engine. Returns 1 where it is to be looked at again. */
+/* Looks at the moment, and changes handle and engine to suit it. Returns 1 if it has to be looked at again, -1 on
+ * failure. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   loop_change_handle(loop, now);
@@ -341,7 +344,7 @@ static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   return again;
 }
 
-/* As look, where this may be another moment than the one looked at last; and what files give. */
+/* Looks at the moment unless the last one is still valid, and reads files. Returns like look. */
 static int take_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
@@ -383,7 +386,7 @@ static struct loop_situation see_all(const struct loop *loop, const struct momen
   return s;
 }
 
-/* Returns 1 where no more frames will come, and -1 when the engine failed. */
+/* Returns 1 if no more frames will come, and -1 if the engine failed. */
 static int act(struct loop *loop, const struct moment *now, enum loop_action action) {
   switch (action) {
   case LOOP_END:
@@ -402,8 +405,8 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
-/* Takes a frame before it looks at the moment, so that changes sent before the frame came apply to it. Returns 1 and -1
- * as act does. */
+/* Takes a frame before it looks at the moment, so that changes sent before the frame came apply to it. Returns like
+ * act. */
 static int take_turn(struct loop *loop, struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
@@ -422,7 +425,7 @@ static int take_turn(struct loop *loop, struct moment *now) {
   return act(loop, now, action);
 }
 
-/* The frame loop. Returns -1 when the engine failed. */
+/* The frame loop. Returns -1 if the engine failed. */
 static int run(struct loop *loop) {
   struct moment now = {0};
   int result = 0;
@@ -432,7 +435,7 @@ static int run(struct loop *loop) {
   return result < 0 ? -1 : 0;
 }
 
-/* Only what the device did is mended by another engine. */
+/* Runs the loop. Only failures of the device are repaired by another engine. */
 static int run_on(struct loop *loop) {
   while (run(loop))
     if (!loop->params.recovers || loop->err.status != STATUS_DEVICE || loop_recover(loop))
@@ -442,7 +445,7 @@ static int run_on(struct loop *loop) {
 
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
-  /* Whoever ends it while it opens has no use for the reason. */
+  /* a loop that is ended while the engine is opened has not failed */
   loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) && loop->err.status != STATUS_INTERRUPTED;
   loop_close_engines(loop);
   mailbox_close(loop->out);

@@ -7,13 +7,13 @@
 #include "app/source/second_source.h"
 
 struct masking {
-  struct second_source *second_source; /* NULL: the frames' own alpha */
-  bool still;                          /* one mask for all frames */
-  bool passes;                         /* what has been read of it is gone */
-  double begun;                        /* time of the first frame */
+  struct second_source *second_source; /* NULL: the frames' own alpha is used */
+  bool still;                          /* true if all frames have one mask */
+  bool passes;                         /* true if what was read of the mask cannot be read again */
+  double begun;                        /* time of the frame for which the mask began */
   bool running;
-  uint64_t serial;             /* of the frame whose mask the engine has */
-  const struct engine *engine; /* the one that has it */
+  uint64_t serial;             /* number of the frame of the mask that the engine has */
+  const struct engine *engine; /* the engine that has it */
 };
 
 static int open_file(struct masking *masking, const char *spec, const struct log *log, const atomic_bool *stop,
@@ -71,7 +71,7 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* The engine gets a frame's mask, unless it has it. */
+/* Gives the engine the mask of a frame, unless it has it already. */
 static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
                 bool again, struct error *err) {
   if (!again && masking->running && frame->serial == masking->serial)
@@ -98,8 +98,8 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
                   struct error *err) {
   if (!masking)
     return 0;
-  /* Where nobody has left the engine, another one was there before it went: two that follow each other are never at
-   * one address. */
+  /* A new engine has another address than the previous one: either masking_leave was called, or both existed at
+   * once. */
   bool again = masking->engine != engine;
   masking->engine = engine;
   if (!masking->second_source)

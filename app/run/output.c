@@ -13,18 +13,18 @@
 
 enum { RETRY_MOST = 32 };
 
-/* A receiver that has not answered by then is told of, and tried again. */
+/* A receiver that has not answered after this time counts as gone. */
 static const double patience_s = 10;
-/* Of recordings: fine enough for any clock, and a time scale that MP4 can hold. */
+/* Time base of recordings: fine enough for any clock, and small enough for MP4's time scale. */
 static const int microseconds = 1000000;
-/* A picture that stood so long at the end of a recording is written again there, so that its time is kept. */
+/* The last picture of a recording is written again at its end if it was shown for this long, to keep its duration. */
 static const int64_t stood_ns = SECOND;
-/* A microphone goes on meanwhile: so often, with its sound. */
+/* Interval at which the last picture is written again while a microphone's sound continues. */
 static const int64_t again_ns = SECOND / 5;
 
 PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
 
-/* For the window's thread to pass on; what it has not looked at yet gives way. */
+/* Stores a line for the window's thread, replacing one that it has not read. */
 static void tell(struct output *output, enum log_level level, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -42,8 +42,8 @@ static bool is_ending(struct output *output) {
   return ending;
 }
 
-/* Waits for the next picture, for most_ns (0: as long as it takes), and takes it over as the last. false: there is
- * none, and no more will come. *fresh: there was one. */
+/* Waits for the next picture, up to most_ns (0: without limit), and stores it in `last`. *fresh: there was one. Returns
+ * false if no more pictures will come. */
 static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   int64_t until_ns = platform_now_ns() + most_ns;
   struct timespec deadline = wait_deadline(until_ns);
@@ -64,7 +64,7 @@ static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   return go_on;
 }
 
-/* Waits until then. false: the output is to end. */
+/* Waits until until_ns. Returns false if the output is to end. */
 static bool wait_until(struct output *output, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&output->lock);
@@ -82,7 +82,7 @@ static double rate_shown(struct output *output) {
   return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
 }
 
-/* Without waiting for whoever is to read it. */
+/* Opens a named pipe without waiting for its reader. */
 static int open_pipe(struct output *output, struct sink_options *options, struct error *err) {
   struct target target;
   if (target_choose(&target, output->spec, options->container, err))
@@ -116,7 +116,7 @@ static int open_sink(struct output *output, struct error *err) {
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
       .patience = patience_s,
-      .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
+      .stop = recording ? NULL : &output->stop, /* a recording is completed, so nothing interrupts it */
       .log = output->tries++ ? NULL : output->log,
   };
   bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;
@@ -132,7 +132,7 @@ static int write_at(struct output *output, int64_t pts, struct error *err) {
     return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
-  frame.numbered = false; /* pictures of a recording are counted */
+  frame.numbered = false; /* the pictures of a recording have no numbers of their own */
   int status = sink_write(output->sink, &frame, err);
   frame_release(&frame);
   if (status)
@@ -147,7 +147,7 @@ static int64_t since_first(const struct output *output, int64_t at_ns) {
   return (at_ns - output->first_ns) / (SECOND / microseconds);
 }
 
-/* What is in a recording counts, not what was given to it. */
+/* Counts the pictures that a recording contains, which may be fewer than those written to the sink. */
 static void count_pictures(struct output *output) {
   long kept = sink_pictures(output->sink);
   pthread_mutex_lock(&output->lock);
@@ -176,7 +176,7 @@ static int keep_standing_time(struct output *output, struct error *err) {
   return write_at(output, since_first(output, ended_ns), err);
 }
 
-/* The picture that is the last one. */
+/* Records the picture in `last`. */
 static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
   const struct frame *picture = &output->last.covered.picture;
   output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
@@ -218,7 +218,7 @@ static void record(struct output *output) {
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
 
-/* After a failure it is back once it has lasted as long as the first pause. */
+/* Reports a stream as working again when it has lasted for as long as the first pause. */
 static void tell_when_back(struct output *output, int64_t lasted_ns) {
   if (lasted_ns < (int64_t)output->retry_ms * 1000000)
     return;
@@ -230,7 +230,7 @@ static void tell_when_back(struct output *output, int64_t lasted_ns) {
     tell(output, LOG_WARNING, "%s: is sent to again", target_name(output->spec));
 }
 
-/* At its rate, until it ends (0) or fails (-1). */
+/* Writes pictures at the stream's rate. Returns 0 when it is to end, -1 on failure. */
 static int send_pictures(struct output *output, struct error *err) {
   int64_t begun_ns = platform_now_ns(), tick = 0;
   do {
@@ -248,7 +248,7 @@ static int send_pictures(struct output *output, struct error *err) {
   return 0;
 }
 
-/* Opened and sent to, until it ends (0) or fails (-1). */
+/* Opens the stream and writes pictures. Returns 0 when it is to end, -1 on failure. */
 static int try_stream(struct output *output, struct error *err) {
   struct error ignored;
   int status = open_sink(output, err);
@@ -258,7 +258,7 @@ static int try_stream(struct output *output, struct error *err) {
   return status ? status : closed;
 }
 
-/* Told once, until it is back. Returns whether it had been. */
+/* Reports a failure, once until the stream works again. Returns true if it was reported before. */
 static bool note_failure(struct output *output, const struct error *err) {
   pthread_mutex_lock(&output->lock);
   bool known = output->failing;

@@ -1,4 +1,4 @@
-/* One recording or stream: its thread. outputs.c keeps them for the window's thread. */
+/* A recording or stream, and its thread. outputs.c manages all of them for the window's thread. */
 #ifndef APP_RUN_OUTPUT_H
 #define APP_RUN_OUTPUT_H
 
@@ -17,47 +17,48 @@ struct shown_picture {
 };
 
 struct output {
+  /* Set before the thread starts, and not changed. */
   pthread_t thread;
   char spec[PATHS_MAX];
   enum output_kind kind;
-  bool once;         /* what ended is not to be tried again */
-  int fps, retry_ms; /* of a stream; the first pause before it is tried again */
+  bool once;         /* do not try again after a failure */
+  int fps, retry_ms; /* frame rate of a stream; first pause before another attempt */
   const char *codec;
   double quality;
   const struct log *log;
   struct sound_tap *tap;
   bool tap_by_clock;
   int number;
-  /* The thread's alone */
+  /* The output's thread alone. */
   struct sink *sink;
   struct cover_pixels cover_pixels;
-  int descriptor;     /* of a named pipe; -1: none */
-  char pipe_name[32]; /* likewise, as FFmpeg knows it */
+  int descriptor;     /* descriptor of a named pipe; -1: none */
+  char pipe_name[32]; /* name of that pipe for FFmpeg */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  int64_t recorded_ns; /* when the last picture was recorded as shown; rises */
+  int64_t recorded_ns; /* time of the last recorded picture; never decreases */
   struct heard heard;
-  long tries;       /* to open it */
-  atomic_bool stop; /* ends waiting for a network */
+  long tries;       /* number of attempts to open the sink */
+  atomic_bool stop; /* any thread: ends the wait for a network */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
-  struct shown_picture queue[OUTPUT_QUEUE]; /* of a stream the first alone */
+  /* Protected by lock. */
+  struct shown_picture queue[OUTPUT_QUEUE]; /* a stream uses one entry */
   int first, count;
-  double interval_ns; /* from one picture shown to the next, smoothed; 0: not known */
+  double interval_ns; /* smoothed time between shown pictures; 0: unknown */
   int64_t begun_ns, shown_ns, ended_ns;
-  bool ending;  /* no more is taken in */
-  bool through; /* the thread is at its end */
+  bool ending;  /* no more pictures are accepted */
+  bool through; /* the thread is about to end */
   bool failing;
-  bool broken;              /* a recording that is not complete */
-  char why[OUTPUT_WHY_MAX]; /* it is not complete */
-  char line[LINE_BYTES];    /* to be told; "" nothing */
-  enum log_level level;     /* of it */
+  bool broken;              /* the recording is incomplete */
+  char why[OUTPUT_WHY_MAX]; /* the reason why it is incomplete */
+  char line[LINE_BYTES];    /* line for the user; "": none */
+  enum log_level level;     /* level of the line */
   long written, dropped;
 };
 
-/* The thread: opens the sink, gives it what is in the queue, and ends with it. */
+/* The thread's function: opens the sink, writes the pictures of the queue, and finishes the sink. */
 void *output_main(void *output);
 
 #endif

@@ -19,10 +19,10 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  long dropped;             /* by those that have ended */
-  char broken[PATHS_MAX];   /* the first recording that ended early; "": none did */
-  long broken_after;        /* pictures in it */
-  char why[OUTPUT_WHY_MAX]; /* the last one that is not complete ended; "": another one has begun since */
+  long dropped;             /* pictures missing in recordings that have ended */
+  char broken[PATHS_MAX];   /* name of the first recording that failed; "": none */
+  long broken_after;        /* number of pictures in it */
+  char why[OUTPUT_WHY_MAX]; /* why the last incomplete recording ended; "": another one has begun since */
 };
 
 enum output_kind output_kind_of(const char *spec, const char *format) {
@@ -103,7 +103,7 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
   return 0;
 }
 
-/* Of a stream the newest counts; a recording keeps what it has. */
+/* Adds a picture to the queue. If it is full, a stream drops its oldest picture, and a recording the new one. */
 static void put(struct output *output, const struct covered *shown, int64_t shown_ns) {
   int most = output->kind == OUTPUT_STREAM ? 1 : OUTPUT_QUEUE;
   double interval_ns = (double)(shown_ns - output->shown_ns);
@@ -172,7 +172,7 @@ static void note_end(struct outputs *outputs, const struct output *output) {
   }
 }
 
-/* Also where it has just ended: its last line is told first, then it goes. */
+/* Reads the output's line, and removes the output if it has ended. Returns true if there was a line. */
 static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);

@@ -3,8 +3,8 @@
 #include <math.h>
 
 static const double least_ms = PATIENCE_LEAST_MS, frames = 4, times_to_leave = 10;
-/* These are below what the slowest GPU and one core without a fast library reach, so that no first frame that will come
- * is given up. */
+/* Operations per second below those of the slowest GPU, and of one processor core without a fast library, so that no
+ * first frame is given up that would have been finished. */
 static const double slowest_gpu = 1e12, slowest_processor = 1e9;
 
 void patience_note(struct frame_pace *pace, double frame_ms) {

@@ -14,18 +14,18 @@ struct run {
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
-  /* Written by their thread, read after it was joined */
+  /* Written by the thread of the reader or the writer, and read after it has ended. */
   struct error read_error, write_error;
   bool read_failed, write_failed, whole;
-  int64_t end; /* of the frames that were read, in units of pts; 0: unknown */
+  int64_t end; /* end of the frames that were read, in units of pts; 0: unknown */
   long written;
-  /* The engine's side */
+  /* The calling thread's, which uses the engine. */
   int in_flight_max;
-  struct controls last; /* of the last frame */
-  int batch;            /* frames of a run */
+  struct controls last; /* controls of the last frame */
+  int batch;            /* frames per run */
   long submitted, collected;
   int64_t started_ns, last_ns;
-  double time_base; /* seconds of a pts */
+  double time_base; /* seconds per unit of pts */
 };
 
 static void *read_frames(void *opaque) {
@@ -49,7 +49,7 @@ static void *read_frames(void *opaque) {
   source_get_info(pipeline->source, &info);
   if (run->whole && info.end > run->end)
     run->end = info.end;
-  /* After an interrupt the queued frames are dropped: the user is not to wait for them. */
+  /* After an interrupt the queued frames are dropped, so that the user does not wait for them. */
   if (source_interrupted(pipeline->source)) {
     run->end = 0;
     queue_abort(&run->decoded);
@@ -82,7 +82,7 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), st
   return 0;
 }
 
-/* What the engine is to make of a frame. */
+/* Fills the request and the controls of a frame. */
 static int ask(const struct run *run, const struct frame *frame, struct controls *controls,
                struct engine_request *request, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
@@ -94,7 +94,7 @@ static int ask(const struct run *run, const struct frame *frame, struct controls
   return pipeline->before ? pipeline->before(pipeline->opaque, request, seconds, err) : 0;
 }
 
-/* So many frames in one run. */
+/* Submits one run with `count` frames. */
 static int submit(struct run *run, const struct frame *frames, int count, struct error *err) {
   struct controls controls[BATCH_MAX];
   struct engine_request requests[BATCH_MAX];
@@ -112,14 +112,14 @@ static int submit(struct run *run, const struct frame *frames, int count, struct
   return 0;
 }
 
-/* What is still under way in a stream batch goes on by one step. */
+/* Advances the frames in the stream batch by one step. */
 static int drain(struct run *run, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
   const struct engine_request request = {.prepared = pipeline->prepared, .controls = &run->last, .drain = true};
   return engine_submit(pipeline->engine, &request, err);
 }
 
-/* A picture's share of the engine's time for its run. */
+/* Returns one picture's share of the engine's time for its run. */
 static double share_ms(const struct run *run, const struct engine_result *first) {
   int64_t begin = run->last_ns > first->submitted_ns ? run->last_ns : first->submitted_ns;
   return (double)(first->finished_ns - begin) * 1e-6 / (first->left + 1);
@@ -147,7 +147,7 @@ static void trace_collect(const struct run *run, int64_t begin_ns, const struct 
     trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps->computed_ns, stamps->downloaded_ns);
 }
 
-/* Takes the pictures of the oldest run out of the engine and passes them on. 1: the writer has given up. */
+/* Takes the pictures of the oldest run from the engine, and passes them on. 1: the writer has failed. */
 static int collect(struct run *run, struct error *err) {
   struct engine_result made = {.left = 1};
   double ms = -1;
@@ -168,7 +168,7 @@ static int collect(struct run *run, struct error *err) {
   return 0;
 }
 
-/* The frames of the next run, of which there may be the first; fewer where there are no more. */
+/* Completes the frames of the next run, of which `count` are there. Returns their number, which is less at the end. */
 static int take_frames(struct run *run, struct frame frames[BATCH_MAX], int count) {
   while (count < run->batch && queue_take(&run->decoded, &frames[count]))
     count++;
@@ -192,7 +192,8 @@ static int collect_if_full(struct run *run, struct error *err) {
   return engine_in_flight(run->pipeline->engine) == run->in_flight_max ? collect(run, err) : 0;
 }
 
-/* The engine's loop, on the calling thread. Returns 0, also when the writer has given up, or -1. */
+/* Submits frames and collects pictures, on the calling thread. Returns -1 on failure; 0 otherwise, even if the writer
+ * has failed. */
 static int make_pictures(struct run *run, struct frame *first, struct error *err) {
   struct frame frames[BATCH_MAX] = {*first};
   int state = 0;
@@ -240,7 +241,7 @@ static int run_all(struct run *run, struct error *err) {
   return make_pictures(run, &first, err);
 }
 
-/* Adds to what writing failed with how much can be played of what was written. */
+/* Adds to a write error how many frames of the file can be played. */
 static void say_kept(const struct sink *sink, struct error *err) {
   const struct error failed = *err;
   long kept = sink_pictures(sink);
@@ -267,7 +268,7 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   }
   result->whole = run.whole && !status;
   result->written = run.written;
-  /* What is written stays and is completed, whatever went wrong. */
+  /* The file is completed even after a failure. */
   struct error finish_error;
   if (run.sink && run.end && !run.read_failed)
     sink_set_end(run.sink, run.end);

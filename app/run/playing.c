@@ -13,8 +13,8 @@ struct playing {
   struct script *script;
   char *file;
   struct settings settings;
-  bool guided;   /* the handle in use has guidance */
-  double played; /* the time of the last frame */
+  bool guided;   /* the handle in use computes guidance */
+  double played; /* time of the last frame; -1: none yet */
   struct parameter_text encoded[SLOTS];
   bool is_encoded[SLOTS];
 };
@@ -43,7 +43,7 @@ void playing_close(struct playing **pointer) {
   *pointer = NULL;
 }
 
-/* Whether it can be another from one frame to the next. */
+/* True if the parameter may differ between frames. */
 static bool changes(const struct playing *playing, enum parameter id) {
   enum parameter_need need = parameter_row(id)->need;
   return need == NEED_FRAME || need == NEED_ENCODING || (need == NEED_ROWS && playing->guided);
@@ -54,7 +54,7 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Of what the script has set, that alone which may be set here stays marked. */
+/* Clears the marks of all parameters that may not be set here. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))
@@ -70,7 +70,8 @@ void playing_begin(const struct playing *playing, struct parameters *values) {
   parameters_apply(values, &wished);
 }
 
-/* What stands at the beginning alone is there, or no picture depends on it. */
+/* Logs which parameters are left out. Those that the script sets only at its beginning have been used, unless an engine
+ * would have to be opened, or a file read, for them. */
 static void tell_left_out(const struct playing *playing, const struct log *log) {
   char names[300] = "", name[PARAMETER_NAME_MAX];
   size_t used = 0;

@@ -1,5 +1,5 @@
-/* A script played for frames that have times of their own, as render's have: each frame gets the values of its time,
- * and fades and walks go by those times. */
+/* Plays a script for frames with times of their own, as render has them: each frame gets the script's values for its
+ * time, and fades follow these times. */
 #ifndef APP_RUN_PLAYING_H
 #define APP_RUN_PLAYING_H
 
@@ -11,18 +11,18 @@
 
 struct playing;
 
-/* Reads the script; a pipe to its end, until *stop. */
+/* Reads the script; a pipe is read to its end, or until *stop is set. */
 int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, const struct log *log,
                  struct error *err);
-/* What the script says for the beginning: whatever an engine is opened or prepared with, files apart. */
+/* Copies the script's initial values of parameters with which an engine is prepared, except files. */
 void playing_begin(const struct playing *playing, struct parameters *values);
-/* After that, with what the engine has got: from now on only what acts from frame to frame changes. One line names what
- * the script changes beside that. */
+/* Starts playing; called after playing_begin with the values that the engine got. From then on, only parameters change
+ * that may differ between frames. One log line names the others that the script changes. */
 void playing_start(struct playing *playing, const struct parameters *values, const struct prepared_info *prepared,
                    const struct log *log);
-/* The controls of the frame at this time, which rises; sets the prompts that it needs. */
+/* Fills the controls of the frame at this time, which must not decrease, and sets the prompts that it needs. */
 int playing_controls(struct playing *playing, struct engine *engine, double seconds, struct controls *controls,
                      struct error *err);
-void playing_close(struct playing **playing); /* stores NULL; takes NULL */
+void playing_close(struct playing **playing); /* stores NULL; accepts NULL */
 
 #endif

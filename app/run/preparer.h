@@ -1,29 +1,31 @@
-/* Prepares and releases handles on a thread of its own, one at a time, while the engine's thread goes on with the
- * handle it has. All functions are called from that one thread. */
+/* Prepares and releases handles, one at a time, on a thread of its own, while the calling thread uses another handle.
+ * All functions are called on that one thread. */
 #ifndef APP_RUN_PREPARER_H
 #define APP_RUN_PREPARER_H
 
 #include "app/flow/errand.h"
 #include "unet/engine.h"
 
-/* Zero-initialise to start, but for the engine. */
+/* Zero-initialise to start, except for the engine. */
 struct preparer {
   struct engine *engine;
   struct errand errand;
   struct engine_shape shape;
-  struct prepared *prepared; /* made, or to be released */
+  struct prepared *prepared; /* the result, or the handle to be released */
   bool releases;
   int status;
   struct error err;
 };
 
-/* Both only while it is not busy; -1: there can be no thread. */
+/* Starts preparing a handle. Only allowed while not busy. -1: no thread can be started. */
 int preparer_ask(struct preparer *preparer, const struct engine_shape *shape, struct error *err);
-/* No frame of the handle is in flight. Stores NULL where it took the handle. */
+/* Starts releasing a handle of which no frame is in flight. Only allowed while not busy. Takes it over and stores NULL,
+ * or returns -1: no thread can be started. */
 int preparer_release(struct preparer *preparer, struct prepared **prepared, struct error *err);
-/* 1: *prepared is what was asked for last; -1: it was refused, and err says why; 0: nothing new. Does not wait. */
+/* Takes the result without waiting. 1: *prepared is the requested handle; -1: it was refused, and err says why; 0:
+ * there is no result. */
 int preparer_take(struct preparer *preparer, struct prepared **prepared, struct error *err);
-/* Waits. A handle that nobody took is the engine's, as all are. */
+/* Waits for the task. A handle that was not taken is freed with its engine. */
 void preparer_end(struct preparer *preparer);
 
 #endif

@@ -1,5 +1,5 @@
-/* How far a render is: a bar on the terminal, rewritten in place, or a line every few seconds where standard error is
- * something else. */
+/* Shows the progress of a render: a bar that is redrawn in place on a terminal, or a line every few seconds if standard
+ * error is something else. */
 #ifndef APP_RUN_PROGRESS_H
 #define APP_RUN_PROGRESS_H
 
@@ -10,19 +10,19 @@ enum { PROGRESS_TEXT_MAX = 96 };
 
 struct progress {
   bool quiet, terminal;
-  long total; /* frames; 0 unknown */
+  long total; /* number of frames; 0: unknown */
   int64_t next_ns;
 };
 
 void progress_init(struct progress *progress, long total, bool quiet);
-/* Call it for every frame: most calls do nothing. */
+/* Shows the progress if it is due; to be called for every frame. */
 void progress_update(struct progress *progress, long frames, double seconds);
-/* Takes the bar away, so that what follows begins on a clean line. */
+/* Removes the bar, so that other output begins on an empty line. */
 void progress_clear(struct progress *progress);
 
-/* What these are made of, with the clock's time given. */
+/* The parts of progress_init and progress_update, with the time as an argument, for tests and other displays. */
 void progress_begin(struct progress *progress, long total, bool terminal, bool quiet, int64_t now_ns);
-bool progress_is_due(struct progress *progress, int64_t now_ns); /* and then not again for a while */
+bool progress_is_due(struct progress *progress, int64_t now_ns); /* true at most once per interval */
 void progress_text(char text[PROGRESS_TEXT_MAX], long total, long frames, double seconds);
 
 #endif

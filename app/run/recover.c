@@ -1,5 +1,5 @@
-/* The engine is opened, and once it failed opened again, with everything as it was; one whose device is lost for this
- * process is left for another process. */
+/* Opens the engine, and after a failure opens it again with the same values. If its device is lost for this process,
+ * the engine is left to another process. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "unet/base/platform.h"
 
 enum { STEP_MS = 20 };
-/* An engine that fails again so soon is opened again after a pause that doubles. */
+/* If an engine fails within lasting_ns, it is opened again after a pause, which doubles each time. */
 static const int64_t lasting_ns = 30 * INT64_C(1000000000), pause_least_ns = 500000000,
                      pause_most_ns = 30 * INT64_C(1000000000);
 
@@ -18,7 +18,7 @@ static void publish_away(struct loop *loop, bool away) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Everything of the engine's goes; what was in flight never comes. */
+/* Closes the engine and everything that belongs to it. Frames in flight are lost. */
 static void leave_engine(struct loop *loop) {
   loop_close_engines(loop);
   if (loop->params.left)
@@ -40,7 +40,7 @@ static int64_t next_pause(int64_t pause_ns) {
   return pause_ns < pause_least_ns ? pause_least_ns : pause_ns * 2 < pause_most_ns ? pause_ns * 2 : pause_most_ns;
 }
 
-/* With what was set before it was open. */
+/* Opens the first engine, and applies the changes that were sent before it was open. */
 static int open_first(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct settings settings;
@@ -60,7 +60,7 @@ static int open_first(struct loop *loop, struct error *err) {
   return 0;
 }
 
-/* Again: with what the one before was opened with, and what has been set since that needs no other engine. */
+/* Opens the engine once with the values of the failed one, and with later changes that need no other engine. */
 static int open_once(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct engine_info used;
@@ -69,14 +69,14 @@ static int open_once(struct loop *loop, struct error *err) {
   used = loop->status.info;
   pthread_mutex_unlock(&loop->lock);
   parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE | 1u << NEED_READING);
-  used.device_bytes = 0; /* it runs beside none */
+  used.device_bytes = 0; /* no other engine is open */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;
   loop_replace_engine(loop, &opened);
   return 0;
 }
 
-/* Until the thread is to end. -1, as a failure of the engine's. */
+/* Closes the engine and waits until the loop is to end. Returns -1, like a failed engine. */
 static int leave_lost(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.lost = true;
@@ -91,7 +91,7 @@ static bool is_lost(const struct loop *loop) {
   return loop->params.leaves_lost && loop->err.lost;
 }
 
-/* It is told where it is news. */
+/* Logs a failure if its message is new. */
 static void note_failure(struct loop *loop, const struct error *err) {
   if (strcmp(err->message, loop->err.message))
     log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err->message);
@@ -111,7 +111,7 @@ int loop_recover(struct loop *loop) {
   loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
   for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
     bool failed = open_once(loop, &err);
-    if (loop->stop) /* whoever ends it meanwhile learns what failed */
+    if (loop->stop) /* the caller of loop_end gets the failure's message */
       return -1;
     if (!failed) {
       loop->recovered_ns = platform_now_ns();

@@ -15,7 +15,8 @@
 atomic_bool setup_stop;
 
 void setup_signals(void) {
-  /* oneDNN's C++ gives up where it has no memory. Why another library does it alone can say. */
+  /* oneDNN aborts when memory runs out. The reason of another library's abort is unknown, unless the library printed
+   * it. */
   static const struct platform_abort how = {
       .library = "libdnnl",
       .line = "reverie: oneDNN gave up, most likely for lack of memory; try a smaller --size\n",
@@ -37,7 +38,7 @@ void setup_log(struct log *log, const struct options *options) {
   log->opaque = (void *)(uintptr_t)options;
 }
 
-/* The GPU that reads the frames, and whether it decodes them, too. */
+/* Chooses the GPU that reads the frames, and decides whether it decodes them. */
 static int choose_hardware(struct source_options *source, const struct options *options, struct error *err) {
   bool must = options->hwdec == HWDEC_NVDEC || options->hwdec == HWDEC_CUDA;
   bool found = devices_find_gpu(options->device.name, &source->gpu);
@@ -120,7 +121,7 @@ static bool names_standard(enum parameter id, const char *name) {
   return word && !strcmp(name, word) && !platform_exists(name);
 }
 
-/* *found: path, where the file or folder is that a parameter names; NULL: it names none. */
+/* Finds the file or folder that a parameter names. *found is path, or NULL if it names none. */
 static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
                       struct error *err) {
   const char *name = parameters_text(values, id, index);
@@ -129,7 +130,7 @@ static int find_named(const char **found, char *path, const struct parameters *v
   return named ? names_find(path, name, err) : 0;
 }
 
-/* Of all controls whose map a network makes. */
+/* Finds the network that makes depth maps, for all controls that use one. */
 static int find_depth(struct setup_params *params, const struct options *options, struct error *err) {
   const char *name = parameters_text(&options->values, PARAMETER_DEPTH_MODEL, 0);
   for (int i = 0; i < options->control_count; i++) {
@@ -195,7 +196,7 @@ static int set_styles(struct engine *engine, const struct setup *setup, struct e
   return 0;
 }
 
-/* What pictures give needs something that reads them. */
+/* Fails if style pictures are given without an IP-Adapter, which reads them. */
 static int check_styles(const struct options *options, struct error *err) {
   if (!options->style_count || options->values.ip_adapter.given)
     return 0;
@@ -210,7 +211,7 @@ static int count_chunks(const struct engine *engine, int slot, const char *text,
   return chunks;
 }
 
-/* The chunks that suit all prompts, the first of which comes first. */
+/* Chooses the number of chunks for all prompts; those of the first prompt and the negative one are needed at once. */
 static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
   const struct parameters *values = &options->values;
   const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
@@ -275,14 +276,15 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   return 0;
 }
 
-/* Before the texts are encoded, which adapters may change as well, and before a picture waits for it. */
+/* Applies the adapters' weights. This comes before texts are encoded, because adapters may change the text encoders,
+ * and before the first picture, which would otherwise wait for it. */
 static int weigh_adapters(struct engine *engine, const struct parameters *values, struct error *err) {
   struct controls controls;
   values_controls(values, &controls);
   return engine_weigh(engine, controls.adapter, err);
 }
 
-/* The negative prompt acts on rows of its own, which are not always computed. */
+/* Logs a warning if the negative prompt has no effect, because the handle does not compute its row. */
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
@@ -293,7 +295,7 @@ static void check_negative(const struct engine *engine, const struct prepared *p
     log_line(setup->log, LOG_WARNING, "--negative does nothing %s", why);
 }
 
-/* Why nothing is guided; NULL: something is. */
+/* Returns the reason why guidance has no effect; NULL: it has. */
 static const char *guidance_idle(const struct parameters *values, const struct engine_info *info) {
   if (info->refuses_guidance)
     return "on this model: it was trained without guidance";
@@ -328,7 +330,8 @@ static void check_eta(const struct prepared *prepared, const struct setup *setup
     log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", own.sampler);
 }
 
-/* A map that no network reads is there to be looked at. */
+/* Logs warnings about controls and their options that have no effect. A map without a network is only made to be
+ * shown. */
 static void check_controls(const struct setup *setup) {
   const struct options *options = setup->options;
   bool depth = false;
@@ -344,7 +347,7 @@ static void check_controls(const struct setup *setup) {
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
 }
 
-/* Where its start and end leave out all noise. */
+/* Warns of controls whose start and end contain none of the steps' noise. */
 static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   struct engine_info info;
@@ -362,7 +365,7 @@ static void check_control_ends(struct engine *engine, struct prepared *prepared,
                    : "its start is not below its end");
 }
 
-/* Only some layers of some models are known by what they say of a picture. */
+/* Warns if --style-layers selects no layers. The effect of layers is known for some models only. */
 static void check_style_layers(const struct engine *engine, const struct setup *setup) {
   static const char *const words[] = {"all", "style", "composition", "both"};
   int layers = setup->options->values.style_layers[0];
@@ -397,7 +400,8 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
   return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
 }
 
-/* At the size that the device has time for. False: no larger than wished for, or it has no room. */
+/* Prepares a handle of the largest size for which the device is fast enough. False: it is not larger than the default
+ * one, or there is not enough memory. */
 static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                            struct prepared **prepared) {
   struct engine_info device;
@@ -414,8 +418,8 @@ static bool prepare_larger(struct engine *engine, const struct setup *setup, con
   return false;
 }
 
-/* As many frames a run as are faster on the device, as what was asked for allows, and as there is room for. False: one.
- */
+/* Prepares a handle with several frames per run, as far as that is faster on the device, the request allows it, and
+ * there is enough memory. False: one frame per run. */
 static bool prepare_batch(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                           struct prepared **prepared) {
   struct engine_info device;

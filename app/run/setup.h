@@ -1,4 +1,4 @@
-/* From the options to a running engine: what live, render and bench have in common. */
+/* From the options to an open engine: the part that live, render and bench have in common. */
 #ifndef APP_RUN_SETUP_H
 #define APP_RUN_SETUP_H
 
@@ -9,41 +9,41 @@
 #include "app/platform/paths.h"
 #include "app/source/source.h"
 
-/* A log that writes to standard error, filtered by options->verbose (warnings always, unless -q). */
+/* Makes a log that writes to standard error. options->verbose filters it: warnings are written unless -q is given. */
 void setup_log(struct log *log, const struct options *options);
 
-/* What the command line says of a source. live as in struct source_options. */
+/* Fills the source's options from the command line. live: as in struct source_options. */
 int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
                          struct error *err);
 
-/* For a control source's frame that is not there yet, where no frame is to be missed. */
+/* Longest wait for a control source's frame in commands that must not skip one. */
 enum { SETUP_PATIENCE_MS = 5000 };
-/* Whether frames or controls see the input: with text to image there may be none, or that of the controls alone. */
+/* True if frames or controls read the input. With text to image nothing may read it, or controls alone. */
 bool setup_needs_input(const struct options *options);
-/* Refuses two inputs that are one pipe. */
+/* Fails if two inputs read the same pipe. */
 int setup_check_inputs(const struct options *options, struct error *err);
 
-/* What a command asks for: the options, and what it knows itself. */
+/* The request of a command: the options, and what the command decides itself. */
 struct setup {
   const struct options *options;
-  const struct source_info *info; /* of the input; NULL: there is none */
-  /* Longest side of the picture, in the input's shape, where there is no --size; 0: the model's native size. */
+  const struct source_info *info; /* info of the input; NULL: there is none */
+  /* Longest side of the picture without --size, with the input's aspect ratio; 0: the model's native size. */
   int longest;
-  bool nearest; /* --size is a wish, rounded to what a picture may have */
-  bool larger;  /* than longest, where the device has time for it, and room */
-  bool smooth;  /* as in struct engine_params */
+  bool nearest; /* round --size to a valid size instead of refusing it */
+  bool larger;  /* use more than `longest` if the device is fast enough and has the memory */
+  bool smooth;  /* see struct engine_params */
   enum pixel_format output;
-  int pictures;                   /* as in struct device_options */
-  int batch;                      /* at most so many frames a run, where --batch says nothing; 0: 1 */
-  bool shared;                    /* a window may read them where they are */
-  bool (*gives_up)(void *opaque); /* both as in struct device_options */
+  int pictures;                   /* see struct device_options */
+  int batch;                      /* most frames per run if --batch is not given; 0: 1 */
+  bool shared;                    /* a window may read pictures in device memory */
+  bool (*gives_up)(void *opaque); /* gives_up and its opaque are as in struct device_options */
   void *gives_up_opaque;
   const struct log *log;
 };
 
-/* The same as an engine takes it. */
+/* The request in the engine's form. */
 struct setup_params {
-  struct engine_params engine; /* points at the rest */
+  struct engine_params engine; /* points into the other fields */
   struct engine_shape shape;
   const char *adapters[ADAPTERS_MAX];
   struct engine_control controls[CONTROLS_MAX];
@@ -53,31 +53,34 @@ struct setup_params {
   char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* Models found by their names, size chosen and rounded to the model's multiple. */
+/* Finds models by their names, chooses the size, and rounds it to the model's multiple. params must not be moved. */
 int setup_params(struct setup_params *params, const struct setup *setup, struct error *err);
 
-/* engine_prepare, on the CPU where the choice of a device was left open and the GPU has no room. */
+/* Prepares a handle. If the GPU has too little memory and the device was chosen automatically, the CPU is used
+ * instead. */
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err);
 
-/* Opens the engine and prepares its first handle, prompts encoded into slots 1..prompt_count and the negative one. */
+/* Opens the engine, prepares its first handle, and encodes the prompts into slots 1 to prompt_count and the negative
+ * one. */
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err);
 
-/* What suits the model, where values have no mark: the engine's steps, and as strength 1 where the network sees the
- * input picture itself or there is none, else 0.5, which keeps its shapes. */
+/* Completes values with what the engine has: its size and steps, and where they have no mark eta, and strength 1 if the
+ * network reads the input picture itself or there is none. (Otherwise strength stays 0.5, which keeps the input's
+ * shapes.) */
 void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared);
 
-/* The controls the command line asks for, with the first prompt. */
+/* Fills the controls from the command line, with the first prompt. */
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
                     const struct prepared_info *prepared);
 
-/* What a stream batch adds to the latency, at the rate that was measured; nothing where it adds none. */
+/* Prints the latency that a stream batch adds at the measured rate; nothing if it adds none. */
 void setup_print_behind(FILE *out, const struct prepared_info *prepared, double fps);
 
-/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources watch it while they block.
- */
+/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources check it while they
+ * wait. */
 extern atomic_bool setup_stop;
-/* Installs the handlers; main calls it. */
+/* Installs the signal handlers; called by main. */
 void setup_signals(void);
 
 #endif

@@ -61,7 +61,7 @@ static void refuse(struct styling *s, const struct error *err) {
   atomic_fetch_add(&s->refused, 1);
 }
 
-/* 1: the slot has become empty. */
+/* Empties a slot. Returns 1, or -1 on failure. */
 static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
   if (slot == 1)
     engine_free_style(&s->style);
@@ -69,7 +69,8 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
   return engine_set_style(engine, slot - 1, NULL, err) ? -1 : 1;
 }
 
-/* An engine that has no IP-Adapter waits for one that is to have it. */
+/* Starts reading the file of a slot, or empties it. If the engine has no IP-Adapter but another engine with one is
+ * requested, nothing is done until that is open. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                       int slot, struct error *err) {
   if (!parameters_text(wish, PARAMETER_STYLE, slot))
@@ -89,7 +90,7 @@ static int begin_file(struct styling *s, struct engine *engine, struct parameter
   return 0;
 }
 
-/* 1: the engine has what was read. */
+/* Gives the engine the style that was read. Returns 1, 0 if the engine reads another format, or -1 on failure. */
 static int give(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   if (!is_read_by(&s->format, engine))
     return 0;
@@ -100,7 +101,8 @@ static int give(struct styling *s, struct engine *engine, struct parameters *has
   return 1;
 }
 
-/* What was read for another engine goes, and is read again; a frame that was stays for those that can read it. */
+/* Ends a finished errand. A file's style that was read for another engine is discarded and will be read again; the
+ * style of a frame is kept for engines that can read it. */
 static int end(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   errand_join(&s->errand);
   frame_release(&s->frame);
