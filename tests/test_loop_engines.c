@@ -415,7 +415,7 @@ static void lost_device_is_left(void **state) {
 /* The first engine of a process that comes in the place of another one is waited for, too. */
 static void first_engine_is_waited_for(void **state) {
   (void)state;
-  struct rig rig = {.recovers = true, .insists = true};
+  struct rig rig = {.recovers = true, .retries_start = true};
   struct loop_status status;
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .unopened = 1}, true);
   put_frame(&rig, 1);

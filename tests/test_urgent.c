@@ -266,16 +266,16 @@ static void real_time_that_the_user_gave_stays(void) {
   while (get_limit().rlim_cur == limit) /* the kernel puts it off with the signal */
     ;
   EXPECT(place_of(this_thread()).policy == SCHED_RR);
-  EXPECT(!platform_calmed());
+  EXPECT(!platform_count_demoted());
 }
 
 /* The machine goes on although a thread never rests. */
-static void thread_that_never_rests_is_calmed(void) {
+static void thread_that_never_rests_is_demoted(void) {
   is_real_time();
   rlim_t limit = get_limit().rlim_cur;
   while (place_of(this_thread()).policy == SCHED_RR)
     ;
-  EXPECT(platform_calmed() == 1);
+  EXPECT(platform_count_demoted() == 1);
   EXPECT(is_usual(this_thread()));
   is_real_time();
   EXPECT(get_limit().rlim_cur == limit); /* the next time as soon */
@@ -436,7 +436,7 @@ int main(int argc, char **argv) {
       CASE(what_is_not_permitted_changes_nothing, 0),
       CASE(what_the_user_gave_stays, 0),
       CASE(real_time_that_the_user_gave_stays, 0),
-      CASE(thread_that_never_rests_is_calmed, 0),
+      CASE(thread_that_never_rests_is_demoted, 0),
       CASE(limit_that_cannot_be_raised_stays, 0),
       CASE(signal_keeps_its_other_meaning, SIGXCPU),
       CASE(program_that_has_used_its_time_ends, SIGXCPU),

@@ -100,7 +100,7 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
       .window_cpu_us = probe->window_cpu_us,
       .engine_urgency = probe->engine_urgency,
       .window_urgency = probe->window_urgency,
-      .calmed = platform_calmed(),
+      .demoted = platform_count_demoted(),
       .awake = probe->awake,
       .engine_bytes = probe->engine_bytes,
       .window_bytes = probe->window_bytes,

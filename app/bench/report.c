@@ -70,7 +70,7 @@ static void print_live(const struct report_live *live, FILE *out) {
   fprintf(out, "processor time a picture: engine's thread %.0f us, window's thread %.0f us\n", live->engine_cpu_us,
           live->window_cpu_us);
   fprintf(out, "scheduling: engine's thread %s, window's thread %s%s\n", urgency_word(live->engine_urgency),
-          urgency_word(live->window_urgency), live->calmed ? ", until one did not rest" : "");
+          urgency_word(live->window_urgency), live->demoted ? ", until one did not rest" : "");
   if (live->awake)
     fprintf(out, "%d processor%s kept from sleeping\n", live->awake, live->awake == 1 ? "" : "s");
   fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",

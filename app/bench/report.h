@@ -49,7 +49,7 @@ struct report_live {
   /* Scheduling of the two threads at the start, and how many threads lost it because they ran too long without
    * a pause. */
   enum urgency engine_urgency, window_urgency;
-  int calmed;
+  int demoted;
   int awake; /* processors that were kept from sleeping */
 };
 

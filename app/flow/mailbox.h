@@ -23,8 +23,8 @@ struct mail {
   double device_ms;     /* the device's part of it by its own clock; 0: it has none */
   bool missed;          /* the picture was not finished within the budget, counted from when its input was available */
   bool again;           /* the input was used before, and only the controls differ */
-  long heeded; /* number of changes that the engine had received before this picture, as loop_send counts them */
-  bool whole;  /* the picture shows all these changes */
+  long applied; /* number of changes that the engine had received before this picture, as loop_send counts them */
+  bool whole;   /* the picture shows all these changes */
 };
 
 struct mailbox {

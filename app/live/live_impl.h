@@ -140,7 +140,7 @@ struct live {
   struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
   struct alerts alerts; /* as of this turn */
-  int calmed_told;      /* of platform_calmed */
+  int demoted_told;     /* of platform_count_demoted */
   struct awake *awake;  /* keeps processors from sleeping; NULL: nothing does */
   int engines_told;     /* engine.engines, as far as the user knows of them */
 

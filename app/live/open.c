@@ -211,7 +211,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .left = left,
                                .opaque = live,
                                .recovers = true,
-                               .insists = live->came != NULL,
+                               .retries_start = live->came != NULL,
                                .leaves_lost = !live->probe && platform_can_begin_anew(),
                                .urgent = live->options->real_time == REAL_TIME_AUTO,
                                .drawing_ms = DRAWING_MS,

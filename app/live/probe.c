@@ -50,7 +50,7 @@ static void change(struct live *live, int64_t now_ns) {
 
 static void see_change(struct live *live, int64_t presented_ns) {
   struct live_probe *probe = live->probe;
-  if (!probe->awaits || live->shown->heeded < probe->awaited || !live->shown->whole)
+  if (!probe->awaits || live->shown->applied < probe->awaited || !live->shown->whole)
     return;
   probe->awaits = false;
   stats_add(&probe->change[probe->changing].ms, (double)(presented_ns - probe->changed_ns) * 1e-6);

@@ -42,14 +42,14 @@ static void tell_urgency(const struct live *live) {
 
 /* The window's thread is what the engine's is, but where it draws by itself. */
 static void follow_urgency(struct live *live) {
-  int calmed = platform_calmed();
+  int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {
     platform_be_urgent(live->engine.hurries && !window_is_software(live->window));
     tell_urgency(live);
   }
-  if (calmed != live->calmed_told)
+  if (demoted != live->demoted_told)
     log_line(&live->log, LOG_INFO, "threads: as others now: one of them did not rest for 0.3 s");
-  live->calmed_told = calmed;
+  live->demoted_told = demoted;
 }
 
 /* The engine is open: its settings become the user's, its picture's shape the window's, which keeps its size when the

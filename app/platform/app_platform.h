@@ -111,7 +111,7 @@ enum urgency platform_be_urgent(bool wanted);
 enum urgency platform_urgency(void);
 /* Returns how many threads were moved from the real-time to the default class. All of them are, as soon as one of them
  * runs for 0.3 s without a pause, because it could block the machine. */
-int platform_calmed(void);
+int platform_count_demoted(void);
 
 /* Waits up to wait_ms for a thread to end. Returns false if it has not; the caller may wait for it again then. */
 bool platform_join(pthread_t thread, int wait_ms);
@@ -159,7 +159,7 @@ bool platform_can_begin_anew(void);
 void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count);
 /* Starts a second process of this program, without arguments, with the given variable in its environment and the
  * descriptors in `kept`. It is not waited for, and it ignores Ctrl-C. Returns 0 or -1. */
-int platform_begin_beside(const char *variable, const char *value, const int *kept, int count);
+int platform_begin_second(const char *variable, const char *value, const int *kept, int count);
 /* Makes two connected ends; each one can detect that the other was closed. Returns 0 or -1. */
 int platform_connect_pair(int ends[2]);
 /* Waits up to wait_ms. Returns 1 if the other end has called platform_say, 0 if not, -1 if it is closed. */

@@ -480,7 +480,7 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
 }
 
 /* Becomes the second process's program. After fork only functions that are allowed in signal handlers may be called. */
-static void become_beside(const char *path, char **environment, const int *kept, int count) {
+static void become_second(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     signal(ending_signals[i], SIG_IGN);
@@ -489,7 +489,7 @@ static void become_beside(const char *path, char **environment, const int *kept,
   execve(path, argv, environment);
 }
 
-int platform_begin_beside(const char *variable, const char *value, const int *kept, int count) {
+int platform_begin_second(const char *variable, const char *value, const int *kept, int count) {
   char path[PATH_MAX];
   int status = -1;
   char **environment = environment_with(variable, value);
@@ -499,10 +499,10 @@ int platform_begin_beside(const char *variable, const char *value, const int *ke
   }
   pid_t child = fork();
   if (!child) { /* the child ends at once, so that nobody has to wait for the grandchild */
-    pid_t beside = fork();
-    if (!beside)
-      become_beside(path, environment, kept, count);
-    _exit(beside < 0 || !beside);
+    pid_t grandchild = fork();
+    if (!grandchild)
+      become_second(path, environment, kept, count);
+    _exit(grandchild < 0 || !grandchild);
   }
   free_texts(environment);
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)

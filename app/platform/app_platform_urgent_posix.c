@@ -20,7 +20,7 @@ static const rlim_t run_most_us = 300000;
 /* State of the signal handler, which gets no argument. */
 static struct {
   atomic_int thread[THREADS_MAX]; /* threads with real-time scheduling; 0: unused */
-  atomic_int calmed;
+  atomic_int demoted;
   struct sigaction before; /* the action for SIGXCPU before this file's */
   bool caught;             /* true if SIGXCPU has this file's action */
 } urgent;
@@ -65,13 +65,13 @@ static void drop_thread(int thread) {
 }
 
 /* Moves all real-time threads to the default class, since it is unknown which of them ran too long. */
-static void calm_all(void) {
+static void demote_all(void) {
   for (int i = 0; i < THREADS_MAX; i++) {
     int thread = atomic_exchange(&urgent.thread[i], 0);
     if (!thread)
       continue;
     set_policy(thread, SCHED_OTHER, 0);
-    atomic_fetch_add(&urgent.calmed, 1);
+    atomic_fetch_add(&urgent.demoted, 1);
   }
 }
 
@@ -91,7 +91,7 @@ static void on_long_run(int number, siginfo_t *info, void *context) {
   int reason = errno;
   (void)context;
   if (info->si_code == SI_KERNEL && !has_used_its_time()) {
-    calm_all();
+    demote_all();
   } else if (urgent.before.sa_handler != SIG_IGN) {
     sigaction(number, &urgent.before, NULL);
     raise(number);
@@ -158,6 +158,6 @@ enum urgency platform_be_urgent(bool wanted) {
   return platform_urgency();
 }
 
-int platform_calmed(void) {
-  return atomic_load(&urgent.calmed);
+int platform_count_demoted(void) {
+  return atomic_load(&urgent.demoted);
 }

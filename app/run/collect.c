@@ -36,7 +36,7 @@ int loop_collect(struct loop *loop) {
                       .finished_ns = made.finished_ns,
                       .device_ms = made.device_ms,
                       .again = companion->again,
-                      .heeded = companion->heeded,
+                      .applied = companion->applied,
                       .whole = made.whole && companion->has_texts};
   /* With two frames in flight the second had to wait for the first, so its own time begins when the first was
    * finished. */

@@ -79,7 +79,7 @@ static double quantile(const struct governor *g, int most, double q) {
 
 /* Updates the ratio between the times of this rung and the previous one from what was measured on both. The load may
  * have changed in between: the ratio therefore moves half way, and not far beyond the ratio of their work. */
-static void learn(struct governor *g) {
+static void update_ratio(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
   double ratio = (g->relative[g->rung] / g->relative[g->left] + fmin(most, fmax(least, seen))) / 2;
@@ -98,7 +98,7 @@ void governor_measure(struct governor *g, int rung, double frame_ms) {
     return;
   g->ms_by_work = quantile(g, ENOUGH, 0.5) / g->work[g->rung];
   if (g->left_ms > 0)
-    learn(g);
+    update_ratio(g);
 }
 
 bool governor_is_settled(const struct governor *g) {
@@ -179,9 +179,9 @@ static int look_down(const struct governor *g) {
 
 /* Predicts the frame time on a better rung. A measured ratio that is worse than the ratio of work may come from a
  * change of the load, so its influence fades with time. */
-static double foretold(const struct governor *g, int up, double frame_ms, double waited_s) {
-  double likely = g->work[up] / g->work[g->rung], learned = g->relative[up] / g->relative[g->rung];
-  return frame_ms * (learned <= likely ? learned : likely + (learned - likely) * exp(-waited_s / believed_s));
+static double predict(const struct governor *g, int up, double frame_ms, double waited_s) {
+  double likely = g->work[up] / g->work[g->rung], measured = g->relative[up] / g->relative[g->rung];
+  return frame_ms * (measured <= likely ? measured : likely + (measured - likely) * exp(-waited_s / believed_s));
 }
 
 static int look_up(const struct governor *g, int64_t now_ns) {
@@ -191,7 +191,7 @@ static int look_up(const struct governor *g, int64_t now_ns) {
   double waited_s = seconds_since(g->since_ns, now_ns);
   if (up < 0 || g->measured < ENOUGH || waited_s <= g->pause_s)
     return g->rung;
-  return foretold(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
+  return predict(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
 }
 
 /* Adapts the pause before the next move up: a move that lasted halves it, and one that failed doubles it. */

@@ -68,7 +68,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   bool raised = round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
   settings_copy(&now->settings, &loop->settings);
-  loop->heeded = loop->sent;
+  loop->applied = loop->sent;
   loop->kept = false;
   pthread_mutex_unlock(&loop->lock);
   if (raised)
@@ -190,7 +190,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   companion->rung = loop_rung(loop);
   companion->ladder = loop->ladders;
   companion->handle = loop->handles_used;
-  companion->heeded = loop->heeded;
+  companion->applied = loop->applied;
   companion->has_texts = has_texts(loop, now);
   if (frame)
     request.identity = frame_identity(frame);
@@ -330,7 +330,7 @@ static bool is_on_its_way(const struct loop *loop) {
 /* True if the moment looked at last is still valid. On a processor that has slept, looking at everything costs half as
  * much as launching the frame. */
 static bool still_holds(const struct loop *loop, int64_t now_ns) {
-  return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->heeded == loop->sent && !is_on_its_way(loop);
+  return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
 
 /* Looks at the moment, and changes handle and engine to suit it. Returns 1 if it has to be looked at again, -1 on
@@ -364,7 +364,7 @@ static struct loop_situation see_frames(const struct loop *loop, const struct pa
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
                              .fresh = loop->fresh && !values->pause,
-                             .asked = loop->heeded != loop->sent,
+                             .asked = loop->applied != loop->sent,
                              .ended = loop->ended && !values->pause};
   s.batched = s.in_flight > 0 && engine_under_way(handles_used(&loop->handles)) > 0;
   s.quiet = s.in_flight == 0 && !s.fresh && !s.asked && is_quiet(loop, values);

@@ -38,7 +38,7 @@ struct loop_params {
   void *opaque;
   bool recovers; /* open a failed engine again, with the current settings, as often as necessary */
   /* open the first engine as often as necessary, too; for an engine that another process could open a moment ago */
-  bool insists;
+  bool retries_start;
   /* leave a device that is lost for this process: status.lost is set, and the thread waits for loop_end */
   bool leaves_lost;
   /* longest time after a picture for which the next run is delayed while that picture is drawn; see

@@ -21,7 +21,7 @@ struct companion {
   struct frame input; /* held if the window shows the input next to the result */
   bool again;
   int64_t put_ns; /* time when the frame arrived */
-  long heeded;    /* number of changes sent before it */
+  long applied;   /* number of changes sent before it */
   bool has_texts; /* the engine had all texts that the frame needs */
   int rung;       /* the governor's rung that made it; -1: none */
   long ladder;
@@ -57,7 +57,7 @@ struct loop {
   bool kept;          /* `last` still equals the moment looked at last, so it need not be copied again */
   struct companion companions[COMPANIONS]; /* submit number n uses the element n modulo COMPANIONS */
   int depth;
-  long heeded;               /* number of changes that the current moment contains */
+  long applied;              /* number of changes that the current moment contains */
   int64_t looked_ns;         /* time of the last look, if nothing was changing then; 0: look again */
   bool moves;                /* modulate may change the moment at any time */
   long submitted, collected; /* numbers of runs */

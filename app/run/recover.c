@@ -129,7 +129,7 @@ int loop_recover(struct loop *loop) {
 int loop_begin(struct loop *loop) {
   struct error err;
   while (open_first(loop, &err)) {
-    if (!loop->params.insists || loop->stop) {
+    if (!loop->params.retries_start || loop->stop) {
       loop->err = err;
       return -1;
     }

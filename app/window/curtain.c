@@ -43,7 +43,7 @@ int curtain_raise(int *line, const struct curtain_picture *picture, struct error
     return error_set(err, STATUS_FAILED, "no picture for the meantime: %s", strerror(errno));
   }
   snprintf(value, sizeof value, "%d,%d", held, ends[1]);
-  int status = platform_begin_beside(CURTAIN_VARIABLE, value, (int[]){held, ends[1]}, 2);
+  int status = platform_begin_second(CURTAIN_VARIABLE, value, (int[]){held, ends[1]}, 2);
   platform_drop(held);
   platform_drop(ends[1]);
   *line = ends[0];

@@ -126,7 +126,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                       .still = rig->still,
                       .budget_ms = rig->budget_ms,
                       .recovers = rig->recovers,
-                      .insists = rig->insists,
+                      .retries_start = rig->retries_start,
                       .leaves_lost = rig->leaves_lost,
                       .drawing_ms = rig->drawing_ms,
                       .urgent = rig->urgent};
@@ -144,7 +144,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .put_back = put_back_file,
                                      .left = note_left,
                                      .recovers = rig->recovers,
-                                     .insists = rig->insists,
+                                     .retries_start = rig->retries_start,
                                      .leaves_lost = rig->leaves_lost,
                                      .drawing_ms = rig->drawing_ms,
                                      .budget_ms = rig->budget_ms,

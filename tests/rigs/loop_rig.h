@@ -28,7 +28,7 @@ struct rig {
   struct frame control; /* that it gives to the request */
   double budget_ms, drawing_ms;
   bool urgent;
-  bool recovers, insists, leaves_lost;
+  bool recovers, retries_start, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */
   bool modulated;
   bool still;                 /* and nothing moves by itself */
