@@ -34,7 +34,7 @@ int bench_warm_up(struct bench *bench, struct error *err);
 /* Measures the engine on the still frame, one run after the other: the rows "on the device" and "compute only". */
 int bench_compute(struct bench *bench, struct error *err);
 /* Measures the engine alone, but at a source's rate: between frames processor and GPU rest, so that the next frame
- * finds both slower. The window is not the cause of this difference. */
+ * finds both slower. --live compares its times with this row, because the window does not cause this difference. */
 int bench_paced(struct bench *bench, double fps, struct error *err);
 /* Measures the time of one frame from source to sink while nothing else runs. In a stream batch a frame's picture comes
  * frames_behind frames later; the first pictures, which belong to earlier frames, are not counted. */

@@ -28,12 +28,14 @@ struct profile_totals {
   int count;
 };
 
+/* Returns the heading of a grouping, a string constant. */
 const char *profile_grouping_title(enum profile_grouping grouping);
 /* Fills totals; the caller frees totals->list. -1: out of memory, and there is nothing to free. */
 int profile_totals(const struct profile *profile, enum profile_grouping grouping, struct profile_totals *totals);
 /* Returns the microseconds of a frame that the rows account for. */
 double profile_sum_us(const struct profile *profile);
 
+/* Print the ops, and their totals by each grouping, as a table, and add them to a JSON object. */
 void profile_table(const struct profile *profile, FILE *out);
 void profile_json(const struct profile *profile, cJSON *to);
 

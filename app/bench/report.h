@@ -69,6 +69,7 @@ struct report {
   struct profile profile; /* no rows: not measured. The owner of the report frees it */
 };
 
+/* Prints the report as a table for people. */
 void report_table(const struct report *report, FILE *out);
 /* Writes text and a newline to path ("-" means standard output), and frees text. text NULL is an error: out of
  * memory. */

@@ -39,6 +39,7 @@ struct sweep_request {
 int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
               const struct sweep_request *request, struct error *err);
 
+/* Print the rows as a table, and add them to a JSON array. */
 void sweep_table(const struct sweep *sweep, FILE *out);
 void sweep_json(const struct sweep *sweep, cJSON *rows);
 

@@ -62,6 +62,7 @@ int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms)
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
 /* Any thread: gives a hold on the newest frame, whether it was taken or not. False: there is none. */
 bool mailbox_look(struct mailbox *mailbox, struct frame *frame);
+/* Any thread: returns both counts as of one moment. */
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
 /* Any thread: ends the reader's wait, or its next one if it is not waiting. */

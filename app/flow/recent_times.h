@@ -21,6 +21,7 @@ struct recent_times {
   struct recent_time time[RECENT_TIMES_MAX];
 };
 
+/* Adds a picture, replacing the oldest one if there is no room. */
 void recent_times_add(struct recent_times *recent, const struct recent_time *time);
 /* Returns the picture that came i pictures before the last. NULL: it is not stored. */
 const struct recent_time *recent_times_before(const struct recent_times *recent, long i);

@@ -14,6 +14,7 @@ struct stats {
   uint32_t buckets[STATS_BUCKETS];
 };
 
+/* Adds a sample. */
 void stats_add(struct stats *stats, double ms);
 /* Returns the quantile for q in 0 to 1; 0 if there are no samples. */
 double stats_quantile(const struct stats *stats, double q);

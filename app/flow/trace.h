@@ -24,6 +24,7 @@ struct trace {
   atomic_int count; /* number of spans; may exceed capacity, since further spans are not stored */
 };
 
+/* Allocates room for `capacity` spans; trace_free frees it. */
 int trace_init(struct trace *trace, int capacity, struct error *err);
 void trace_free(struct trace *trace); /* accepts a zeroed one */
 
@@ -32,6 +33,7 @@ void trace_add(struct trace *trace, enum trace_track track, const char *name, lo
                int64_t end_ns);
 
 const char *trace_track_name(enum trace_track track);
+/* Returns the number of spans stored. Called after the threads that add spans have ended. */
 int trace_count(const struct trace *trace);
 
 #endif

@@ -48,7 +48,7 @@ struct options {
 
   struct parameters values;
   struct parameter_choices models, vaes;              /* all given ones, in order; the first is also in values */
-  struct parameter_choices spare_loras, spare_styles; /* files that keys exchange with those in values */
+  struct parameter_choices spare_loras, spare_styles; /* further files, which keys use in place of those in values */
   int prompt_count;                                   /* number of prompts in values.prompt */
   int lora_count, style_count;                        /* number of entries in values.lora and values.style */
   int control_count;                                  /* number of entries in values.control */

@@ -78,8 +78,10 @@ struct option {
 
 /* Returns the choices of an option, "a|b|c". NULL: the option takes no choice. */
 const char *option_choices(const struct option *option);
+/* True if help, man page and completions leave the option out. */
 bool option_is_hidden(const struct option *option);
 enum { OPTION_HELP_MAX = 400 };
+/* Returns the option's text for help, man page and completions; it may be in `help`. NULL for a hidden option. */
 const char *option_help(const struct option *option, char help[OPTION_HELP_MAX]);
 
 struct command_text {

@@ -280,7 +280,7 @@ static void bash_values(FILE *out) {
 }
 
 static void generate_bash(FILE *out) {
-  /* compgen -W would expand the names like the shell's own words, but a model's file may be called $(anything). */
+  /* The script compares the names itself: compgen -W would expand them, and a model's file may be called $(command). */
   fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n' name\n"
         "  compopt -o filenames\n"
         "  while read -r name; do\n"

@@ -46,6 +46,7 @@ int platform_save(FILE *file);
 int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque);
 /* Calls take for each name in a folder, without the folder's own path. Does nothing if the folder cannot be read. */
 void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque);
+/* Cuts a file to `size` bytes. Returns 0 or -1. */
 int platform_cut(const char *path, int64_t size);
 
 /* Makes a new file that is locked while it is open. A file without a lock was left by a process that was killed. path
@@ -124,6 +125,7 @@ struct awake;
 int platform_stay_awake(struct awake **awake);
 /* Returns the number of processors that are kept awake; 0 for NULL. */
 int platform_count_awake(const struct awake *awake);
+/* Ends the threads and frees awake. Stores NULL; accepts NULL in *awake. */
 void platform_let_sleep(struct awake **awake);
 
 /* --- the process --- */
@@ -164,6 +166,7 @@ int platform_begin_second(const char *variable, const char *value, const int *ke
 int platform_connect_pair(int ends[2]);
 /* Waits up to wait_ms. Returns 1 if the other end has called platform_say, 0 if not, -1 if it is closed. */
 int platform_hear(int end, int wait_ms);
+/* Makes platform_hear at the other end return 1, once for each call. Does not wait. */
 void platform_say(int end);
 void platform_drop(int end); /* closes the end */
 /* Makes a file without a name that contains text, to be passed to another program. Returns a descriptor or -1. */
@@ -179,6 +182,7 @@ double platform_process_age_ms(void);
 size_t platform_peak_memory(void);
 /* Returns the processor time of the calling thread. */
 int64_t platform_thread_cpu_ns(void);
+/* Stores the current time of the user's time zone. */
 void platform_local_time(struct tm *local);
 
 #endif

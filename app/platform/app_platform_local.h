@@ -22,6 +22,7 @@ int64_t platform_send(int descriptor, const void *data, size_t size);
 /* Makes two ends for waking a thread: it waits for the first to become readable, and platform_ring(second) makes it so.
  * Returns 0 or -1. */
 int platform_make_alarm(int ends[2]);
+/* Wakes the waiting thread, given the second end. Any thread; does not wait. */
 void platform_ring(int end);
 /* Removes all rings so far, so that the first end is not readable any more. */
 void platform_hush(int end);

@@ -73,7 +73,7 @@ bool platform_can_write(const char *path) {
 
 int platform_free_space(const char *path, uint64_t *bytes) {
   struct statvfs volume;
-  if (statvfs(path, &volume) || !volume.f_blocks) /* no blocks: the volume stores nothing, as /proc */
+  if (statvfs(path, &volume) || !volume.f_blocks) /* no blocks: the volume stores nothing, like /proc */
     return -1;
   *bytes = (uint64_t)volume.f_bavail * volume.f_frsize;
   return 0;
@@ -270,7 +270,7 @@ void platform_catch_signals(atomic_bool *stop) {
   sigset_t held; /* signals that platform_begin_anew blocked before it started this program */
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
-    struct sigaction before; /* nohup and the shell's background jobs ignore some of them, which is kept */
+    struct sigaction before; /* signals that nohup or a shell's background job ignores stay ignored */
     sigaddset(&held, ending_signals[i]);
     if (!sigaction(ending_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
       sigaction(ending_signals[i], &action, NULL);

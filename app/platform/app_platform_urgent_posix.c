@@ -152,7 +152,7 @@ enum urgency platform_be_urgent(bool wanted) {
   if (!wanted && given) {
     set_policy(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)thread, 0);
-    drop_thread(thread); /* last, so that a real-time thread is in the list at any time */
+    drop_thread(thread); /* removed last, so that every real-time thread is always in the list */
     given = false;
   }
   return platform_urgency();

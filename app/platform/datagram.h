@@ -21,6 +21,7 @@ struct datagram_address {
 /* Parses "PORT" (on this machine), "HOST:PORT" or "[V6]:PORT". `what` is the option's name for messages. Errors are
  * STATUS_USAGE. */
 int datagram_find(struct datagram_address *address, const char *text, const char *what, struct error *err);
+/* Writes "HOST:PORT" or "[V6]:PORT" to name, and returns name. */
 const char *datagram_name(const struct datagram_address *address, char name[DATAGRAM_NAME_MAX]);
 int datagram_port(const struct datagram_address *address);
 /* Returns the same host with another port. */
@@ -29,6 +30,7 @@ bool datagram_same_host(const struct datagram_address *a, const struct datagram_
 /* True if a datagram sent to address arrives at a socket that receives at own, which may be all addresses of this
  * machine. */
 bool datagram_reaches(const struct datagram_address *address, const struct datagram_address *own);
+/* True if host and port are equal. */
 bool datagram_equal(const struct datagram_address *a, const struct datagram_address *b);
 
 /* Opens a socket that receives at address, which is updated if its port was 0 (any free port), or, if listen is false,

@@ -328,7 +328,7 @@ static int take_opened(struct loop *loop, const struct parameters *values) {
   case OPENER_REFUSED:
     refuse_engine(loop, &err);
     return 1;
-  case OPENER_CLOSED: /* the remaining engine may use its memory */
+  case OPENER_CLOSED: /* the engine in use may take the memory of the closed one */
     engine_limit_memory(loop->engine, loop->params.memory_limit);
     break;
   case OPENER_OPENED:

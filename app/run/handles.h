@@ -23,11 +23,13 @@ struct handles {
   int refusals;
 };
 
+/* True if a handle of one shape serves as well for the other. */
 bool handles_same_shape(const struct engine_shape *a, const struct engine_shape *b);
 
 /* Starts with one handle of this engine, which is in use. Handles of a previous engine belong to that engine. Nothing
  * may be in preparation. */
 void handles_begin(struct handles *handles, struct engine *engine, struct prepared *first);
+/* Returns the handle in use, which remains the engine's. */
 struct prepared *handles_used(const struct handles *handles);
 
 /* Returns the index of a handle that can be used at once; -1: there is none. */
@@ -36,6 +38,7 @@ int handles_find(const struct handles *handles, const struct engine_shape *shape
 void handles_use(struct handles *handles, int place, long submitted);
 /* True if the shape was refused since the last handles_forgive. */
 bool handles_refused(const struct handles *handles, const struct engine_shape *shape);
+/* Allows refused shapes to be tried again. */
 void handles_forgive(struct handles *handles);
 
 /* Stores the handle whose preparation has finished. -1: *shape was refused, err says why, and it is not prepared again;

@@ -184,7 +184,7 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .on_device = loop->on_device,
                                    .opaque = companion};
   need_prompts(loop, now);
-  frame_release(&companion->input); /* left over from a frame whose handle was replaced while the frame was under way */
+  frame_release(&companion->input); /* the input of a frame that was lost when its handle was replaced */
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
   companion->rung = loop_rung(loop);

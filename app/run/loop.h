@@ -140,6 +140,7 @@ long loop_send(struct loop *loop, const struct parameters *changes);
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 /* Copies the values, with marks on those that someone has set. Returns false until the engine is open. */
 bool loop_get_marked(struct loop *loop, struct parameters *values);
+/* Copies the status. Any thread. */
 void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Tells the loop to leave pictures in device memory until someone waits for them in host memory. Off at first. Any
  * thread. */

@@ -115,6 +115,7 @@ int loop_begin(struct loop *loop);
 
 /* Waits for the picture of the oldest frame in flight and puts it into the mailbox. -1: the engine failed. */
 int loop_collect(struct loop *loop);
+/* Adds to the count of dropped frames in the status. */
 void loop_count_dropped(struct loop *loop, int count);
 
 /* --- engine_change.c --- */

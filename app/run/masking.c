@@ -98,8 +98,7 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
                   struct error *err) {
   if (!masking)
     return 0;
-  /* A new engine has another address than the previous one: either masking_leave was called, or both existed at
-   * once. */
+  /* Comparing addresses suffices: either masking_leave was called, or both engines existed at the same time. */
   bool again = masking->engine != engine;
   masking->engine = engine;
   if (!masking->second_source)

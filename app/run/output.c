@@ -116,7 +116,7 @@ static int open_sink(struct output *output, struct error *err) {
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
       .patience = patience_s,
-      .stop = recording ? NULL : &output->stop, /* a recording is completed, so nothing interrupts it */
+      .stop = recording ? NULL : &output->stop, /* a recording must be completed, so nothing interrupts it */
       .log = output->tries++ ? NULL : output->log,
   };
   bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;

@@ -54,6 +54,7 @@ enum output_kind output_kind_of(const char *spec, const char *format);
 /* Returns OUTPUT_RECORDING_HOLDS or OUTPUT_STREAM_HOLDS. */
 int outputs_holds(const char *spec);
 
+/* Opens without outputs; the caller closes it with outputs_close. The strings and the log of params must outlive it. */
 int outputs_open(struct outputs **outputs, const struct outputs_params *params, struct error *err);
 /* Adds an output that begins with the next picture. spec is copied; the caller has checked that it may be written
  * (sink_check). *number identifies it for outputs_end; number may be NULL. -1: there are OUTPUTS_MAX already, or no
@@ -68,6 +69,7 @@ bool outputs_has(const struct outputs *outputs, int number);
 /* Removes outputs that have ended; to be called in each turn. Returns true if line contains a message about one of
  * them, such as a receiver that is gone or back; the message was logged, too, with this level. */
 bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
+/* Fills the figures of all outputs, including those that have ended. */
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);
 /* Ends all outputs, waits until their files are complete, and prints a line for each to `out` (NULL: none). -1: one of
  * all recordings since outputs_open is incomplete. Stores NULL; accepts NULL. */

@@ -14,6 +14,7 @@ struct progress {
   int64_t next_ns;
 };
 
+/* Starts at the current time. The bar is used if standard error is a terminal; quiet: nothing is shown. */
 void progress_init(struct progress *progress, long total, bool quiet);
 /* Shows the progress if it is due; to be called for every frame. */
 void progress_update(struct progress *progress, long frames, double seconds);

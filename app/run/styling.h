@@ -40,6 +40,7 @@ int styling_follow(struct styling *styling, struct engine *engine, struct parame
 void styling_put_back(struct styling *styling, const struct parameters *has, struct parameters *values);
 /* Forgets the engine, which was closed before the next one was opened. */
 void styling_leave(struct styling *styling);
+/* Ends reading, waits for its thread, and frees the styles. */
 void styling_finish(struct styling *styling);
 
 /* Reads the first picture of a file. The caller frees *style. */
