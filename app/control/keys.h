@@ -30,7 +30,7 @@ enum key {
 
 struct command_entry;
 
-/* One call of a command. */
+/* A call of a command. */
 struct command_call {
   const struct command_entry *entry;
   double value;

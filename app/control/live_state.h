@@ -25,7 +25,7 @@ struct size_steps {
 };
 
 struct live_state {
-  /* --- The values, and what commands remember between keys. The window sets models to styles and size_multiple. --- */
+  /* --- Values, and the memory of commands from key to key. The window sets models to styles and size_multiple. --- */
 
   /* the values; those that commands change are marked until the engine thread has taken them */
   struct settings settings;
@@ -40,7 +40,7 @@ struct live_state {
   int control;       /* the control that keys change, from 1; 0: the first */
   int control_value; /* which value of that control the keys change, as an index into the list of values_of_control */
 
-  /* --- What there is, which the window sets, and what commands ask the window to do. --- */
+  /* --- Set by the window for commands to read; quit, panel_asked and the ..._asked are requests to the window. --- */
 
   bool ready; /* the engine is open; until then commands that need it do nothing */
   bool quit;
@@ -54,7 +54,7 @@ struct live_state {
   int snapshots_asked;   /* counts requests to save the picture */
   int styles_asked;      /* counts requests to take the present frame as style picture */
 
-  /* --- What the window shows: the help and the notice. --- */
+  /* --- The help and the notice, which the window shows. --- */
 
   int help_page;           /* page of the help that is shown, from 0 */
   int help_pages;          /* number of pages that the help needs where it is drawn */

@@ -21,18 +21,19 @@ struct call {
 };
 
 struct hub {
-  const struct live_state *state; /* its choices and midi alone are looked at by clients, which do not change */
+  const struct live_state *state; /* clients read only its choices and midi, which do not change */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
-  struct parameters values, wishes; /* as they are; what is marked in wishes is still to be taken */
+  /* The following fields are protected by lock. */
+  /* the values as published, and the values that clients have set: those marked in wishes are not yet taken */
+  struct parameters values, wishes;
   struct hub_figures figures;
   struct call calls[WAITING_CALLS_MAX];
   int call_count;
-  char notice[HUB_NOTICE_MAX]; /* to be shown; "": none */
+  char notice[HUB_NOTICE_MAX]; /* the notice to show next; "": none */
   bool wished;
-  int sources, presets; /* that there are, as of the last turn */
-  uint64_t version;     /* of values and figures, from 1 */
+  int sources, presets; /* numbers of sources and presets at the last hub_take */
+  uint64_t version;     /* grows with each change of values or figures, from 1 */
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
@@ -66,7 +67,7 @@ void hub_close(struct hub **pointer) {
   *pointer = NULL;
 }
 
-/* --- what may be set --- */
+/* --- which values clients may set --- */
 
 static bool is_among(const struct parameter_choices *choices, const char *text) {
   for (int i = 0; choices && i < choices->count; i++)
@@ -75,7 +76,7 @@ static bool is_among(const struct parameter_choices *choices, const char *text) 
   return false;
 }
 
-/* Those given at the start, and those that keys step through. */
+/* True if the command line gave this text, or keys step through it. */
 static bool was_given(const struct hub *hub, enum parameter id, const char *text) {
   const struct live_state *state = hub->state;
   switch (id) {
@@ -92,7 +93,8 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* Prompts and what MIDI learns are words; every other text names something to be opened. */
+/* True for texts that are only words: prompts, and the name that MIDI is to bind. All other texts name files to be
+ * opened. */
 static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN;
 }
@@ -108,7 +110,7 @@ int hub_check(const struct hub *hub, enum parameter id, int index, const char *t
   return 0;
 }
 
-/* UTF-8 without control characters, which files of presets and other programs can have. */
+/* True if text is UTF-8 without control characters, so that files of presets and other programs can hold it. */
 static bool is_line(const char *text) {
   utf8proc_int32_t character;
   utf8proc_ssize_t bytes;
@@ -127,7 +129,8 @@ static int check_learning(const struct hub *hub, const char *text, struct error 
   return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
 }
 
-/* Presets may have what was typed on the command line; clients write lines. */
+/* Checks a text that a client sets. Unlike hub_check it refuses line ends and control characters, which the command
+ * line and presets may have. */
 static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (hub_check(hub, id, index, text, err))
@@ -138,7 +141,7 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
-/* Under the lock: of what there are so many as there happen to be. */
+/* Checks a number against how many sources or presets there are. The caller holds the lock. */
 static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
   int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
   const char *name = parameter_row(id)->name;
@@ -326,7 +329,7 @@ bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
   return told;
 }
 
-/* Field by field: between them lies what no one has set. */
+/* The fields are compared one by one, because the padding between them is undefined. */
 static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
   return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
          a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
@@ -342,7 +345,7 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   bool new_figures = !same_figures(figures, &hub->figures);
   if (new_values)
     hub->values = *values;
-  hub->values.texts = values->texts; /* which makes the next comparison short */
+  hub->values.texts = values->texts; /* equal numbers of texts let the next comparison skip the texts */
   if (new_figures)
     hub->figures = *figures;
   if (new_values || new_figures)

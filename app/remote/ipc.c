@@ -10,7 +10,7 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* A client with so much to read yet is not asked for more, nor told of changes. */
+  /* A client with this many bytes left to read gets no more answers and no more changes. */
   BACKLOG_ENOUGH = 65536,
   PAUSE_NS = 10000000,
 };
@@ -18,24 +18,29 @@ enum {
 struct client {
   int descriptor;
   struct messages *messages;
-  struct message_lines lines; /* to be sent */
+  struct message_lines lines; /* answers and changes that are to be sent */
   char line[MESSAGE_LINE_MAX + 1];
-  size_t used;      /* of line */
-  bool ended, done; /* nothing more comes from it; all that came is answered */
-  int64_t moved_ns; /* when it last took something, or there was nothing to take */
+  size_t used;      /* bytes in line */
+  bool ended, done; /* ended: the client sends no more; done: all that it sent is answered */
+  int64_t moved_ns; /* when it last took bytes, or had none to take */
 };
 
 struct ipc {
+  /* Set when it is opened, and only read afterwards. */
   const char *path;
   struct hub *hub;
   int64_t patience_ns;
-  int listener, alarm[2]; /* rung where it is to stop, and where what is observed may be another */
+  int listener, alarm[2]; /* a pipe that wakes the thread: to stop, or because observed values may have changed */
+
+  /* The hub calls the watch on any thread, which uses observed, rung and alarm; ipc_close sets stop and uses alarm. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;
   pthread_t thread;
   atomic_bool stop;
-  struct client *clients[IPC_CLIENTS_MAX]; /* owned; NULL: free */
+
+  /* Used by the thread alone. */
+  struct client *clients[IPC_CLIENTS_MAX]; /* NULL: the place is free */
   struct message_view view;
 };
 
@@ -76,7 +81,7 @@ static struct client *make_client(struct ipc *ipc, int descriptor) {
 
 static void admit(struct ipc *ipc) {
   int descriptor = platform_accept(ipc->listener), place = 0;
-  if (descriptor < 0) { /* too many files are open, or the client is gone again */
+  if (descriptor < 0) { /* too many files are open, or the client has gone away again */
     platform_sleep_ns(PAUSE_NS);
     return;
   }
@@ -96,7 +101,7 @@ static bool has_room(const struct client *client) {
   return client->lines.used < BACKLOG_ENOUGH;
 }
 
-/* The whole lines that came, as long as there is room for answers; the rest stays. */
+/* Answers the complete lines that have come, as long as there is room for answers, and keeps the rest. */
 static void answer_lines(struct client *client) {
   char *at = client->line, *end = client->line + client->used, *newline;
   while (has_room(client) && (newline = memchr(at, '\n', (size_t)(end - at)))) {
@@ -107,7 +112,8 @@ static void answer_lines(struct client *client) {
   memmove(client->line, at, client->used);
 }
 
-/* What has no newline: the last line, which needs none, or one that is too long, behind which could be anything. */
+/* Answers what has no newline: the last line, which needs none, or a line that is too long. The connection then ends,
+ * because nobody can tell where the next line begins. */
 static void answer_rest(struct client *client) {
   bool full = client->used == sizeof client->line;
   if (has_line(client) || !has_room(client) || !(full || client->ended))
@@ -122,7 +128,7 @@ static bool can_receive(const struct client *client) {
   return !client->ended && has_room(client) && client->used < sizeof client->line;
 }
 
-/* Returns whether it is still there. */
+/* Reads what has come. Returns false if the connection is lost. */
 static bool receive(struct client *client) {
   int64_t got = platform_receive(client->descriptor, client->line + client->used, sizeof client->line - client->used);
   if (got < 0)
@@ -150,7 +156,7 @@ static bool anyone_observes(const struct ipc *ipc) {
   return false;
 }
 
-/* How long nothing is to be done but what the sockets call for; negative: for ever. */
+/* Returns for how long the thread may wait if no socket is ready, in milliseconds; negative: for ever. */
 static int time_left_ms(const struct ipc *ipc) {
   bool waiting = false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++) {

@@ -8,20 +8,20 @@
 
 struct watch {
   double id;
-  char *name; /* owned */
+  char *name;
   struct property property;
   bool told;
-  uint64_t value; /* a hash of what was told last */
+  uint64_t value; /* hash of the value that the client was told last */
 };
 
 struct messages {
   struct hub *hub;
-  struct watch *watches; /* owned */
+  struct watch *watches;
   int watch_count;
-  struct message_view view; /* for answers */
+  struct message_view view; /* scratch values and figures for answers */
 };
 
-/* --- lines that go --- */
+/* --- lines to send --- */
 
 void message_lines_sent(struct message_lines *lines, size_t bytes) {
   lines->used -= bytes;
@@ -57,7 +57,7 @@ static void put_line(struct message_lines *lines, const char *line) {
   lines->used += length + 1;
 }
 
-/* Ends the object. */
+/* Adds the object as a line, and deletes it. */
 static void put_object(struct message_lines *lines, cJSON *object) {
   char *line = cJSON_PrintUnformatted(object);
   put_line(lines, line);
@@ -69,8 +69,8 @@ static void put_object(struct message_lines *lines, cJSON *object) {
 
 struct request {
   const char *command;
-  const cJSON *argument[2]; /* NULL: not given */
-  int count;                /* of arguments, which may be more */
+  const cJSON *argument[2]; /* NULL: the argument is not given */
+  int count;                /* number of arguments, which may be larger than 2 */
   double id;
 };
 
@@ -98,7 +98,7 @@ static int get_property(struct messages *messages, const struct request *request
   return *data ? 0 : error_set(err, STATUS_FAILED, "%.48s: no memory", name);
 }
 
-/* A value of another type than the parameter's is refused in the words of one that is out of range. */
+/* Hands a value of the wrong type to the parser of words, whose refusal names the type and range that are needed. */
 static int set_other(struct hub *hub, const struct property *property, const cJSON *value, struct error *err) {
   char *text = cJSON_PrintUnformatted(value);
   int status = text ? hub_parse(hub, property->id, property->index, text, err)
@@ -243,9 +243,9 @@ static int answer_request(struct messages *messages, const struct request *reque
   return run_command(messages, request, err);
 }
 
-/* --- lines that come --- */
+/* --- lines received --- */
 
-/* What the parser would take, and is never meant: deep nesting, and \u0000, which would end a text early. */
+/* Refuses what the JSON parser would take but nobody means: deep nesting, and \u0000, which would end a text early. */
 static int check_nesting(const char *line, size_t length, struct error *err) {
   int depth = 0;
   bool quoted = false;
@@ -266,7 +266,7 @@ static int check_nesting(const char *line, size_t length, struct error *err) {
   return 0;
 }
 
-/* NULL: it was refused. */
+/* Parses one line. Returns NULL with err set if it is refused. The caller deletes the object. */
 static cJSON *parse(const char *line, size_t length, struct error *err) {
   char copy[MESSAGE_LINE_MAX + 1];
   const char *end = NULL;
@@ -298,7 +298,8 @@ static int read_id(const cJSON *object, double *id, struct error *err) {
   return 0;
 }
 
-/* "async" is mpv's: nobody here waits for another's answer in any case. */
+/* Refuses unknown members of a request. "async" is a member in mpv's protocol; it is ignored, because no request waits
+ * for another one's answer. */
 static int check_keys(const cJSON *object, struct error *err) {
   for (const cJSON *item = object->child; item; item = item->next)
     if (strcmp(item->string, "command") && strcmp(item->string, "request_id") && strcmp(item->string, "async"))
@@ -319,7 +320,7 @@ static int read_request(const cJSON *object, struct request *request, struct err
   return 0;
 }
 
-/* Takes data over; why NULL: it was done. */
+/* Adds the answer to a request, and takes data over. why: the reason of a failure; NULL: it succeeded. */
 static void put_answer(struct message_lines *answers, double id, cJSON *data, const struct error *why) {
   cJSON *answer = cJSON_CreateObject();
   cJSON_AddNumberToObject(answer, "request_id", id);

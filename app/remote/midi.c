@@ -14,18 +14,19 @@
 enum { TICK_MS = 20, BYTES = 256 };
 static const int64_t complaint_ns = 1000000000;
 
+/* The thread alone uses all of this, except stop. */
 struct midi {
   struct hub *hub;
   const struct log *log;
   struct midi_input *input;
   struct midi_reader reader;
   struct knobs knobs;
-  char path[PATHS_MAX]; /* of the bindings; "": they are not kept */
+  char path[PATHS_MAX]; /* file of the bindings; "": bindings are not saved */
   struct parameters values;
   uint64_t seen;
   bool ready;              /* the engine is open */
   struct knob_target last; /* the parameter that was changed last; PARAMETER_NONE: none yet */
-  int complaints;          /* that were not told yet */
+  int complaints;          /* complaints that were not logged yet */
   int64_t complained_ns;
   atomic_bool stop;
   struct errand errand;
@@ -39,7 +40,7 @@ static void set_learning(struct midi *midi, const char *name) {
   parameters_set_text(&midi->values, PARAMETER_MIDI_LEARN, 0, name, &err);
 }
 
-/* wish: what midi-learn says now. */
+/* Begins or ends learning. wish: the present value of midi-learn. */
 static void follow_wish(struct midi *midi, const char *wish) {
   char name[PARAMETER_NAME_MAX];
   struct knob_target target = midi->last;
@@ -67,7 +68,7 @@ static void follow_wish(struct midi *midi, const char *wish) {
   hub_tell(midi->hub, "MIDI: move what is to set %s", name);
 }
 
-/* Which of the values that a knob could set is another than before. */
+/* Notes which of the values that a knob can set has changed. */
 static void note_change(struct midi *midi, const struct parameters *before) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);
@@ -84,8 +85,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Whether values were taken since the engine is open. Those taken then may be what suits the model, set by nobody.
- * Asked before values are taken, as the engine's are published along with its readiness. */
+/* Returns true if the engine was open when values were last taken. Values that change when it opens may be those that
+ * suit the model, and nobody has set them. Must be called before values are taken, because the engine publishes its
+ * values together with its readiness. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
@@ -95,7 +97,7 @@ static bool was_ready(struct midi *midi) {
   return ready;
 }
 
-/* moved: a knob is, so that it matters what the values are now. */
+/* Takes values if they have changed. moved: a knob has moved, and its effect depends on the present values. */
 static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
@@ -134,7 +136,7 @@ static void tell_endless(struct midi *midi, const struct knob_action *action) {
 
 /* --- what knobs do --- */
 
-/* Prints one line a second at most: a device that is broken may ask for a lot. */
+/* Logs at most one line a second, because a broken device may send a lot. */
 static void complain(struct midi *midi, const char *text) {
   int64_t now_ns = platform_now_ns();
   midi->complaints++;
@@ -206,7 +208,7 @@ static void free_all(struct midi *midi) {
   free(midi);
 }
 
-/* Where there is no folder to be had, bindings last as long as the program. */
+/* Chooses the file of the bindings. If there is no folder for it, bindings are lost when the program ends. */
 static void find_file(struct midi *midi) {
   static const char name[] = "/midi.json";
   if (paths_config(midi->path) && strlen(midi->path) + sizeof name <= sizeof midi->path)

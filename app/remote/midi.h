@@ -1,8 +1,8 @@
-/* MIDI: knobs, pads and pedals set parameters and run commands, as they have learnt to (midi_bind.h). A thread of its
- * own; it meets the window's thread in the hub alone.
+/* MIDI: knobs, pads and pedals set parameters and run commands, according to their bindings (midi_bind.h). It has a
+ * thread of its own, which meets the window's thread in the hub alone.
  *
- * The parameter midi-learn says what the next knob that is moved is bound to: a name (knob_target_find), "last" for the
- * parameter that was changed last, or none. Bindings are kept in midi.json in the folder of configuration. */
+ * The parameter midi-learn names the target that the next moved knob is bound to: a name (knob_target_find), "last" for
+ * the parameter that was changed last, or none. Bindings are saved in midi.json in the folder for configuration. */
 #ifndef APP_REMOTE_MIDI_H
 #define APP_REMOTE_MIDI_H
 
@@ -12,14 +12,15 @@
 struct midi;
 
 struct midi_params {
-  const char *source; /* as midi_input_open has it; NULL: there is no MIDI, and nothing is started */
-  struct hub *hub;    /* outlives it, as does the log */
+  const char *source; /* as for midi_input_open; NULL: MIDI is off, and nothing is started */
+  struct hub *hub;    /* hub and log must outlive struct midi */
   const struct log *log;
 };
 
+/* Loads the bindings, opens the source and starts the thread. Without a source *midi is NULL, and 0 is returned. */
 int midi_start(struct midi **midi, const struct midi_params *params, struct error *err);
-/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
- * hub is still in use, and this may be called once more. Stores NULL; takes NULL. */
+/* Stops the thread, waiting at most wait_ms. Returns false if it has not ended: everything stays as it is, the hub is
+ * still in use, and midi_stop may be called again. Stores NULL; takes NULL. */
 bool midi_stop(struct midi **midi, int wait_ms);
 
 #endif

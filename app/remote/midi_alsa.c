@@ -8,11 +8,11 @@ enum { POLLED_MAX = 8, EVENT_BYTES_MAX = 64 };
 struct midi_alsa {
   snd_seq_t *sequencer;
   snd_midi_event_t *decoder;
-  uint8_t waiting[EVENT_BYTES_MAX]; /* of an event that had no room */
+  uint8_t waiting[EVENT_BYTES_MAX]; /* bytes of an event that did not fit into the caller's buffer */
   size_t waiting_count;
 };
 
-/* What the library says of itself is no line of this program. */
+/* Drops the messages that libasound prints by itself: this program prints its own. */
 static void be_quiet(const char *file, int line, const char *function, int code, const char *format, ...) {
   (void)file;
   (void)line;
@@ -78,7 +78,7 @@ void midi_alsa_close(struct midi_alsa *alsa) {
   free(alsa);
 }
 
-/* The next event's bytes; false: there is none. */
+/* Reads the next event's bytes into waiting. Returns false if there is none. */
 static bool take_event(struct midi_alsa *alsa) {
   snd_seq_event_t *event;
   while (snd_seq_event_input(alsa->sequencer, &event) >= 0 && event) {

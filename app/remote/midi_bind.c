@@ -11,11 +11,12 @@
 enum {
   FINE_MAX = 16383,
   COARSE_MAX = 127,
-  /* The halves of a pair are sent in one go; a hand takes longer from one knob to another. */
+  /* Both halves of a pair are sent within this time; nobody moves from one knob to another so fast. */
   PAIR_NS = 20000000,
-  /* What was set is to be seen among the values by then. */
+  /* After this time a value that a knob has set is visible among the values. */
   SETTLED_NS = 300000000,
-  /* Controllers that choose and carry non-registered parameters; from CHANNEL_MODE on they are no knobs. */
+  /* Controllers that select non-registered parameters and carry their values; those from CHANNEL_MODE on are not
+   * knobs. */
   DATA_ENTRY = 6,
   DATA_ENTRY_FINE = 38,
   NRPN_FINE = 98,
@@ -24,13 +25,13 @@ enum {
   RPN_COARSE = 101,
   CHANNEL_MODE = 120,
 };
-static const double NEAR = 0.02; /* of a knob's way: so close it has caught its value */
+static const double NEAR = 0.02; /* share of a knob's range: a knob this near to the parameter's value has caught it */
 
 static const char *const kind_words[] = {"", "cc", "cc14", "nrpn", "note", "program", "pressure", "bend"};
 static const int number_max[] = {0, 119, 31, FINE_MAX, 127, 127, 0, 0};
 enum { KNOB_KINDS = sizeof kind_words / sizeof *kind_words };
 
-/* "cc 21" */
+/* Prints the knob as in the file of bindings: "cc 21". */
 static const char *print_knob(const struct knob *knob, char name[PARAMETER_NAME_MAX]) {
   const char *word = kind_words[knob->kind];
   if (number_max[knob->kind])
@@ -63,15 +64,16 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
   return NULL;
 }
 
-/* One message, as a knob's. */
+/* A message, read as a movement of a knob. */
 struct use {
   struct knob knob;
-  double at; /* 0 to 1 */
-  int value; /* of a KNOB_CC, 0 to 127 */
+  double at; /* position, 0 to 1 */
+  int value; /* value of a KNOB_CC, 0 to 127 */
   bool released;
 };
 
-/* Whether it was about a non-registered parameter. use->knob.kind KNOB_NONE: only the choice of one. */
+/* Reads a message about a non-registered parameter. Returns false if it is none. use->knob.kind stays KNOB_NONE if the
+ * message only selects a parameter. */
 static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   int number = message->number, upper;
   uint8_t *part = knobs->channel[message->channel - 1].nrpn;
@@ -93,8 +95,8 @@ static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, s
   return true;
 }
 
-/* A controller, or half of a pair where that is bound. The upper half alone lies between the pairs that begin with it.
- */
+/* Reads a controller, or half of a pair of controllers if that pair is bound. The upper half alone gives the lowest
+ * position of its pairs. */
 static void read_controller(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   uint8_t *coarse = knobs->channel[message->channel - 1].coarse;
   int number = message->number;
@@ -108,7 +110,7 @@ static void read_controller(struct knobs *knobs, const struct midi_message *mess
     coarse[number] = (uint8_t)message->value;
 }
 
-/* false: no knob moved. */
+/* Reads a message as a movement. Returns false if no knob moved. */
 static bool read_use(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   *use = (struct use){.at = (double)message->value / COARSE_MAX, .value = message->value};
   switch (message->kind) {
@@ -155,7 +157,7 @@ static void bind(struct knob_binding *binding, const struct knob *knob, const st
 
 static double value_at(const struct knob_binding *binding, double at) {
   double value = binding->low + at * (binding->high - binding->low);
-  if (parameter_row(binding->target.id)->type == TYPE_CHOICE) /* each of them has as much of the way */
+  if (parameter_row(binding->target.id)->type == TYPE_CHOICE) /* each choice has an equal part of the range */
     value = fmin(binding->high, binding->low + floor(at * (binding->high - binding->low + 1)));
   return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
 }
@@ -164,7 +166,7 @@ static double place_of(const struct knob_binding *binding, double value) {
   return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
 }
 
-/* True if a knob at that place makes no jump from this value. */
+/* True if a knob at this position would not make the value jump. */
 static bool is_near(const struct knob_binding *binding, double at, double value) {
   return fabs(at - place_of(binding, value)) <= NEAR || value_at(binding, at) == value;
 }
@@ -182,7 +184,8 @@ static bool is_button(const struct knob *knob) {
   return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
 }
 
-/* The knob stands where it was touched, and waits there as any other one does. */
+/* Notes the position at which the knob was bound. From there it waits until it reaches the parameter's value, like any
+ * other knob. */
 static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
   if (binding->target.command)
     return;
@@ -191,7 +194,8 @@ static void begin_where_it_is(struct knob_binding *binding, const struct use *us
   binding->caught = is_number(&binding->target) && is_near(binding, use->at, binding->set);
 }
 
-/* A button sends one value again and again, as an encoder does, and is bound to a command or a switch. */
+/* True if the knob may be an endless encoder. A button repeats one value, as an encoder does, so the knobs of commands
+ * and switches are taken for buttons. */
 static bool may_be_endless(const struct knob_binding *binding) {
   return binding->knob.kind == KNOB_CC && !binding->target.command &&
          parameter_row(binding->target.id)->type != TYPE_SWITCH;
@@ -219,7 +223,8 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   return action;
 }
 
-/* Whether this is the lower half of what was learnt a moment ago: then that is a pair. */
+/* True if this is the lower half of a controller that was bound a moment ago: the binding then becomes one of a
+ * pair. */
 static bool learn_pair(struct knobs *knobs, const struct midi_message *message, int64_t now_ns,
                        struct knob_action *action) {
   struct knob *learnt = &knobs->learnt;
@@ -236,7 +241,7 @@ static bool learn_pair(struct knobs *knobs, const struct midi_message *message, 
   return true;
 }
 
-/* What a pad does with each stroke: the next of what there is, from the first again. */
+/* Returns the value that a pad sets when it is struck: the next one, and the first one after the last. */
 static double next_value(const struct knob_binding *binding, double value, double at) {
   if (parameter_row(binding->target.id)->type == TYPE_REAL)
     return binding->low + at * (binding->high - binding->low);
@@ -244,7 +249,8 @@ static double next_value(const struct knob_binding *binding, double value, doubl
   return value + 1 > most ? least : fmax(least, value + 1);
 }
 
-/* A knob that stands elsewhere than its parameter waits until it comes by, so that moving it makes no jump. */
+/* True if the knob may set the parameter. A knob whose position differs from the parameter's value waits until it
+ * passes the value, so that the value never jumps. */
 static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
   double before = binding->at, place = place_of(binding, value);
   bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
@@ -255,8 +261,8 @@ static bool catches(struct knob_binding *binding, double at, double value, int64
   return binding->caught;
 }
 
-/* What an encoder's steps make of the value: a whole turn, which is some 30 steps, goes a quarter of the way, and each
- * step to another whole number or choice. A value beyond the ends is not called back to them. */
+/* Returns the value after steps of an encoder. A whole turn, some 30 steps, covers a quarter of the range; each step
+ * changes a whole number or choice at least by one. A value outside the bound range is not brought back into it. */
 static double turned_value(const struct knob_binding *binding, double value, int steps) {
   double by = (binding->high - binding->low) / COARSE_MAX;
   if (parameter_row(binding->target.id)->type != TYPE_REAL)
@@ -312,7 +318,7 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   return action;
 }
 
-/* As act, for what may be an endless encoder, or is one. */
+/* Like act, for a knob that is an endless encoder or may be one. */
 static struct knob_action act_as_told(struct knob_binding *binding, const struct use *use,
                                       const struct parameters *values, int64_t now_ns) {
   struct endless *endless = &binding->endless;
@@ -327,7 +333,7 @@ static struct knob_action act_as_told(struct knob_binding *binding, const struct
   return endless_holds(endless, use->value) ? action : act(binding, use, values, now_ns);
 }
 
-/* What nobody has bound: programs choose prompts. */
+/* Acts on a knob that is not bound: program changes choose prompts. */
 static struct knob_action act_unbound(const struct use *use) {
   struct knob_action action = {.kind = KNOB_DOES_NOTHING, .knob = use->knob, .number = use->knob.number + 1};
   if (use->knob.kind != KNOB_PROGRAM || use->knob.number >= SLOT_PRESETS)
@@ -374,7 +380,7 @@ static bool read_knob(const cJSON *entry, struct knob *knob) {
   return knob->kind != KNOB_NONE && knob->number >= 0 && (number_max[knob->kind] ? end && !*end : !text[word]);
 }
 
-/* A file without a mode says nothing of encoders: the value is a place. */
+/* Reads the encoder's mode. Without one in the file the value is a position. */
 static bool read_mode(const cJSON *entry, const struct knob *knob, struct endless *endless) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "mode");
   const char *word = cJSON_GetStringValue(item);
@@ -453,7 +459,7 @@ static cJSON *write_binding(const struct knob_binding *binding) {
   return entry;
 }
 
-/* The list without what this version reads. */
+/* Takes the list of bindings out of root, and leaves in it only entries that this version cannot read. */
 static cJSON *kept_list(cJSON *root) {
   struct knob_binding ignored;
   cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(root, "bindings");

@@ -4,11 +4,11 @@
 #include <string.h>
 
 enum {
-  STEPS_MOST = 24,  /* of one message, however fast a hand turns an encoder */
-  SMALL_STEPS = 3,  /* of a hand that turns slowly, as people do to try a knob */
-  SIGNS_ENOUGH = 2, /* after which a knob with ends is ruled out */
-  RUN_ENOUGH = 3,   /* moves by one in one direction, after which an encoder is */
-  FAR = 60,         /* further than a hand moves a knob with ends from one message to the next */
+  STEPS_MOST = 24,  /* most steps in one message, however fast an encoder is turned */
+  SMALL_STEPS = 3,  /* most steps in one message when somebody turns it slowly, as people do to try a knob */
+  SIGNS_ENOUGH = 2, /* after so many signs of an encoder it is not a knob with ends */
+  RUN_ENOUGH = 3,   /* after so many movements by one in the same direction it is not an encoder */
+  FAR = 60,         /* a knob with ends does not move this far from one message to the next */
   EVERY_MODE = (1 << ENDLESS_MODES) - 1,
 };
 
@@ -42,7 +42,7 @@ bool endless_find(const char *word, enum endless_mode *mode) {
   return false;
 }
 
-/* The encoders of which the value may be a step of at most so many; a bit a mode. */
+/* Returns the encoder modes in which the value means at most so many steps: a bit for each mode. */
 static unsigned encoders_of(int value, int most) {
   unsigned encoders = 0;
   for (int mode = ENDLESS_NOT + 1; mode < ENDLESS_MODES; mode++) {
@@ -62,15 +62,15 @@ void endless_begin(struct endless *endless, int value) {
   endless->possible = encoders ? encoders | 1 << ENDLESS_NOT : 0;
 }
 
-/* An encoder that is turned slowly repeats its value, and leaps when it is turned the other way. A knob with ends does
- * neither, and goes from one place to the next. */
+/* True if the value is a sign of an encoder. An encoder that is turned slowly repeats its value, and its value jumps
+ * when it is turned the other way. A knob with ends does neither: it moves from one position to the next. */
 static bool is_sign(const struct endless *endless, int value) {
   unsigned small = encoders_of(value, SMALL_STEPS) & encoders_of(endless->last, SMALL_STEPS) & endless->possible;
   bool returns = value == endless->last_but_one && abs(value - endless->last) == 2 && endless->last + value == 128;
   return small && (value == endless->last || abs(value - endless->last) >= FAR || returns);
 }
 
-/* Rules out modes, with one more value, while a knob with ends is possible. */
+/* Rules out modes by one more value, while the knob may still have ends. */
 static void search(struct endless *endless, int value) {
   int by = value - endless->last;
   unsigned encoders = endless->possible & encoders_of(value, STEPS_MOST);
@@ -82,8 +82,8 @@ static void search(struct endless *endless, int value) {
     endless->possible = encoders | (unsigned)(endless->signs < SIGNS_ENOUGH) << ENDLESS_NOT;
 }
 
-/* The mode that the possible ones agree on as far as the knob was turned; ENDLESS_NOT: they do not. Steps to the right
- * alone are the same in two's complement and in sign and magnitude. */
+/* Returns the mode, if all possible modes agree in the movements so far, or ENDLESS_NOT. Steps to the right are the
+ * same in two's complement and in sign and magnitude. */
 static enum endless_mode agreed(const struct endless *endless) {
   if (has(endless, ENDLESS_NOT))
     return ENDLESS_NOT;
@@ -114,7 +114,7 @@ enum endless_news endless_take(struct endless *endless, int value) {
   if (!endless->possible)
     return ENDLESS_NOTHING;
   endless->mode = agreed(endless);
-  if (!(endless->possible & (endless->possible - 1))) /* one is left */
+  if (!(endless->possible & (endless->possible - 1))) /* only one mode is left */
     endless->possible = 0;
   return endless->mode != before ? ENDLESS_FOUND : asks(endless) ? ENDLESS_ASKS : ENDLESS_NOTHING;
 }

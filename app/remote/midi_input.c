@@ -7,16 +7,16 @@
 
 #include "app/platform/app_platform.h"
 
-/* How soon one that went away is looked for again. */
+/* A device or pipe that went away is opened again after this time. */
 static const int64_t again_ns = 250000000;
 
 struct midi_input {
   const struct log *log;
-  struct midi_alsa *alsa; /* NULL: the file */
+  struct midi_alsa *alsa; /* NULL: a file or device is read */
   char *path;
-  int descriptor; /* -1: it is away */
-  bool told;      /* that it is */
-  bool ended;     /* a plain file, which has been read */
+  int descriptor; /* -1: the file or device is away */
+  bool told;      /* the user was told that it is away */
+  bool ended;     /* it is a plain file, and has been read to its end */
   int64_t tried_ns;
 };
 
@@ -40,7 +40,7 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   return 0;
 }
 
-/* A name without a slash is a file's where there is such a file, else that of an ALSA client. */
+/* True if the name is a file's. A name without a slash is a file's if there is such a file, else an ALSA client's. */
 static bool is_file(const char *source) {
   struct platform_entry entry;
   return strchr(source, '/') || (!platform_look(&entry, source) && entry.kind != ENTRY_FOLDER);
@@ -72,7 +72,8 @@ void midi_input_close(struct midi_input **pointer) {
   *pointer = NULL;
 }
 
-/* A pipe's writer may come back at once, and a device that was plugged out some time. */
+/* Closes the file or device after its end or a failure. The writer of a pipe may come back at once; a device that was
+ * unplugged takes longer. */
 static void lose(struct midi_input *input, bool at_end) {
   struct platform_entry entry;
   input->ended = at_end && !platform_look_at(&entry, input->descriptor) && entry.kind == ENTRY_FILE;
@@ -83,7 +84,7 @@ static void lose(struct midi_input *input, bool at_end) {
   input->told |= !at_end;
 }
 
-/* Another program came to read the pipe while it had no writer. */
+/* Closes the pipe, because another program has begun to read it while it had no writer. */
 static void give_way(struct midi_input *input) {
   platform_close_descriptor(input->descriptor);
   input->descriptor = -1;

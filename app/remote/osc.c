@@ -12,15 +12,15 @@
 #include "unet/base/platform.h"
 
 enum {
-  LISTENERS_MAX = 32, /* more of them: the one that subscribed first goes */
-  TICK_MS = 20,       /* while somebody moves a fader, what the others do is looked at so often */
-  BURST_MAX = 256,    /* packets before changes are looked for */
-  /* Who moves a fader is not told where it is until it rests. */
+  LISTENERS_MAX = 32, /* when there are more listeners, the one that subscribed first is removed */
+  TICK_MS = 20,       /* while a listener moves a fader, changes that are held back for it are looked at this often */
+  BURST_MAX = 256,    /* packets that are read before changes are sent */
+  /* A listener that moves a fader is not sent the fader's value until it has rested for this long. */
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
   COMPLAINT_NS = 1000000000,
-  /* Who asks for much in few bytes, in the name of another machine perhaps, is answered so much at once, and a second.
-   */
+  /* Bytes of answers that are sent at once, and each second. A small packet may ask for large answers, perhaps in the
+   * name of another machine, which must not be flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
 };
@@ -28,18 +28,18 @@ enum {
 struct listener {
   struct datagram_address address;
   int socket;
-  bool fixed;         /* of the command line */
-  bool *owed;         /* each instance: held back while the listener moves it */
-  int64_t heard_ns;   /* when its machine last said something */
-  int64_t *allowance; /* that what is sent counts against; NULL: none */
+  bool fixed;         /* given by --osc-to */
+  bool *owed;         /* for each instance of a parameter: a change that is held back while the listener moves it */
+  int64_t heard_ns;   /* time of the last message from its machine */
+  int64_t *allowance; /* bytes that may still be sent, if what is sent counts against them; NULL: there is no limit */
   struct osc_packet packet;
 };
 
-/* Who set an instance of a parameter last. */
+/* The sender that set an instance of a parameter last. */
 struct origin {
   struct datagram_address address;
   double number;
-  int64_t at_ns; /* 0: nobody */
+  int64_t at_ns; /* 0: no sender did */
 };
 
 struct instance {
@@ -49,10 +49,13 @@ struct instance {
 };
 
 struct osc {
+  /* Set when it is opened, and only read afterwards. */
   struct hub *hub;
   const struct log *log;
   struct datagram_address own;
-  int socket; /* -1: nobody is listened to */
+  int socket; /* -1: no messages are received */
+
+  /* Used by the thread alone. */
   struct instance *instances;
   int instance_count;
   struct listener listeners[LISTENERS_MAX];
@@ -61,9 +64,13 @@ struct osc {
   struct hub_figures figures;
   uint64_t seen;
   int64_t figures_ns, complained_ns;
-  int complaints; /* not logged */
-  int64_t lease_ns, allowance /* bytes of answers */, allowed_ns;
-  int alarm[2]; /* rung where it is to stop, and where something is to be told */
+  int complaints; /* not logged yet */
+  int64_t lease_ns;
+  int64_t allowance, allowed_ns; /* bytes of answers that may be sent, and when that was last raised */
+
+  /* The hub calls the watch on any thread, which uses listened, rung and alarm; osc_stop sets stop and uses alarm. The
+   * thread alone uses figures_owed and bytes. */
+  int alarm[2]; /* a pipe that wakes the thread: to stop, or because there are changes to send */
   struct hub_watch watch;
   atomic_bool listened, rung;
   bool figures_owed;
@@ -72,7 +79,7 @@ struct osc {
   uint8_t bytes[DATAGRAM_MAX];
 };
 
-/* --- to those who listen --- */
+/* --- sending to listeners --- */
 
 static void flush(struct listener *listener) {
   size_t size;
@@ -130,7 +137,7 @@ static void tell_all(struct osc *osc, struct listener *listener) {
   flush(listener);
 }
 
-/* Those of the command line are before it, and are no more than half. */
+/* Returns the listener that subscribed first. Those of --osc-to come before it; they are at most half of all. */
 static int first_subscriber(const struct osc *osc) {
   int number = 0;
   while (osc->listeners[number].fixed)
@@ -146,7 +153,7 @@ static void read_hub(struct osc *osc) {
 
 static void subscribe(struct osc *osc, const struct datagram_address *address) {
   int number = find_listener(osc, address);
-  if (!osc->listener_count) /* until now nobody had to be told what changed */
+  if (!osc->listener_count) /* until now changes were not looked at, because there was no listener */
     read_hub(osc);
   if (number < 0 && osc->listener_count == LISTENERS_MAX)
     remove_listener(osc, first_subscriber(osc));
@@ -159,14 +166,16 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
   osc->listeners[number].allowance = NULL;
 }
 
-/* Whatever a machine says tells that it is there, also on another port than it hears on. */
+/* Renews the subscriptions of a machine: any message from it shows that it is still there, whichever port it came
+ * from. */
 static void renew_leases(struct osc *osc, const struct datagram_address *from) {
   for (int i = 0; i < osc->listener_count; i++)
     if (datagram_same_host(&osc->listeners[i].address, from))
       osc->listeners[i].heard_ns = platform_now_ns();
 }
 
-/* Returns for how long none ends; negative: for ever. */
+/* Removes listeners whose subscription has run out. Returns for how many milliseconds no other one runs out; negative:
+ * for ever. */
 static int end_leases(struct osc *osc, int64_t now_ns) {
   int64_t left_ns = -1;
   for (int i = osc->listener_count - 1; i >= 0; i--) {
@@ -188,14 +197,14 @@ static void unsubscribe(struct osc *osc, const struct datagram_address *address)
     remove_listener(osc, number);
 }
 
-/* --- what came --- */
+/* --- receiving --- */
 
 struct received {
   struct osc *osc;
-  struct listener *answers; /* to the sender */
+  struct listener *answers; /* the sender, as a listener that answers go to */
 };
 
-/* One line a second at most: who sends nonsense may send a lot of it. */
+/* Logs at most one line a second, because a sender of wrong messages may send many. */
 static void complain(struct osc *osc, const struct datagram_address *from, const char *text) {
   char name[DATAGRAM_NAME_MAX];
   int64_t now_ns = platform_now_ns();
@@ -218,12 +227,12 @@ static void note_origin(struct osc *osc, const struct osc_name *name, const stru
       osc->instances[i].origin = (struct origin){*from, message->argument[0].number, platform_now_ns()};
 }
 
-/* Those who hear on another port than they send from say which. */
+/* Returns the address that a subscription is for. A sender that listens at another port names that port. */
 static struct datagram_address subscriber(const struct osc_message *message, const struct datagram_address *from) {
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
-/* Sets and commands are taken also while there is no allowance for answers. */
+/* Stands in for the answers while no more may be sent: values and commands are still taken. *opaque becomes true. */
 static void put_nowhere(void *opaque, const struct osc_message *message) {
   (void)message;
   *(bool *)opaque = true;
@@ -231,7 +240,7 @@ static void put_nowhere(void *opaque, const struct osc_message *message) {
 
 static void take_subscriber(struct osc *osc, const struct osc_message *message, const struct datagram_address *from) {
   struct datagram_address asking = subscriber(message, from);
-  if (datagram_reaches(&asking, &osc->own)) /* what it sent to itself would go round for ever */
+  if (datagram_reaches(&asking, &osc->own)) /* messages to itself would return for ever */
     complain(osc, from, "subscribes this program to itself");
   else
     subscribe(osc, &asking);
@@ -294,23 +303,23 @@ static void receive(struct osc *osc) {
   }
 }
 
-/* --- what has changed --- */
+/* --- sending changes --- */
 
-/* Whether the listener is the one who moves this, and for how long to keep it from them. */
+/* True if the listener is moving this value, so that changes of it are held back. */
 static bool moves(const struct listener *listener, const struct instance *instance, int64_t now_ns) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && now_ns - origin->at_ns < MOVING_NS &&
          datagram_same_host(&origin->address, &listener->address);
 }
 
-/* Whether the listener itself has said what there is now. */
+/* True if the listener itself has set the present value, and need not be sent it. */
 static bool knows(const struct osc *osc, const struct listener *listener, const struct instance *instance) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && datagram_equal(&origin->address, &listener->address) &&
          parameters_number(&osc->values, instance->id, instance->index) == origin->number;
 }
 
-/* Whether something is still to be told. */
+/* Sends the listener the value of an instance if it has changed. Returns true if the change is held back. */
 static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
   const struct instance *instance = &osc->instances[number];
   const struct osc_sink sink = sink_of(listener);
@@ -324,7 +333,8 @@ static bool tell_listener(struct osc *osc, struct listener *listener, int number
   return false;
 }
 
-/* Returns for how long nothing need be told that is known of; negative: for ever. */
+/* Sends all changes. Returns for how many milliseconds nothing else has to be sent; negative: until something
+ * changes. */
 static int tell_changes(struct osc *osc, int64_t now_ns) {
   const struct hub_figures before = osc->figures;
   bool owed = false;

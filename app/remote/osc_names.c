@@ -14,7 +14,7 @@ const char *osc_address(enum parameter id, int index, char address[OSC_ADDRESS_M
   return address;
 }
 
-/* "lora/1/weight" as "lora[1].weight". */
+/* Turns the parts of an address into a name: "lora/1/weight" into "lora[1].weight". */
 static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAME_MAX]) {
   size_t used = 0;
   bool number = false;
@@ -33,7 +33,7 @@ static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAM
   name[used] = 0;
 }
 
-/* Whether the parts end with this one, which is then no longer among them. */
+/* Removes the last part of an address if it is this word. Returns true if it was. */
 static bool take_last(const char *parts, size_t *length, const char *word) {
   size_t size = strlen(word);
   if (*length <= size + 1 || memcmp(parts + *length - size, word, size) || parts[*length - size - 1] != '/')
@@ -46,12 +46,12 @@ static bool begins(const char *text, const char *word) {
   return !strncmp(text, word, strlen(word));
 }
 
-/* What this program sends and may get back from one that repeats all it hears. */
+/* True for addresses that this program sends. A program that repeats all it receives may send them back. */
 static bool is_answer(const char *parts) {
   return !strcmp(parts, "error") || begins(parts, "figures/");
 }
 
-/* A parameter that there are several of, without saying which, is likely to be meant by itself. */
+/* Explains an unknown name: it may be one of several instances, with the number left out. */
 static void explain(const char *name, struct error *err) {
   char first[PARAMETER_NAME_MAX + 4], address[OSC_ADDRESS_MAX];
   struct error ignored;

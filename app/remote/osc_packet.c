@@ -23,7 +23,7 @@ static double from_float(float number) {
   return strtod(text, NULL);
 }
 
-/* at: four bytes are all that it is aligned to. */
+/* Reads an argument of this type. at: its bytes, which are aligned to four bytes only. */
 static struct osc_argument read_argument(char type, const void *at) {
   struct osc_argument argument = {.type = type, .number = (double)NAN};
   union {
@@ -66,7 +66,7 @@ static struct osc_argument read_argument(char type, const void *at) {
   return argument;
 }
 
-/* liblo's reader takes bytes that it may write to. */
+/* Reads one message. It is copied, because liblo's reader writes into the bytes that it reads. */
 static int read_message(const uint8_t *bytes, size_t size, void (*take)(void *, const struct osc_message *),
                         void *opaque) {
   int code;
@@ -134,7 +134,8 @@ static bool add_argument(lo_message lo, const struct osc_argument *argument) {
   }
 }
 
-/* Behind what is there, its size first; the first message's place is that of a bundle's only part. */
+/* Appends the message, with its size before it. The first message is put where the first part of a bundle is, so that
+ * it need not move if others follow. */
 static bool put(struct osc_packet *packet, lo_message lo, const char *address) {
   size_t at = packet->size ? packet->size : BUNDLE_HEAD, length = lo_message_length(lo, address);
   size_t limit = packet->size ? OSC_PACKET_MAX : sizeof packet->bytes;

@@ -45,7 +45,7 @@ bool text_is_utf8(const char *text, size_t length) {
   return true;
 }
 
-/* Names of files may be any bytes; JSON is UTF-8. */
+/* Returns the text as JSON. Names of files may be any bytes, but JSON is UTF-8: other bytes are replaced. */
 static cJSON *text_value(const char *text) {
   if (!text)
     return cJSON_CreateNull();
@@ -159,7 +159,7 @@ static void describe_range(cJSON *object, enum parameter id) {
   }
 }
 
-/* defaults: values as the table has them. */
+/* Describes a parameter. defaults: all parameters with their default values. */
 static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id) {
   static const char *const types[] = {"real", "whole", "switch", "choice", "size", "text"};
   static const char *const needs[NEEDS] = {"start",   "engine", "preparation", "encoding",

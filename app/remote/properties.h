@@ -1,5 +1,5 @@
-/* What clients read and observe by its name (messages.h): parameters, figures, what there is of both and of commands;
- * and its value as JSON. */
+/* Properties are all that clients can read and observe by a name (messages.h): parameters, figures, and the lists of
+ * parameters and commands. Values are returned as JSON. */
 #ifndef APP_REMOTE_PROPERTIES_H
 #define APP_REMOTE_PROPERTIES_H
 
@@ -17,15 +17,17 @@ enum property_kind { PROPERTY_PARAMETER, PROPERTY_FIGURE, PROPERTY_FIGURES, PROP
 
 struct property {
   enum property_kind kind;
-  enum parameter id; /* and which of its instances */
+  enum parameter id; /* the parameter and its index */
   int index;
   const struct figure *figure;
 };
 
+/* Finds the property of a name. Returns -1 with err set if there is none. */
 int property_find(const char *name, struct property *property, struct error *err);
-/* NULL: no memory. */
+/* Returns the value, which the caller deletes. NULL: no memory. */
 cJSON *property_value(const struct property *property, const struct message_view *view);
 
+/* Returns true if all of the bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t length);
 
 #endif

@@ -8,9 +8,9 @@
 #include "app/platform/app_platform_network.h"
 
 enum {
-  TICK_MS = 500, /* how often connections are looked at for having had their time */
+  TICK_MS = 500, /* time limits of connections are checked this often */
   PAUSE_NS = 10000000,
-  /* For a request's head with all that is read from it, and the head of the answer. */
+  /* memory for a connection: the request's head, what is made of it, and the head of the answer */
   CONNECTION_BYTES = 2 * WEB_HEAD_MAX,
 };
 
@@ -39,13 +39,14 @@ static void tell_all(struct web *web) {
 
 /* --- visitors --- */
 
-/* libmicrohttpd then sees the connection's end, and closes it. */
+/* Ends a connection. libmicrohttpd notices this and closes it. */
 static void cut(struct web *web, struct visitor *visitor) {
   web_visitor_enter(web, visitor, WEB_CUT);
   platform_end_connection(visitor->descriptor);
 }
 
-/* Cuts the visitor who has gone on longest without a web socket: browsers ask at once, and ask again. */
+/* Cuts the visitor without a web socket who has been there longest. Browsers ask at once, and ask again if they are
+ * cut. */
 static void make_room(struct web *web) {
   struct visitor *oldest = NULL;
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++) {
@@ -62,7 +63,7 @@ static void make_room(struct web *web) {
 
 static struct visitor *admit(struct web *web, struct MHD_Connection *connection) {
   struct visitor *visitor = web->visitors;
-  while (visitor->stage != WEB_FREE) /* libmicrohttpd has no more connections than there are places */
+  while (visitor->stage != WEB_FREE) /* there are as many places as libmicrohttpd has connections */
     visitor++;
   *visitor = (struct visitor){.descriptor =
                                   MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd};
@@ -86,8 +87,9 @@ static void come_or_go(void *opaque, struct MHD_Connection *connection, void **p
   web->freed = true;
 }
 
-/* A request is reported when its head has come, and once more when all of it has. A wrong one or one with a body is
- * answered at once, after which libmicrohttpd closes the connection; another one at its end, after which it stays. */
+/* libmicrohttpd calls this when a request's head has come, and again when all of the request has come. A wrong request
+ * and one with a body are answered at the first call, after which libmicrohttpd closes the connection. All others are
+ * answered at the second call, and the connection stays open. */
 static enum MHD_Result hear(void *opaque, struct MHD_Connection *connection, const char *path, const char *method,
                             const char *version, const char *body, size_t *body_size, void **context) {
   struct web *web = opaque;
@@ -118,14 +120,15 @@ static void complete(void *opaque, struct MHD_Connection *connection, void **con
     web_visitor_enter(opaque, visitor, WEB_AWAITS);
 }
 
-/* True if a request, or the answer to one, has had its time, however busy the connection is. */
+/* True if a request or an answer has taken longer than its limit, even if bytes are still coming or going. */
 static bool is_late(const struct web *web, const struct visitor *visitor) {
   int64_t stage_ns = web->now_ns - visitor->since_ns;
   return (visitor->stage == WEB_AWAITS && stage_ns > web->limits.request * SECOND_NS) ||
          (visitor->stage == WEB_ANSWERS && stage_ns > web->limits.answer * SECOND_NS);
 }
 
-/* libmicrohttpd does not see an end that comes together with a request, and would wait for the next one. */
+/* Cuts visitors whose end of the connection is closed. libmicrohttpd does not notice that if it came together with a
+ * request, and would wait for the next request. */
 static void cut_ended(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_AWAITS && platform_is_at_end(web->visitors[i].descriptor))
@@ -141,7 +144,7 @@ static int daemon_time_left_ms(const struct web *web) {
   return MHD_get_timeout(web->daemon, &left) && left < TICK_MS ? (int)left : TICK_MS;
 }
 
-/* How long nothing is to be done but what the sockets call for; negative: for ever. */
+/* Returns for how long the thread may wait if no socket is ready, in milliseconds; negative: for ever. */
 static int time_left_ms(const struct web *web) {
   if (web->freed)
     return 0;
@@ -188,7 +191,7 @@ static void serve(struct web *web, const struct platform_wish wishes[WISHES]) {
       cut(web, visitor);
   }
   run_daemon(web, wishes[WISH_DAEMON].read);
-  if (daemon_time_left_ms(web)) /* otherwise a further request may lie there */
+  if (daemon_time_left_ms(web)) /* otherwise another request may wait to be read */
     cut_ended(web);
 }
 
@@ -218,7 +221,7 @@ static int make_token(struct web *web, const struct web_key *key, struct error *
   return 0;
 }
 
-/* As others reach it. */
+/* Makes the address that others reach the page by. */
 static void make_url(struct web *web) {
   char host[64] = "";
   snprintf(host, sizeof host, "%s", web->address.host);
@@ -230,7 +233,7 @@ static void make_url(struct web *web) {
   snprintf(web->cookie, sizeof web->cookie, "reverie_%d", web->address.port);
 }
 
-/* The daemon takes the listening descriptor over, unless it cannot start. */
+/* Starts libmicrohttpd's daemon, which takes the listening descriptor over unless it cannot start. */
 static int start_daemon(struct web *web, int listener, struct error *err) {
   web->daemon =
       MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, hear, web, MHD_OPTION_LISTEN_SOCKET,
@@ -255,7 +258,7 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
                    *web->address.host ? web->address.host : "*", web->address.port, why);
 }
 
-/* Web sockets end before the daemon does, which closes all other connections. */
+/* Closes all connections. Web sockets must end before the daemon does; the daemon closes the others. */
 static void end_daemon(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_SOCKET)

@@ -1,5 +1,5 @@
-/* The web page: the live window's parameters, commands, figures and picture in a browser, over the messages of
- * messages.h on a web socket. One thread of its own serves everybody, and meets the window at the hub alone. */
+/* The web page: parameters, commands, figures and the picture of the live window in a browser, by the messages of
+ * messages.h over a web socket. One thread serves all browsers, and meets the window's thread in the hub alone. */
 #ifndef APP_REMOTE_WEB_H
 #define APP_REMOTE_WEB_H
 
@@ -10,32 +10,34 @@ enum { WEB_CLIENTS_MAX = 16, WEB_URL_MAX = 256 };
 
 struct web;
 
-/* What a browser that has the page knows of it. */
+/* The port and the token by which a browser that has the page open finds it again. */
 struct web_key {
   int port;
   char token[WEB_TOKEN_LENGTH + 1];
 };
 
-/* How long a connection may hold up the page, in seconds. */
+/* Time limits of connections, in seconds. */
 struct web_limits {
-  int request;       /* for a request to come, and for the next one */
-  int answer;        /* for an answer, however slowly it is taken */
-  int taken;         /* for some of what is sent to be taken */
-  int ping, hang_up; /* a web socket that says nothing is asked, and is closed */
+  int request; /* for a request to come, and for the next one on the same connection */
+  int answer;  /* for an answer to be sent, however slowly it is read */
+  int taken;   /* for the browser to read at least some bytes of what is sent */
+  /* after a silence of ping seconds a web socket is asked if it is alive, after hang_up seconds it is closed */
+  int ping, hang_up;
 };
 #define WEB_LIMITS_DEFAULTS                                                                                            \
   { .request = 20, .answer = 120, .taken = 20, .ping = 10, .hang_up = 30 }
 
-/* where: as web_read_address takes it. key: of a page that was there before, in whose place it comes; NULL: none was.
- * limits: NULL for the usual ones. The hub outlives it. */
+/* Starts the page. where: as for web_read_address. key: that of an earlier page which this one replaces; NULL: there
+ * was none. limits NULL: WEB_LIMITS_DEFAULTS. The hub must outlive the page. */
 int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,
              struct hub *hub, struct error *err);
-/* Waits so long at most for its thread. Returns false where that does not come back, which leaves all as it is: the
- * hub is still in use, and this may be called once more. Stores NULL; takes NULL. */
+/* Stops the thread, waiting at most wait_ms. Returns false if it has not ended: everything stays as it is, the hub is
+ * still in use, and web_close may be called again. Stores NULL; takes NULL. */
 bool web_close(struct web **web, int wait_ms);
 
-/* What a browser is given, the token included. */
+/* Returns the address to open in a browser, with the token if one is needed. It lives as long as the page. */
 const char *web_url(const struct web *web);
+/* Copies the port and the token, for a page that replaces this one. */
 void web_get_key(const struct web *web, struct web_key *key);
 
 #endif

@@ -6,12 +6,12 @@
 #include "app/platform/app_platform.h"
 #include "app/remote/web_gate.h"
 
-/* The page's files, embedded (embed.sh). */
+/* The page's files, which embed.sh builds into the program. */
 extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], embed_web_style_end[];
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
-  FRESH_NS = 100000000, /* pictures are encoded no more often */
+  FRESH_NS = 100000000, /* a picture may be this old before it is encoded anew */
 };
 
 static const struct file {
@@ -23,7 +23,7 @@ static const struct file {
     {"/icon.svg", "image/svg+xml", embed_web_icon, embed_web_icon_end},
 };
 
-/* --- who may come in --- */
+/* --- access --- */
 
 bool web_comes_from_here(const struct web *web, const struct web_request *request) {
   return web_host_is_ours(&web->address, request->host, web->machine) &&
@@ -42,7 +42,7 @@ struct header {
   const char *name, *value;
 };
 
-/* Scripts and connections are this page's own; no other page can show it, or read from it. */
+/* These headers allow scripts and connections of this page alone, and keep other pages from showing or reading it. */
 static const struct header protective[] = {
     {"Server", "reverie"},
     {"Content-Security-Policy",
@@ -61,7 +61,7 @@ static bool add_headers(struct MHD_Response *response, const struct header *head
   return true;
 }
 
-/* Takes the response over, also where there is none. */
+/* Sends a response and frees it. response NULL, for lack of memory, ends the connection. */
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
                                      const struct header *headers, size_t count) {
   bool ready = response && add_headers(response, protective, sizeof protective / sizeof *protective) &&
@@ -82,7 +82,7 @@ enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, c
   return send_body(connection, status, "text/plain; charset=utf-8", words, strlen(words), MHD_RESPMEM_PERSISTENT);
 }
 
-/* From then on the browser has the token, and the address shows it no more. */
+/* Gives the browser the token as a cookie and sends it to the address without the token. */
 static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *connection) {
   char cookie[160];
   snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
@@ -103,7 +103,7 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
   return status;
 }
 
-/* The page has what the audience sees: black and a picture that is held, too. */
+/* Encodes the picture that is on the screen, with its cover: black and a held picture are seen on the page, too. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

@@ -17,7 +17,7 @@ static bool read_port(const char *text, int *port) {
   return number >= 0 && number <= 65535 && !*end;
 }
 
-/* Digits and dots alone: no name that a server of names knows looks so. */
+/* True if host is digits and dots alone, like no name that a name server could know. */
 static bool is_ipv4(const char *host) {
   return *host && !host[strspn(host, "0123456789.")];
 }
@@ -30,7 +30,8 @@ static bool is_loopback(const char *host) {
   return !strcasecmp(host, "localhost") || (is_ipv4(host) && !strncmp(host, "127.", 4)) || !strcmp(host, "::1");
 }
 
-/* HOST, HOST:PORT or [HOST]:PORT; *port is where the port begins, NULL where there is none. false: it is too long. */
+/* Splits HOST, HOST:PORT or [HOST]:PORT. *port points to the port, or is NULL if there is none. Returns false if the
+ * text is malformed or too long. */
 static bool split(const char *text, char *host, size_t size, const char **port) {
   const char *begin = text + (*text == '['), *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
   if (*text != '[' && end && strchr(text, ':') != end) /* an IPv6 address without a port */
@@ -47,7 +48,7 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
   return true;
 }
 
-/* An address, or what an interface may be called. */
+/* True for an address, and for what may be the name of an interface. */
 static bool is_place(const char *host) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
   bool number = !host[strspn(host, "0123456789")];

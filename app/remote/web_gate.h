@@ -1,8 +1,8 @@
-/* Who may come in at the web page. Plain functions of texts.
+/* Decides who may use the web page. These functions work on texts alone.
  *
- * A page of another site that is open in a browser on this machine can send requests to any address. What it cannot do
- * is choose the Host and Origin that the browser sends: they tell where the page came from, also where a name of that
- * site was made to lead here. */
+ * A page of another site that is open in a browser on this machine can send requests to any address. But it cannot
+ * choose the Host and Origin that the browser sends, and these tell which site the page came from, even if a name of
+ * that site was made to point to this machine. */
 #ifndef APP_REMOTE_WEB_GATE_H
 #define APP_REMOTE_WEB_GATE_H
 
@@ -12,22 +12,22 @@
 
 enum { WEB_PORT = 8080, WEB_TOKEN_LENGTH = 32 };
 
-/* Where the page is served. */
+/* The address at which the page is served. */
 struct web_address {
-  char host[64]; /* an address or an interface's name; "": everywhere */
-  int port;      /* 0: any that is free */
-  bool ipv4;     /* host is an address of that kind */
-  bool loopback; /* nobody else reaches it */
+  char host[64]; /* an address or an interface's name; "": all addresses of this machine */
+  int port;      /* 0: any free port */
+  bool ipv4;     /* host is an IPv4 address */
+  bool loopback; /* only this machine can reach the address */
 };
 
-/* "", PORT, HOST or HOST:PORT. */
+/* Reads the text of --web: "", PORT, HOST or HOST:PORT. Returns -1 with err set if it is wrong. */
 int web_read_address(struct web_address *address, const char *text, struct error *err);
 
-/* machine: this one's name. */
+/* True if the Host of a request is an address or a name of this machine. machine: this machine's name. */
 bool web_host_is_ours(const struct web_address *address, const char *host, const char *machine);
-/* origin NULL: whoever asks is no browser. */
+/* True if the Origin of a request is the page itself. origin NULL: the client is not a browser, and is let in. */
 bool web_origin_is_ours(const char *origin, const char *host);
-/* Takes as long whatever is given. */
+/* True if given is the token. The time this takes tells nothing of the token. given may be NULL. */
 bool web_token_is(const char *token, const char *given);
 
 #endif

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Who asks, and from which page, is said once: of two, each reader would believe another one. */
+/* Sets a header's field. A header that comes twice is an error: of two hosts or origins, different readers would
+ * believe different ones. */
 static void set_once(struct web_request *request, const char **field, const char *value) {
   if (*field)
     request->wrong = MHD_HTTP_BAD_REQUEST;

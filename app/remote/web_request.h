@@ -1,4 +1,4 @@
-/* What a request says, as far as the page wants to know it, and who may ask. libmicrohttpd has read it. */
+/* The parts of a request that the page needs, as libmicrohttpd has read them. */
 #ifndef APP_REMOTE_WEB_REQUEST_H
 #define APP_REMOTE_WEB_REQUEST_H
 
@@ -15,10 +15,11 @@ struct web_request {
   const char *host, *origin, *connection, *upgrade;
   const char *socket_key, *socket_version, *socket_protocols;
   bool http_1_1;
-  bool has_body; /* or announces one, or asks whether it may send one */
-  int wrong;     /* the HTTP status that refuses it; 0: none */
+  bool has_body; /* the request has a body, announces one, or asks if it may send one */
+  int wrong;     /* HTTP status with which the request is refused; 0: it is not */
 };
 
+/* Fills in *request; request->wrong tells if it is to be refused. */
 void web_request_read(struct web_request *request, struct MHD_Connection *connection, const char *method,
                       const char *path, const char *version);
 

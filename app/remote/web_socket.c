@@ -14,30 +14,31 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* A client with so much to read yet is not told of changes, and not asked for more. */
+  /* A client with this many bytes left to read gets no more answers and no more changes. */
   BACKLOG_ENOUGH = 65536,
-  FRAME_COST = 64,    /* of one that waits, whatever its text is */
-  PIECE_BYTES = 64,   /* wslay reads on to the end of what it is given, however long the answers become meanwhile */
-  TURN_BYTES = 65536, /* then it is others' turn, however much comes */
+  FRAME_COST = 64, /* memory of a frame that waits, besides its text */
+  /* wslay reads until there is no more, even while answers pile up; reading in small pieces lets receive stop it */
+  PIECE_BYTES = 64,
+  TURN_BYTES = 65536, /* bytes that are read from one client before the others get their turn */
   CLOSING_S = 2,
   ACCEPT_SIZE = 29,
 };
 
 struct client {
-  const struct web_limits *limits; /* the page's */
+  const struct web_limits *limits; /* the page's limits */
   int descriptor;
   wslay_event_context_ptr frames;
   struct messages *messages;
-  struct message_lines lines; /* to be sent */
-  unsigned char *early;       /* owned: what came with the request; NULL: nothing */
+  struct message_lines lines; /* answers and changes that are to be sent */
+  unsigned char *early;       /* bytes that came together with the request; owned; NULL: none */
   size_t early_size, early_used;
-  size_t turn;    /* bytes that were read in this turn */
-  bool behind;    /* it has not been told of all changes */
-  bool held_back; /* something of it may have come that is not read yet */
-  bool gone;      /* the other end is, or the memory */
+  size_t turn;    /* bytes read in this turn */
+  bool behind;    /* not all changes have been added to lines */
+  bool held_back; /* bytes may have come that are not read yet */
+  bool gone;      /* the other end has closed, or there is no memory */
   int64_t now_ns, heard_ns, pinged_ns;
-  int64_t moved_ns;   /* when it last took something, or there was nothing to take */
-  int64_t closing_ns; /* when all was said; 0: it is not */
+  int64_t moved_ns;   /* when it last took bytes, or had none to take */
+  int64_t closing_ns; /* time at which the last frame was sent; 0: it was not yet */
 };
 
 static int64_t seconds(int64_t count) {
@@ -94,7 +95,7 @@ static ssize_t transmit(wslay_event_context_ptr frames, const uint8_t *bytes, si
   return (ssize_t)sent;
 }
 
-/* One message is one line. Pings and closes wslay answers. */
+/* wslay calls this for each message, which is one line of the protocol. Pings and closes are answered by wslay. */
 static void hear(wslay_event_context_ptr frames, const struct wslay_event_on_msg_recv_arg *message, void *opaque) {
   struct client *client = opaque;
   if (message->opcode == WSLAY_TEXT_FRAME)
@@ -163,7 +164,7 @@ static int accept_key(char accept[ACCEPT_SIZE], const char *key) {
   return av_base64_encode(accept, ACCEPT_SIZE, sum, sizeof sum) ? 0 : -1;
 }
 
-/* The connection is the page's from here on. */
+/* libmicrohttpd calls this when it hands the connection over to the page. */
 static void begin(void *opaque, struct MHD_Connection *connection, void *context, const char *early, size_t size,
                   MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle) {
   struct web *web = opaque;
@@ -248,7 +249,7 @@ static int put_frame(struct client *client, enum wslay_opcode kind, const char *
   return wslay_event_queue_msg(client->frames, &message);
 }
 
-/* Puts the lines that wait into frames, as many as there is room for. A web socket that is closed takes no more. */
+/* Puts waiting lines into frames, as many as there is room for. On a closed web socket they are dropped. */
 static int put_lines(struct client *client) {
   struct message_lines *lines = &client->lines;
   size_t put = 0;
@@ -264,7 +265,7 @@ static int put_lines(struct client *client) {
   return status == WSLAY_ERR_NO_MORE_MSG ? 0 : status;
 }
 
-/* Asks once, after a silence, whether the other end is still there. */
+/* Sends one ping after a silence, to find out if the other end is still there. */
 static int put_ping(struct client *client) {
   if (client->now_ns - client->heard_ns < seconds(client->limits->ping) || client->pinged_ns > client->heard_ns)
     return 0;
@@ -272,7 +273,8 @@ static int put_ping(struct client *client) {
   return put_frame(client, WSLAY_PING, NULL, 0) == WSLAY_ERR_NOMEM;
 }
 
-/* What still comes behind the last frame is let go: a reset would take that frame with it. */
+/* Reads and drops what comes after the last frame was sent: otherwise closing would reset the connection, and that
+ * frame might be lost. */
 static void drain(struct client *client) {
   char bytes[4096];
   int64_t got = platform_receive(client->descriptor, bytes, sizeof bytes);
