@@ -77,7 +77,8 @@ void adapters_free(struct adapters *a) {
 
 /* --- binding: places to rows of the weights that plans have asked for so far --- */
 
-/* The first of that tensor; as many follow as adapters change it. */
+/* Returns the first entry for that tensor, by binary search. One entry follows another for each adapter that changes
+ * it. */
 static const struct changed_tensor *find_changed(const struct adapters *a, const struct weight_part *part) {
   const struct changed_tensor key = {.file = part->file, .offset = part->offset, .adapter = -1};
   int low = 0, high = a->changed_count;
@@ -104,7 +105,7 @@ static int bind(struct adapters *a, const struct bound *bound, struct error *err
   return 0;
 }
 
-/* Whether an adapter changes a part of it. */
+/* Returns true if an adapter changes a part of this resource. */
 static bool is_adapted(const struct adapters *a, const struct resource *r) {
   for (int i = 0; i < r->part_count; i++) {
     const struct weight_part *part = &r->parts[i];
@@ -132,7 +133,7 @@ static int bind_part(struct adapters *a, int resource, const struct weight_part 
   return 0;
 }
 
-/* A failure leaves it as if a resource had not been looked at. */
+/* If this fails, no entries for the resource remain, so that it can be tried again. */
 static int bind_resource(struct adapters *a, const struct resource *r, int index, struct error *err) {
   int before = a->bound_count;
   size_t first = 0;
@@ -153,23 +154,24 @@ static int bind_new(struct adapters *a, const struct resources *resources, struc
   return 0;
 }
 
-/* --- applying --- */
+/* --- collecting changes --- */
 
-/* Changes under way: each with its blend, whose terms lie in one list. */
+/* A change of the weights that is under way. changes[i] has the sum blends[i]; the terms of all sums are in one
+ * list. */
 struct changing {
   struct weight_change *changes;
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* of those that are looked at */
+  int bound_count; /* number of entries of adapters.bound that were considered */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* In the set that frames see, or in the one that is to be changed. */
+/* Returns true if one of the two sets was made with another weight of this entry's adapter. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)
@@ -205,7 +207,7 @@ static void collect_changes(struct changing *c, const struct adapters *a, const 
   }
 }
 
-/* Whether an adapter adds to the weight that an error names first. */
+/* Returns true if this adapter adds to the weight whose name the error message begins with. */
 static bool is_blamed(const struct adapters *a, int adapter, const struct resources *resources, const float *weights,
                       const char *message) {
   for (int i = 0; weights[adapter] != 0 && i < a->bound_count; i++) {
@@ -216,7 +218,7 @@ static bool is_blamed(const struct adapters *a, int adapter, const struct resour
   return false;
 }
 
-/* An error of the model is here one of the files that change it. */
+/* Adds the files of those adapters to the message of an error about one of the model's weights. */
 static void name_adapters(const struct adapters *a, const struct resources *resources, const float *weights,
                           struct error *err) {
   const struct error told = *err;
@@ -239,7 +241,7 @@ static void drop_changing(struct adapters *a) {
   a->changing = NULL;
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL if memory is missing. */
 static struct changing *make_changing(const struct adapters *a, const struct resources *resources, const float *weights,
                                       struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
@@ -265,7 +267,7 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Bound are those of plans made so far; where that fails, none are known to be. */
+/* Records with which weights of adapters a set was made. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;
@@ -350,7 +352,7 @@ static int change(struct adapters *a, struct device *device, const float *weight
   return 0;
 }
 
-/* The first change, and what it has taken of the device's memory for good. */
+/* Makes the first change, and logs how much device memory it has taken permanently. */
 static int change_first(struct adapters *a, struct device *device, const float *weights, struct error *err) {
   struct device_counters before, after;
   device_get_counters(device, &before);

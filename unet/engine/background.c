@@ -1,4 +1,6 @@
-/* Work in the background: runs of texts and keys, and changes of adapters, a slice of them behind each frame. */
+/* The background work of a smooth engine: it encodes texts, computes keys, and changes the weights for adapters. Each
+ * frame's submission starts one slice of it behind the frame, on the thread that submits. Runs of programs are kept as
+ * jobs; a change of adapters begins when no job is left, and is followed by the jobs that the new weights need. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
@@ -9,9 +11,8 @@ bool background_are_due(const struct background *b) {
 
 /* --- jobs --- */
 
-enum { PART_OPS = 16 }; /* of a program's part: 0.2 ms of a text encoder on an H200 */
+enum { PART_OPS = 16 }; /* ops in one part of a program: 0.2 ms of a text encoder on an H200 */
 
-/* A smooth engine runs these in the background, in parts. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err) {
   struct program_options options = {.output = engine->output};
   if (engine->background.smooth)
@@ -40,7 +41,7 @@ int background_start(struct engine *engine, struct program *program, const struc
   return background_finish(engine, err) < 0 ? -1 : device_start(engine->device, program, run, err);
 }
 
-/* The next part of the first job. */
+/* Starts the next part of the first job. */
 static int do_job(struct engine *engine, struct error *err) {
   struct background *b = &engine->background;
   const struct job *job = &b->jobs[b->first];
@@ -82,7 +83,6 @@ static int do_slice(struct engine *engine, bool all, struct error *err) {
   return status;
 }
 
-/* A failure is told by the call after. */
 void background_after_frame(struct engine *engine) {
   struct background *b = &engine->background;
   if (background_are_due(b) && !b->failed && do_slice(engine, false, &b->err) < 0)

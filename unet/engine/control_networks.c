@@ -1,4 +1,4 @@
-/* Controls: their networks, and how much each adds in which step. */
+/* Controls: opens their maps and networks, and computes how much each of them adds in each step of a frame. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int check_number(const struct engine *engine, int number, struct error *e
   return 0;
 }
 
-/* What a map of depth is made with. */
+/* Opens the network that makes depth maps, with the first control that needs it. */
 static int open_depth(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (control->map != MAP_DEPTH || engine->depth)
     return 0;
@@ -28,7 +28,7 @@ static int open_depth(struct engine *engine, int number, const struct engine_con
   return 0;
 }
 
-/* With preparing held, where others could prepare. */
+/* The caller holds `preparing`, if other threads may prepare handles already. */
 static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;
@@ -73,13 +73,14 @@ int controls_check(const struct engine *engine, unsigned controls, struct error 
 
 /* --- values of a run --- */
 
-/* Where between pure noise, 0, and the picture, 1, a timestep is: the steps of trailing timesteps divide all of it
- * evenly. */
+/* Returns the position of a timestep in the denoising, from 0 (pure noise) to 1 (the picture). Steps of trailing
+ * spacing are then evenly spaced. */
 static double place_of(float timestep) {
   return 1 - ((double)timestep + 1) / TIMESTEPS;
 }
 
-/* Where the noise of step i ends: at the next lower timestep, as some samplers ask twice for one. */
+/* Returns the position where step i ends: that of the next lower timestep, because some samplers have two steps at one
+ * timestep. */
 static double end_of(const struct run_params *run, int i, int steps) {
   for (int next = i + 1; next < steps; next++)
     if (run->step[next].timestep < run->step[i].timestep)
@@ -87,13 +88,14 @@ static double end_of(const struct run_params *run, int i, int steps) {
   return 1;
 }
 
-/* How much of a step's noise lies between start and end. */
+/* Returns the share of the step from `from` to `to` that lies between start and end. */
 static double share_of(double start, double end, double from, double to) {
   double low = fmax(start, from), high = fmin(end, to);
   return high > low && to > from ? (high - low) / (to - from) : 0;
 }
 
-/* A map of depth is made in every so many-th of the runs that read it, from the first on. */
+/* Returns true if this run has to make the depth map. It is made by every n-th run that reads it, beginning with the
+ * first; n is the map's parameter 1. */
 static bool depth_is_due(struct prepared *prepared, int k, const struct control_params *control) {
   int *age = &prepared->map_age[k], every = (int)(control->param[1] + 0.5f);
   bool due = control->map && (*age == 0 || *age >= every);

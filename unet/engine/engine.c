@@ -20,7 +20,8 @@ static int prepare_prompts(struct engine *engine, struct error *err) {
              : 0;
 }
 
-/* That the weights alone would not fit is said before any is loaded, which may take long. */
+/* Fails if the device has too little memory for the weights alone. This is checked before any weight is loaded, because
+ * loading may take long. */
 static int check_room(const struct engine *engine, struct error *err) {
   struct device_info info;
   device_get_info(engine->device, &info);
@@ -36,7 +37,7 @@ static int check_room(const struct engine *engine, struct error *err) {
                            : "end what else uses it, or choose a smaller model or another device");
 }
 
-/* Opens the device and brings onto it what all handles share. */
+/* Opens the device and loads onto it what all handles share. */
 static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
       prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)
@@ -53,8 +54,8 @@ static void leave_device(struct engine *engine) {
   device_close(&engine->device);
 }
 
-/* Whether the CPU may take over: the user left the choice of a device open, and the GPU could be opened and then
- * failed, most often because other programs use its memory. */
+/* Returns true if the CPU may replace the device: the user left the choice open, and the GPU could be opened but failed
+ * afterwards, most often because other programs use its memory. */
 static bool is_replaceable(const struct engine *engine, const struct error *err) {
   struct device_info info;
   if (strcmp(engine->options.name, "auto") || err->status != STATUS_DEVICE || !engine->device || engine->handles ||
@@ -69,7 +70,7 @@ int engine_fall_back(struct engine *engine, struct error *err) {
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
-  strcpy((char *)engine->options.name, "cpu"); /* shorter than "auto" */
+  strcpy((char *)engine->options.name, "cpu"); /* fits, because it is shorter than "auto" */
   return open_device(engine, err);
 }
 
@@ -195,7 +196,8 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
 
 /* --- information --- */
 
-/* A device's own states hold its own element or FP32. */
+/* Returns the bytes of encoded texts, keys and values. The device stores them as FP16 if that is its element type, else
+ * as FP32. */
 static size_t prompt_bytes(const struct engine *engine, enum dtype element) {
   size_t elements = model_prompt_elements(&engine->model);
   for (int i = 1; i < PROMPT_CHUNKS_MAX; i++)

@@ -1,9 +1,12 @@
+/* The path of frames through the engine, on the thread that submits. engine_submit turns a request into a run:
+ * parameters from the controls, input frames, noise, mask, prompts. It starts the run and then one slice of background
+ * work. engine_collect waits for the oldest run and gives out its pictures. */
 #include <string.h>
 
 #include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 
-/* --- controls to arguments --- */
+/* --- from controls to run parameters --- */
 
 static int check_controls(const struct controls *controls, struct error *err) {
   if (controls->prompt < 0 || controls->prompt >= SLOT_EMPTY)
@@ -24,7 +27,7 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
 }
 
-/* Stands in for a frame where nobody waits for its picture. */
+/* Returns a black frame, for pictures that nobody waits for. */
 static const struct frame *blank(void) {
   static uint8_t pixels[4 * 4];
   static const struct frame frame = {
@@ -32,7 +35,7 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* Frames of one run. */
+/* The frames of one run. */
 struct batch {
   const struct engine_request *request[BATCH_MAX];
   const struct controls *controls[BATCH_MAX];
@@ -51,7 +54,8 @@ static int gather(const struct engine_request *request, struct batch *batch, str
   return 0;
 }
 
-/* What picture number i of the run is made of; zeros where it reads no input. */
+/* Sets the input frame of picture i, and the frame that its controls read. The input is zeroed if the plan reads
+ * none. */
 static int choose_frame(const struct engine *engine, const struct engine_request *request, int i,
                         struct frame frames[FRAMES_MAX], struct error *err) {
   const struct frame *input = request->frame, *control = request->control_frame;
@@ -68,7 +72,8 @@ static int choose_frame(const struct engine *engine, const struct engine_request
   return 0;
 }
 
-/* The pictures for which there is no frame are made, too, and thrown away. */
+/* Pictures of the run that have no request get a black frame; the device makes them all the same, and they are thrown
+ * away. */
 static int choose_frames(const struct engine *engine, const struct batch *batch, struct frame frames[FRAMES_MAX],
                          struct error *err) {
   struct engine_request none = {.prepared = batch->request[0]->prepared, .drain = true};
@@ -103,27 +108,28 @@ static bool is_batched(const struct prepared *prepared) {
 int engine_under_way(const struct prepared *prepared) {
   int count = 0;
   for (int i = 0; is_batched(prepared) && i < prepared->shape.steps - 1; i++)
-    count += prepared->passengers[i].there;
+    count += prepared->stream_batch[i].there;
   return count;
 }
 
-/* Who a request brings on board. */
-static struct passenger passenger_of(const struct engine_request *request, const struct run_params *run) {
-  struct passenger newest = {.there = !request->drain,
-                             .identity = request->identity,
-                             .opaque = request->opaque,
-                             .mix = run->mix,
-                             .table = request->prepared->table};
+/* Returns what the stream batch keeps of a request. */
+static struct batched_frame batched_frame_of(const struct engine_request *request, const struct run_params *run) {
+  struct batched_frame newest = {.there = !request->drain,
+                                 .identity = request->identity,
+                                 .opaque = request->opaque,
+                                 .mix = run->mix,
+                                 .table = request->prepared->table};
   for (int i = 0; i < CONTROLS_MAX; i++)
     memcpy(newest.gain[i], run->control[i].gain, sizeof newest.gain[i]);
   return newest;
 }
 
-/* Each step is that of the frame which is there; in an empty place that of this one. */
+/* Replaces the parameters of each step but the first by those of the frame that is at this step. Steps without a frame
+ * keep those of the new frame. */
 static void fill_batch(const struct prepared *prepared, struct run_params *run) {
   int steps = prepared->shape.steps;
   for (int i = 1; i < steps; i++) {
-    const struct passenger *p = &prepared->passengers[i - 1];
+    const struct batched_frame *p = &prepared->stream_batch[i - 1];
     if (!p->there)
       continue;
     run->step[i] = p->table.step[i];
@@ -135,18 +141,21 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
   }
 }
 
-/* All go on by one place; the one at the end leaves with this run. */
-static const struct passenger *board(struct prepared *prepared, const struct passenger *newest) {
-  struct passenger *all = prepared->passengers;
+/* Moves each frame of the stream batch to its next step and puts the new one first. Returns the last one, whose picture
+ * this run makes. Without a stream batch that is the new frame. */
+static const struct batched_frame *shift_stream_batch(struct prepared *prepared, const struct batched_frame *newest) {
+  struct batched_frame *all = prepared->stream_batch;
   int count = is_batched(prepared) ? prepared->shape.steps : 1;
   memmove(all + 1, all, (size_t)(count - 1) * sizeof *all);
   all[0] = *newest;
   return &all[count - 1];
 }
 
-/* The request as a run: its arguments and its input. 1: it shows all that its controls ask for; 0: not yet. */
+/* Fills in the parameters and the frames of a request's run. Returns 1 if the frame shows everything that its controls
+ * ask for, 0 if some of it is still being made, -1 after a failure. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
-                    struct passenger *newest, struct batch *batch, struct frame frames[FRAMES_MAX], struct error *err) {
+                    struct batched_frame *newest, struct batch *batch, struct frame frames[FRAMES_MAX],
+                    struct error *err) {
   struct prepared *prepared = request->prepared;
   const struct controls *controls = request->controls;
   if (!prepared_is_known(engine, prepared))
@@ -158,7 +167,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   controls_fill(engine, prepared, controls, run);
   if (noise_bring(engine, prepared, batch->controls, batch->count, err) < 0)
     return -1;
-  *newest = passenger_of(request, run);
+  *newest = batched_frame_of(request, run);
   if (is_batched(prepared))
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
@@ -173,23 +182,23 @@ int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;
 }
 
-/* The run that a request has begun: in a stream batch its picture is that of another frame. */
-static struct flight take_off(const struct batch *batch, const struct passenger *leaves, bool filled) {
-  struct flight flight = {.prepared = batch->request[0]->prepared,
-                          .pending = !leaves->there,
-                          .count = batch->count,
-                          .submitted_ns = leaves->submitted_ns,
-                          .whole = leaves->whole && filled};
+/* Describes the run that a request has started. last: the frame whose picture the run makes. */
+static struct run_in_flight submitted_run(const struct batch *batch, const struct batched_frame *last, bool filled) {
+  struct run_in_flight run = {.prepared = batch->request[0]->prepared,
+                              .pending = !last->there,
+                              .count = batch->count,
+                              .submitted_ns = last->submitted_ns,
+                              .whole = last->whole && filled};
   for (int i = 1; i < batch->count; i++) {
-    flight.of[i].identity = batch->request[i]->identity;
-    flight.of[i].opaque = batch->request[i]->opaque;
+    run.of[i].identity = batch->request[i]->identity;
+    run.of[i].opaque = batch->request[i]->opaque;
   }
-  flight.of[0].identity = leaves->identity;
-  flight.of[0].opaque = leaves->there ? leaves->opaque : NULL;
-  return flight;
+  run.of[0].identity = last->identity;
+  run.of[0].opaque = last->there ? last->opaque : NULL;
+  return run;
 }
 
-/* Milliseconds since *from_ns, which becomes now. */
+/* Returns the milliseconds since *from_ns, and sets *from_ns to now. */
 static double lap(int64_t *from_ns) {
   int64_t before_ns = *from_ns;
   *from_ns = platform_now_ns();
@@ -201,7 +210,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   struct submit_times times;
   struct frame frames[FRAMES_MAX];
   struct run_params run = {0};
-  struct passenger newest;
+  struct batched_frame newest;
   struct batch batch;
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
@@ -212,73 +221,73 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   times.launch = lap(&at_ns);
   newest.submitted_ns = now_ns;
   newest.whole = filled;
-  engine->flights[engine->in_flight++] = take_off(&batch, board(request->prepared, &newest), filled);
-  request->prepared->flights++;
+  engine->runs[engine->in_flight++] = submitted_run(&batch, shift_stream_batch(request->prepared, &newest), filled);
+  request->prepared->runs_in_flight++;
   engine->background.behind = !filled;
   background_after_frame(engine);
   times.slice = lap(&at_ns);
   noise_make_ahead(request->prepared);
   times.ahead = lap(&at_ns);
-  engine->flights[engine->in_flight - 1].submitted = times;
+  engine->runs[engine->in_flight - 1].submitted = times;
   return 0;
 }
 
-static void land(struct engine *engine) {
-  engine->flights[0].prepared->flights--;
-  flight_release(&engine->flights[0]);
-  engine->flights[0] = engine->flights[1];
+static void remove_oldest_run(struct engine *engine) {
+  engine->runs[0].prepared->runs_in_flight--;
+  run_release_pictures(&engine->runs[0]);
+  engine->runs[0] = engine->runs[1];
   engine->in_flight--;
 }
 
-/* Waits for a run, whose pictures are there then: those that belong to a frame. */
-static int await(struct engine *engine, struct flight *flight, struct error *err) {
+/* Waits for a run and stores its pictures in *run; those that no frame asked for are released. */
+static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
-  if (device_collect(engine->device, flight->prepared->program, flight->pictures, err) < 0)
+  if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)
     return -1;
-  flight->finished_ns = platform_now_ns();
-  for (int i = flight->pending ? 0 : flight->count; i < BATCH_MAX; i++)
-    frame_release(&flight->pictures[i]);
+  run->finished_ns = platform_now_ns();
+  for (int i = run->pending ? 0 : run->count; i < BATCH_MAX; i++)
+    frame_release(&run->pictures[i]);
   device_get_counters(engine->device, &counters);
-  flight->device_ms = counters.run_ms / flight->count;
-  flight->stamps = counters.stamps;
+  run->device_ms = counters.run_ms / run->count;
+  run->stamps = counters.stamps;
   return 0;
 }
 
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
-  struct flight *flight = &engine->flights[0];
+  struct run_in_flight *run = &engine->runs[0];
   *result = (struct engine_result){0};
   if (!engine->in_flight)
     return error_set(err, STATUS_FAILED, "no frame is in flight");
-  int i = flight->given;
-  result->opaque = flight->of[i].opaque;
-  result->submitted_ns = flight->submitted_ns;
-  result->whole = flight->whole;
-  result->pending = flight->pending;
-  int status = i ? 0 : await(engine, flight, err);
+  int i = run->given;
+  result->opaque = run->of[i].opaque;
+  result->submitted_ns = run->submitted_ns;
+  result->whole = run->whole;
+  result->pending = run->pending;
+  int status = i ? 0 : await(engine, run, err);
   if (status == 0) {
-    result->finished_ns = flight->finished_ns;
-    result->device_ms = flight->device_ms;
-    result->stamps = flight->stamps;
-    result->submitted = flight->submitted;
-    result->picture = flight->pictures[i];
-    result->picture.pts = flight->of[i].identity.pts;
-    result->picture.captured_ns = flight->of[i].identity.captured_ns;
-    result->picture.serial = flight->of[i].identity.serial;
-    result->picture.numbered = flight->of[i].identity.numbered;
-    result->picture.number = flight->of[i].identity.number;
-    result->left = flight->count - 1 - i;
-    flight->pictures[i] = (struct frame){0};
-    flight->given++;
+    result->finished_ns = run->finished_ns;
+    result->device_ms = run->device_ms;
+    result->stamps = run->stamps;
+    result->submitted = run->submitted;
+    result->picture = run->pictures[i];
+    result->picture.pts = run->of[i].identity.pts;
+    result->picture.captured_ns = run->of[i].identity.captured_ns;
+    result->picture.serial = run->of[i].identity.serial;
+    result->picture.numbered = run->of[i].identity.numbered;
+    result->picture.number = run->of[i].identity.number;
+    result->left = run->count - 1 - i;
+    run->pictures[i] = (struct frame){0};
+    run->given++;
   }
   if (result->left == 0)
-    land(engine);
+    remove_oldest_run(engine);
   return status;
 }
 
 int engine_profile(struct engine *engine, const struct engine_request *request,
                    const struct profile_request *profile_request, struct profile *profile, struct error *err) {
   struct run_params run = {0};
-  struct passenger newest;
+  struct batched_frame newest;
   struct batch batch;
   struct frame frames[FRAMES_MAX];
   *profile = (struct profile){0};

@@ -1,10 +1,11 @@
-/* Which part of an input of any shape a picture shows, and where. */
+/* Computes which part of a frame the picture shows, and where, for any aspect ratio of the frame. */
 #include "unet/engine/engine_impl.h"
 
 static struct geometry fit_picture(enum fit fit, const struct frame *frame, int width, int height) {
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
-  float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
+  /* factor by which the frame is wider than the picture, whose pixels are square */
+  float wider = (float)(frame_aspect(frame) * height / width);
   if (fit == FIT_CROP) {
     g.source_w = wider > 1 ? w / wider : w;
     g.source_h = wider > 1 ? h : h * wider;
@@ -21,7 +22,8 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, int 
   return g;
 }
 
-/* More of the picture behind its end, where the frame reaches that; there it goes on as it does, or its edge does. */
+/* If the source reaches the picture's end, extends the rectangle to the end of what the networks compute, which is then
+ * cropped: it shows more of the source, or the source's edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

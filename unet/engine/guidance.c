@@ -1,3 +1,6 @@
+/* Computes which prompts a run reads, and with which weights its guidance rows are summed. In the formulas, g is the
+ * guidance scale, c, u, i and t are the predictions with the prompt, without it, with the input picture alone, and with
+ * picture and prompt. */
 #include "unet/engine/engine_impl.h"
 
 float clamp01(float x) {
@@ -11,7 +14,7 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   case GUIDANCE_NONE:
     run->row_weight[0] = 1;
     return;
-  case GUIDANCE_SELF: /* delta s + g (c - delta s), s what takes the place of u */
+  case GUIDANCE_SELF: /* delta s + g (c - delta s); s, the residual prediction, replaces the unconditional one */
   case GUIDANCE_ONE_TIME:
     run->row_weight[0] = g;
     run->row_weight[1] = run->virtual_weight = (1 - g) * controls->delta;
@@ -20,15 +23,15 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
     break;
   }
   run->row_weight[0] = g;
-  run->row_weight[1] = rows == 3 ? image - g : 1 - g; /* u + g (c - u) */
-  run->row_weight[2] = 1 - image;                     /* u + image (i - u) + g (t - i): InstructPix2Pix, 2023 */
+  run->row_weight[1] = rows == 3 ? image - g : 1 - g; /* u + g (c - u); with three rows see the next line */
+  run->row_weight[2] = 1 - image;                     /* InstructPix2Pix (2023): u + image (i - u) + g (t - i) */
 }
 
 static double counted(float weight) {
   return weight > 0 ? (double)weight : 0;
 }
 
-/* What the picture is of. One prompt alone has the weight 1 exactly. */
+/* Fills in the prompts that the picture is to show. A single prompt gets the weight 1 exactly. */
 static void fill_prompt(const struct engine *engine, const struct controls *controls, struct prompt_params *prompt) {
   double sum = 0;
   int count = 0;

@@ -1,11 +1,12 @@
-/* What inpainting models are to repaint: a mask of any size and format to one value for each pixel of a picture. */
+/* The region that inpainting models repaint. A mask of any size and format becomes one value for each pixel of a
+ * picture. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "unet/base/picture.h"
 #include "unet/engine/engine_impl.h"
 
-/* Brightness of a pixel, 0 to 1; a little outside for YUV of limited range. */
+/* Returns the brightness of a pixel: 0 to 1, or slightly outside for YUV of limited range. */
 static float brightness(const struct frame *f, int x, int y) {
   const uint8_t *row = f->plane[0] + (ptrdiff_t)y * f->pitch[0], *p = row + (size_t)x * 4;
   bool full = f->range == RANGE_FULL;
@@ -72,7 +73,7 @@ int engine_set_mask(struct engine *engine, const struct frame *frame, enum mask_
   return 0;
 }
 
-/* One value for each pixel of the destination rectangle: the nearest of the source's. */
+/* Fills the destination rectangle with the mask; each pixel takes the nearest pixel of the source rectangle. */
 static void resize(const struct mask *mask, const struct geometry *g, int width, float *out) {
   for (int y = 0; y < g->dest_h; y++) {
     int from_y = (int)(g->source_y + ((float)y + 0.5f) * g->source_h / (float)g->dest_h);

@@ -1,10 +1,12 @@
-/* A handle's noise: that of a seed, or of a place between two. */
+/* The noise of a handle: that of a seed, or of a place between two seeds. The host makes the noise of whole seeds and
+ * writes it into states on the device. Between two seeds, noise_program interpolates there from the noise of both ends
+ * (prepared.ends) to that of the frame plan. */
 #include <math.h>
 
 #include "unet/engine/engine_impl.h"
 #include "unet/sample/noise.h"
 
-/* Made behind a frame: 0.16 ms of one core. */
+/* elements that are made behind one frame: 0.16 ms of one core */
 enum { AHEAD_ELEMENTS = 1 << 13 };
 
 static int batch_of(const struct prepared *prepared) {
@@ -15,7 +17,7 @@ static size_t sample_elements(const struct prepared *prepared) {
   return tensor_elements(prepared->noise.start) / (size_t)batch_of(prepared);
 }
 
-/* So many elements of a seed's samples, from the first one's on. */
+/* Returns the first `elements` values of a seed's noise. They are made on from those that made->values already has. */
 static const float *make_noise(struct prepared *prepared, uint64_t seed, size_t elements) {
   struct made_noise *made = &prepared->made;
   size_t sample = sample_elements(prepared);
@@ -38,8 +40,9 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* A seed's noise into the states of one of the handle's programs, that of picture number `picture` there, of an end's
- * behind those of the end before. That of the steps is written when a table first adds it. */
+/* Writes a seed's noise for one picture into the states of `program`, as far as it is not there yet. If that is
+ * noise_program, `end` chooses between the two ends, whose samples are stored one end after the other. Samples of steps
+ * are written once a sampler table uses them. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
@@ -64,15 +67,15 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
   return held->start && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
-/* Even seeds are at one end and odd ones at the other: on the way from one seed to the next both stay, and then one
- * does. */
+/* Even seeds are written to end 0 and odd ones to end 1. When the seed position passes a whole seed, only one end has
+ * to be written anew. */
 static int write_end(struct engine *engine, struct prepared *prepared, int picture, uint64_t seed, struct error *err) {
   int end = (int)(seed % 2);
   return write_noise(engine, prepared, prepared->noise_program, &prepared->noises[picture].end[end], seed, end, picture,
                      err);
 }
 
-/* Where each picture's noise of a run is. */
+/* The place of each picture's noise in a run. */
 struct noise_places {
   struct noise_place of[BATCH_MAX];
   int count;
@@ -90,8 +93,9 @@ static int write_ends(struct engine *engine, struct prepared *prepared, int pict
   return place->part > 0 ? write_end(engine, prepared, picture, place->seed + 1, err) : 0;
 }
 
-/* Two independent standard normals, times cosine and sine of one angle, add up to a standard normal. As for time
- * projections, nothing waits. */
+/* Writes noise between two seeds. The sum of two independent standard normals, times cosine and sine of one angle, is
+ * standard normal. This need not wait: the device works in order, so frames in flight have read the old noise
+ * before. */
 static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
                          struct error *err) {
   static const double quarter_turn = 1.57079632679489661923;
@@ -138,12 +142,13 @@ static struct noise_place find_place(const struct controls *controls) {
   return (struct noise_place){controls->seed + (uint64_t)(int64_t)whole, position - whole};
 }
 
-/* The way from one place to another, in seeds. */
+/* Returns the distance from one place to another, in seeds. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }
 
-/* Whether a picture's noise lies between two seeds, or is that of one that is at an end already. */
+/* Returns true if the picture's noise is to be made from the ends: it lies between two seeds, or it is that of one seed
+ * which is only at an end. */
 static bool goes_by_ends(const struct prepared *prepared, int picture, const struct noise_place *place) {
   const struct picture_noise *noise = &prepared->noises[picture];
   return place->part > 0 ||
@@ -159,7 +164,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  if (by_ends) { /* all of a run's, as one program writes them */
+  if (by_ends) { /* then those of all pictures, because one program writes them */
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};
     status = write_between(engine, prepared, &places, err);

@@ -1,4 +1,5 @@
-/* Handles: a size and a step count made ready to run. */
+/* Handles: checks a requested shape, prepares its plans and programs, and releases them. Any thread may prepare and
+ * release handles, under `preparing`. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
@@ -11,7 +12,7 @@ static int check_side(const char *side, int size, int least, struct error *err) 
     return error_set(err, STATUS_USAGE, "%s %d: at most %d is supported", side, size, SIDE_MAX);
   if (size < least)
     return error_set(err, STATUS_USAGE, "%s %d: this model takes at least %d", side, size, least);
-  if (size % 2) /* two pixels may share their colour */
+  if (size % 2) /* because four pixels share one chroma sample in YUV */
     return error_set(err, STATUS_USAGE, "%s %d: sides are even, such as %d or %d", side, size, size - 1, size + 1);
   return 0;
 }
@@ -31,7 +32,7 @@ void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *w
   *height = nearest(*height, step, multiple);
 }
 
-/* The network's calls are what a stream batch has at a time: with PNDM one more than there are steps. */
+/* The limit of a stream batch holds for calls of the network: PNDM makes one call more than it has steps. */
 static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
                        struct error *err) {
   int least = model_size_multiple(model);
@@ -45,7 +46,7 @@ static int check_shape(const struct model *model, const struct sampling *samplin
   return 0;
 }
 
-/* Says what the network was not trained for. */
+/* Warns of numbers of steps for which the network was not trained. */
 static void warn_of_steps(const struct engine *engine, const struct frame_shape *shape) {
   if (engine->checkpoint->one_timestep && (shape->steps > 1 || !shape->text_to_image))
     log_line(engine->log, LOG_WARNING,
@@ -54,7 +55,7 @@ static void warn_of_steps(const struct engine *engine, const struct frame_shape 
              engine->model_path);
 }
 
-/* Frames of a run share all that is not in their requests. */
+/* Refuses batches together with features for which all frames of a run would share one value. */
 static int check_batch(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   if (wish->batch < 0 || wish->batch > BATCH_MAX)
     return error_set(err, STATUS_USAGE, "a batch of %d: 1 to %d pictures a run are supported", wish->batch, BATCH_MAX);
@@ -71,7 +72,7 @@ static int check_batch(const struct engine *engine, const struct engine_shape *w
   return 0;
 }
 
-/* Refuses what the checkpoint was not trained for and what the engine cannot do. */
+/* Refuses properties for which the checkpoint was not trained, and those that the engine does not support. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   if (wish->text_to_image && (checkpoint->image_condition || checkpoint->inpainting))
@@ -132,7 +133,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   plan_free(&prepared->noise_plan);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
-  free(prepared->passengers);
+  free(prepared->stream_batch);
   free(prepared->made.values);
   free(prepared->kept);
   free(prepared);
@@ -163,18 +164,19 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       plans_noise(&engine->model, &prepared->shape, &prepared->noise_plan, &prepared->ends, err) < 0)
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
-  prepared->passengers = calloc((size_t)prepared->shape.steps, sizeof *prepared->passengers);
+  prepared->stream_batch = calloc((size_t)prepared->shape.steps, sizeof *prepared->stream_batch);
   prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) /
                                  (size_t)prepared->noise.start.n * sizeof *prepared->made.values);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
-  if (!prepared->passengers || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
+  if (!prepared->stream_batch || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
-  prepared->weights_version = UINT64_MAX; /* not looked up: weights may be changing on the thread that runs */
+  /* unknown: the thread that submits looks them up, because it may be changing weights now */
+  prepared->weights_version = UINT64_MAX;
   return prepare_programs(engine, prepared, err);
 }
 
-/* With preparing held. */
+/* The caller holds `preparing`. */
 static int prepare(struct engine *engine, const struct engine_shape *wish, struct prepared **out, struct error *err) {
   struct prepared *prepared = calloc(1, sizeof *prepared);
   if (!prepared)
@@ -200,18 +202,18 @@ int engine_prepare(struct engine *engine, const struct engine_shape *wish, struc
   return status;
 }
 
-void flight_release(struct flight *flight) {
+void run_release_pictures(struct run_in_flight *run) {
   for (int i = 0; i < BATCH_MAX; i++)
-    frame_release(&flight->pictures[i]);
+    frame_release(&run->pictures[i]);
 }
 
-static void drop_flights(struct engine *engine, const struct prepared *prepared) {
+static void drop_runs(struct engine *engine, const struct prepared *prepared) {
   int left = 0;
   for (int i = 0; i < engine->in_flight; i++)
-    if (engine->flights[i].prepared != prepared)
-      engine->flights[left++] = engine->flights[i];
+    if (engine->runs[i].prepared != prepared)
+      engine->runs[left++] = engine->runs[i];
     else
-      flight_release(&engine->flights[i]);
+      run_release_pictures(&engine->runs[i]);
   engine->in_flight = left;
 }
 
@@ -228,13 +230,13 @@ static void release(struct engine *engine, struct prepared *prepared) {
   struct prepared **link = &engine->handles;
   while (*link && *link != prepared)
     link = &(*link)->next;
-  if (!*link) /* it was released before */
+  if (!*link) /* it was already released */
     return;
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
   pthread_mutex_unlock(&engine->listing);
-  if (prepared->flights) /* then this is the thread that submits */
-    drop_flights(engine, prepared);
+  if (prepared->runs_in_flight) /* this is the submitting thread: on others the handle has none */
+    drop_runs(engine, prepared);
   destroy(engine, prepared);
 }
 

@@ -1,3 +1,5 @@
+/* Prompt slots: a text is split into tokens for each text encoder, and encoded into its slot on the device. Called on
+ * the thread that submits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +33,7 @@ void prompts_leave(struct engine *engine) {
   }
 }
 
-/* Versions of the weights that the plans of texts and keys read, as they are now. */
+/* Looks up the versions of the weights that texts and keys depend on, if any weight has changed. */
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;
@@ -40,11 +42,12 @@ static void look_up_weights(struct engine *engine) {
     uint64_t version = plan_weights_version(&engine->text_plan[i]);
     engine->text_weights = version > engine->text_weights ? version : engine->text_weights;
   }
-  engine->keys_weights = plan_weights_version(&engine->keys[0].plan); /* all of them read the same */
+  /* the plans for all numbers of chunks read the same weights */
+  engine->keys_weights = plan_weights_version(&engine->keys[0].plan);
   engine->weights_version = engine->resources.version;
 }
 
-/* A chunk through a text encoder. */
+/* Starts the encoding of one chunk by one text encoder. */
 static int encode_chunk(struct engine *engine, int encoder, const struct prompt_chunk *chunk, int place,
                         struct error *err) {
   const struct text_encoder *e = &engine->checkpoint->text_encoders[encoder];
@@ -55,7 +58,7 @@ static int encode_chunk(struct engine *engine, int encoder, const struct prompt_
   return background_start(engine, engine->text_program[encoder], &run, err);
 }
 
-/* The slot's tokens through the text encoders. */
+/* Starts the encoding of a slot's tokens by all text encoders. */
 static int encode_slot(struct engine *engine, int slot, const struct prompt *tokens, int chunks, struct error *err) {
   look_up_weights(engine);
   for (int c = 0; c < chunks; c++)
@@ -67,7 +70,7 @@ static int encode_slot(struct engine *engine, int slot, const struct prompt *tok
   return 0;
 }
 
-/* The text that a slot holds, encoded again where a weight has changed since. */
+/* Encodes a slot's text again if a weight has changed since it was encoded. */
 static int refresh_slot(struct engine *engine, int slot, struct error *err) {
   struct prompt_slot *s = &engine->slots[slot];
   return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, s->chunks, err);
@@ -88,14 +91,15 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
   for (int i = 0; i < count; i++) {
     if (refresh_slot(engine, *used[i], err) < 0)
       return -1;
-    filled_up |= engine->slots[*used[i]].chunks > 1; /* one that is shorter */
+    filled_up |= engine->slots[*used[i]].chunks > 1; /* shorter prompts are then filled up with the empty one */
   }
   return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;
 }
 
 /* --- texts to tokens --- */
 
-/* The text's tokens for each encoder; the chunks that one of them needs, or -1. */
+/* Tokenizes a text for each encoder; with spans, those are read instead of the text. Returns the number of chunks that
+ * the longest result needs, or -1. */
 static int tokenize(const struct engine *engine, const char *text, const struct spans *spans, struct prompt *tokens,
                     struct error *err) {
   int chunks = 1;
@@ -110,7 +114,8 @@ static int tokenize(const struct engine *engine, const char *text, const struct 
   return chunks;
 }
 
-/* Likewise, by the engine's syntax. *notes is what the syntax has to say. */
+/* Tokenizes a text by the engine's prompt syntax. Returns the number of chunks, or -1. *notes: remarks about the
+ * syntax, as bits of enum syntax_note. */
 static int read_text(const struct engine *engine, const char *text, struct prompt *tokens, unsigned *notes,
                      struct error *err) {
   struct spans spans;
@@ -142,7 +147,7 @@ int prompts_restore(struct engine *engine, struct error *err) {
   return 0;
 }
 
-/* Says what becomes of a name in the prompt; what the tokenizer knows is read as it is meant. */
+/* Warns that a file which the prompt names is not loaded. Names that the tokenizer knows are words, and are fine. */
 static void warn_of_name(const struct engine *engine, const char *text, const struct named *named) {
   char whole[96], name[96];
   snprintf(whole, sizeof whole, "%.*s", (int)named->length, text + named->start);
@@ -175,7 +180,7 @@ static void warn_of_names(const struct engine *engine, const char *text) {
       warn_of_name(engine, text, &named);
 }
 
-/* Says what of a prompt is not as it is written. */
+/* Warns of parts of a prompt that are not read as they are written. */
 static void warn_of_reading(const struct engine *engine, const char *text, const struct prompt *tokens,
                             unsigned notes) {
   int room = engine->checkpoint->text_encoders[0].config.positions - 2;
@@ -208,7 +213,7 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   return 0;
 }
 
-/* encoded: the prompt that was encoded in place of text. */
+/* Warns if a prompt names none of the model's styles. encoded: the prompt that was encoded instead of text. */
 static void name_styles(const struct engine *engine, const char *text, const char *encoded) {
   const struct styles *styles = engine->checkpoint->styles;
   if (!styles_count(styles) || (!strcmp(text, encoded) && styles_match(styles, text)))
@@ -222,13 +227,13 @@ static void name_styles(const struct engine *engine, const char *text, const cha
            text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
 }
 
-/* The words of a text, allocated: without the files that it names; NULL: out of memory. */
+/* Returns a copy of the text without the files that it names. The caller frees it. NULL: out of memory. */
 static char *words_of(const struct engine *engine, const char *text) {
   return engine->syntax == PROMPT_SYNTAX_PLAIN ? strdup(text) : named_take_out(text);
 }
 
-/* What is encoded of a text's words, allocated: the negative prompt as it is, others as the model's list of styles has
- * it. */
+/* Returns the words that are encoded: the negative prompt as it is, and other prompts as the model's list of styles
+ * changes them. The caller frees them. NULL: out of memory. */
 static char *encoded_words(const struct engine *engine, int slot, const char *words) {
   return slot == SLOT_NEGATIVE ? strdup(words) : styles_prompt(engine->checkpoint->styles, words);
 }
@@ -286,7 +291,7 @@ int engine_chunks(const struct engine *engine, const struct controls *controls) 
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (controls->blend[i] > 0)
       slots[count++] = prompts_slot(engine, SLOT_PRESET_1 + i);
-  if (count == 1) /* nothing is blended */
+  if (count == 1) /* no slot is blended */
     slots[count++] = prompts_slot(engine, controls->prompt);
   return engine_choose_chunks(most, prompts_most_chunks(engine, slots, count));
 }

@@ -7,7 +7,7 @@ static int find(const struct recent *recent, uint64_t key) {
   return -1;
 }
 
-/* Free places were used before all others. */
+/* Returns the place that was used longest ago. A free place has never been used, and so comes first. */
 static int oldest(const struct recent *recent) {
   int place = 0;
   for (int i = 1; i < recent->count; i++)
@@ -19,7 +19,7 @@ static int oldest(const struct recent *recent) {
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
   uint64_t come = 0;
   recent->now++;
-  /* What is there already first, so that nothing that comes in takes its place. */
+  /* Entries that are already there are marked as used first, so that no new entry replaces them. */
   for (int i = 0; i < count; i++) {
     int place = find(recent, keys[i]);
     if (place >= 0)

@@ -1,4 +1,4 @@
-/* Which of many things are in a few places: the one used longest ago gives way. */
+/* A cache with few places: if all are taken, the entry that was used longest ago is replaced. */
 #ifndef UNET_ENGINE_RECENT_H
 #define UNET_ENGINE_RECENT_H
 
@@ -6,20 +6,20 @@
 
 enum { RECENT_MAX = 16 };
 
-/* Zeroed but for the count: all places are free. */
+/* All fields zero except count: all places are free. */
 struct recent {
-  int count; /* of places */
+  int count; /* number of places */
   struct {
-    uint64_t key, used; /* what is there; 0: nothing. When it was asked for last */
+    uint64_t key, used; /* key of the entry, 0: free; and the call that used it last */
   } place[RECENT_MAX];
   uint64_t now;
 };
 
-/* Gives each key, which is not 0, a place in places: the one where it is already, else one that nothing asked for here
- * is in. Keys may repeat; there are at most recent->count different ones. Returns the keys that have come in, one bit
- * each: of one that repeats, the first. */
+/* Finds a place for each key: the one that already holds it, else one that holds none of these keys. Keys are not 0 and
+ * may repeat; there are at most recent->count different ones. Returns a bit for each key that was not there before; for
+ * a repeated key only the first one's bit. */
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
-/* Nothing is there any more. */
+/* Frees all places. */
 void recent_forget_all(struct recent *recent);
 
 #endif

@@ -1,3 +1,5 @@
+/* The choice of sampler, spacing and steps for a handle; the coefficients of its steps; and the time projections that
+ * the network needs for them. */
 #include <math.h>
 #include <string.h>
 
@@ -5,9 +7,9 @@
 
 /* --- the choice --- */
 
-/* With auto, LCM and TCD have their own spacing, and the other samplers have the checkpoint's, or trailing on an LCM
- * checkpoint. Levels of a spacing of their own are chosen beside that of the timesteps, which gives Euler their ends.
- */
+/* Chooses the spacing of timesteps, and of noise levels (sigmas) if they have one of their own. SPACING_AUTO: LCM and
+ * TCD use their own spacing, and other samplers that of the checkpoint, or trailing on an LCM checkpoint. Where noise
+ * levels are spaced, the spacing of timesteps still matters: Euler takes its ends from it. */
 static void choose_spacing(struct sampling *sampling, enum spacing wish, const struct scheduler_config *config) {
   bool levels = wish >= SPACING_KARRAS;
   sampling->sigmas = levels ? wish : SPACING_AUTO;
@@ -21,7 +23,8 @@ static void choose_spacing(struct sampling *sampling, enum spacing wish, const s
     sampling->spacing = config->spacing == SPACING_LCM ? SPACING_TRAILING : config->spacing;
 }
 
-/* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
+/* Returns the default number of steps. A checkpoint that names Euler with trailing timesteps is a turbo model, which
+ * was made for one step. */
 static int usual_steps(const struct checkpoint *checkpoint, enum sampler sampler) {
   const struct scheduler_config *config = &checkpoint->scheduler;
   if (checkpoint->one_timestep || checkpoint->noisiest)
@@ -41,13 +44,13 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
-  /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
+  /* Merged LCM models do not embed guidance, and run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
   sampling->noisiest = checkpoint->noisiest;
 }
 
-/* What a scheduler's file asks for and is not supported matters where nothing is chosen in its place. */
+/* Refuses parts of a scheduler's file that are not supported, unless the user has chosen others instead. */
 static int check_scheduler(const struct engine_shape *wish, const struct checkpoint *checkpoint, struct error *err) {
   unsigned lacks = checkpoint->scheduler.lacks;
   if (wish->sampler != SAMPLER_AUTO)
@@ -111,7 +114,7 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 
 static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
                                            const struct run_params *run) {
-  bool merged = engine->background.merge == MERGE_MADE; /* and frames do not see it yet */
+  bool merged = engine->background.merge == MERGE_MADE; /* frames do not use these weights yet */
   if (prepared->weights_version != engine->resources.version && !merged)
     prepared->times_weights = plan_weights_version(&prepared->times_plan);
   if (!merged)
@@ -144,8 +147,9 @@ static bool same_conditioning(const struct conditioning *a, const struct conditi
   return a->guidance == b->guidance && a->version == b->version && same_texts(a, b);
 }
 
-/* Need not wait: the device works in order, so frames in flight read the projections before they are overwritten, and
- * the next frame reads the new ones. */
+/* Computes the time projections, unless those on the device have the same inputs. This need not wait: the device works
+ * in order, so frames in flight read the projections before they are overwritten, and the next frame reads the new
+ * ones. */
 static int make_times(struct engine *engine, struct prepared *prepared, const struct conditioning *now,
                       const struct run_params *run, struct error *err) {
   if (prepared->times_known && same_conditioning(&prepared->times, now))
@@ -163,7 +167,7 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
   return make_times(engine, prepared, &now, run, err);
 }
 
-/* The conditioning of a run that shows the texts of the frame before. */
+/* Returns the inputs of the time projections of a run that shows the texts of the frame before. */
 static struct conditioning conditioning_of_former_texts(const struct engine *engine, struct prepared *prepared,
                                                         const struct run_params *run) {
   struct conditioning c = conditioning_of(engine, prepared, run);
@@ -174,7 +178,7 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* The pooled texts on the device may be those to come. */
+  /* The pooled texts on the device may already be the new ones. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

@@ -1,32 +1,34 @@
-/* Which prompts and adapters a frame shows while others are made in the background.
+/* Decides which prompts and adapters a frame shows while others are made in the background.
  *
- * choose_showing decides, and begins what is missing; fill_prompts fills the run by that decision. What has begun is
- * finished before anything else begins, so that a text that changes with every frame is shown in the end. */
+ * choose_showing decides, and starts to make what is missing; fill_prompts fills in the run by that decision. Work that
+ * has begun is finished before anything else begins, so that a text which changes with every frame is shown at some
+ * time. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* The prompts and adapters that a frame shows. */
+/* Which prompts and adapters a frame shows. */
 enum showing {
-  SHOW_NOW,    /* those of its controls; what is missing is made before the frame */
-  SHOW_READY,  /* those of its controls, all of which are on the device */
+  SHOW_NOW,    /* those that its controls ask for; missing ones are made before the frame */
+  SHOW_READY,  /* those that its controls ask for, which are all on the device */
   SHOW_FORMER, /* those of the frame before, while its own are made in the background */
 };
 
-/* More jobs than these do not wait: what a frame adds could otherwise grow without end. */
+/* While so many jobs wait, no new texts are begun: otherwise frames could add jobs without end. */
 enum { JOBS_AHEAD = 8 };
 
 /* --- what is missing --- */
 
-/* Starts what is missing of the texts in run's slots and of their keys and values. *placed becomes the run with the
- * places of these keys and values instead of slots. */
+/* Starts to make the texts in run's slots, and their keys and values, where they are missing. *placed becomes a copy of
+ * the run with the places of these keys and values instead of slots. */
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
   return prompts_refresh(engine, shape->rows.first, run, err) < 0 ? -1 : text_keys_place(engine, shape, placed, err);
 }
 
-/* Starts texts and keys anew, with the weights that a merge has made, for the frame that asked for the merge. */
+/* Encodes texts and computes keys again with the weights that a merge has made, for the frame that asked for the
+ * merge. */
 static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
   const struct background *b = &engine->background;
   struct run_params run = {0}, placed;
@@ -34,8 +36,8 @@ static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
   return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
 }
 
-/* Asks for a merge of these adapters. It begins after the frame was submitted, since listing the weights that it
- * changes takes time on the host. */
+/* Asks for a merge, which makes the weights for these adapters. It begins after the frame was submitted, because
+ * listing the weights that it changes takes time on the host. */
 static void ask_for_merge(struct engine *engine, const struct frame_shape *shape, const struct controls *controls) {
   struct background *b = &engine->background;
   b->merge = MERGE_ASKED;
@@ -52,13 +54,13 @@ static bool can_read(const struct shown *shown, const struct frame_shape *shape)
          !(shape->controls & ~shown->controls);
 }
 
-/* True if texts may begin now: nothing merges, and few jobs wait. */
+/* True if texts may begin now: no merge is under way, and few jobs wait. */
 static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Returns what the frame shows (enum showing), or -1. Begins in the background what its controls ask for and is not
- * there: adapters only when nothing else is left to do. *placed is filled where that is SHOW_READY. */
+/* Returns what the frame shows (enum showing), or -1. Starts to make in the background what its controls ask for and is
+ * missing; a merge of adapters only if nothing else is left to do. *placed is filled in for SHOW_READY. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct run_params *placed, struct error *err) {
   const struct background *b = &engine->background;
@@ -82,7 +84,7 @@ static int choose_showing(struct engine *engine, struct prepared *prepared, cons
 
 /* --- filling --- */
 
-/* Finishes what is under way and makes all that the controls ask for. */
+/* Finishes the background work and makes everything that the controls ask for. */
 static int make_now(struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                     struct run_params *run, struct run_params *placed, struct error *err) {
   struct background *b = &engine->background;

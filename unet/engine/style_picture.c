@@ -22,7 +22,7 @@ static void copy_rgb(const struct frame *f, uint8_t *rgb) {
   }
 }
 
-/* Each pixel has the nearest chroma. */
+/* Each pixel takes the nearest chroma sample. */
 static void decode_yuv(const struct frame *f, uint8_t *rgb) {
   const struct coding k = frame_coding(f);
   struct channel c[3];
@@ -41,9 +41,9 @@ static void decode_yuv(const struct frame *f, uint8_t *rgb) {
 
 /* --- resizing --- */
 
-enum { PRECISION = 22 }; /* bits behind the point of Pillow's weights */
+enum { PRECISION = 22 }; /* fraction bits of the weights, as in Pillow */
 
-/* What the samples first .. first + count of a line weigh in one of the result. */
+/* The source samples from which one sample of the result is made, and their weights. */
 struct window {
   int first, count;
   int *weights;
@@ -62,8 +62,8 @@ static void fill_window(struct window *w, int from, double scale, int at, double
   }
 }
 
-/* Windows of samples [offset, offset + count) of a line that goes from `from` to `to` samples. NULL: no memory. Each
- * has its weights in the memory behind. */
+/* Computes the windows of samples offset to offset + count - 1 of a line that is resized from `from` to `to` samples.
+ * The caller frees the result; the weights are in the same block of memory. NULL: out of memory. */
 static struct window *make_windows(int from, int to, int offset, int count) {
   double scale = (double)from / to;
   size_t most = (size_t)ceil(2 * fmax(scale, 1)) * 2 + 1;
@@ -82,7 +82,8 @@ static struct window *make_windows(int from, int to, int offset, int count) {
   return windows;
 }
 
-/* out[i] = the window's mean of three channels, sample to sample `stride` bytes apart. */
+/* Computes `count` samples of three channels as weighted means. Source samples are `stride` bytes apart, those of the
+ * result out_stride. */
 static void filter(const struct window *windows, int count, const uint8_t *line, size_t stride, uint8_t *out,
                    size_t out_stride) {
   for (int i = 0; i < count; i++, out += out_stride) {
@@ -98,7 +99,8 @@ static void filter(const struct window *windows, int count, const uint8_t *line,
   }
 }
 
-/* The size x size middle of rgb, its shorter edge brought to size. Rows first, rounded to bytes, as Pillow does. */
+/* Resizes rgb so that its shorter side is `size`, and writes the size x size part in its middle. Rows are resized first
+ * and rounded to bytes, as in Pillow. */
 static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *out) {
   int shorter = width < height ? width : height;
   int to_w = width <= height ? size : (int)((double)size * width / shorter);
@@ -120,7 +122,7 @@ static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *
 
 /* --- patches --- */
 
-/* [patch][channel][row][column] */
+/* Cuts the picture into patches [patch][channel][row][column], normalised. */
 static void cut(const struct style_format *format, const uint8_t *rgb, float *patches) {
   static const float mean[3] = {0.48145466f, 0.4578275f, 0.40821073f},
                      spread[3] = {0.26862954f, 0.26130258f, 0.27577711f};

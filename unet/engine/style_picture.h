@@ -1,12 +1,12 @@
-/* A frame as the patches that a vision network reads. */
+/* Conversion of a frame to the patches that a vision network reads. */
 #ifndef UNET_ENGINE_STYLE_PICTURE_H
 #define UNET_ENGINE_STYLE_PICTURE_H
 
 #include "unet/base/frame.h"
 #include "unet/engine.h"
 
-/* [patches][3][rows][columns], normalised: what transformers' CLIPImageProcessor makes of its pixels, to the bit before
- * they are normalised. Of YUV each pixel takes the nearest chroma. */
+/* Fills patches, [patches][3][rows][columns], with normalised values as transformers' CLIPImageProcessor computes them;
+ * they are equal to the bit before normalisation. Of YUV, each pixel takes the nearest chroma sample. */
 int style_patches(const struct style_format *format, const struct frame *frame, float *patches, struct error *err);
 
 #endif

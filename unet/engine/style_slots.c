@@ -1,5 +1,5 @@
-/* Style pictures: an IP-Adapter, and what the device keeps of up to four pictures. Each has two places for its keys and
- * values, so that the frame before stays as it is while another picture is made ready in the background. */
+/* Style pictures: opens the IP-Adapter, and keeps up to four pictures on the device. Each has two places for its keys
+ * and values, so that frames go on showing the current one while its successor is made in the background. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ int style_pictures_open(struct engine *engine, const struct engine_params *param
   return plans_check_style_unused(s->adapter, &engine->resources, &engine->weight_elements, err);
 }
 
-/* What frames see in rows that guidance leads away from the pictures: once. */
+/* Computes, once, the keys and values for no picture, which rows of negative guidance read. */
 static int make_none(struct engine *engine, struct error *err) {
   struct program *program = NULL;
   const struct run_params run = {.slot = STYLE_NONE};
@@ -130,7 +130,8 @@ bool engine_has_style(const struct engine *engine, int slot) {
 
 /* --- what frames show --- */
 
-/* Whether a picture is on its way. Only one is at a time: they share the memory for patches. */
+/* Returns true if a picture is being made. Only one can be made at a time, because all use the same memory for
+ * patches. */
 static bool is_waiting(const struct engine *engine) {
   const struct background *b = &engine->background;
   for (int i = b->first; i < b->count; i++)
@@ -139,7 +140,7 @@ static bool is_waiting(const struct engine *engine) {
   return false;
 }
 
-/* Starts making a picture's keys and values in the place that is not shown. */
+/* Starts to compute a picture's keys and values, in the place that is not shown. */
 static int start(struct engine *engine, int slot, struct error *err) {
   struct style_pictures *styles = &engine->styles;
   struct style_slot *s = &styles->list[slot];
@@ -152,7 +153,7 @@ static int start(struct engine *engine, int slot, struct error *err) {
   return 0;
 }
 
-/* Shows what has come; starts what is to come, when nothing else is on its way. 1: all is there. */
+/* Shows pictures that are ready, and starts the next one if none is being made. Returns 1 if all pictures are shown. */
 static int refresh(struct engine *engine, struct error *err) {
   bool whole = true;
   for (int i = 0; i < STYLES_MAX; i++) {

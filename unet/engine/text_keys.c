@@ -1,23 +1,25 @@
-/* Keys and values of the prompts that runs read: few places on the device, which the slots in use take. */
+/* Keys and values of prompts. The device has few places for them (KEY_SLOTS); the prompts that frames use share these,
+ * and the one that was used longest ago is replaced. Called on the thread that submits, except text_keys_prepare. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* Chunk number c of a handle's: the slots in use need `most` of them. The prompt that has fewer is filled up with the
- * empty one. A handle of a multiple goes through them again, which changes no picture: to attend to something twice is
- * to attend to it. */
+/* Returns the place of the text that fills chunk c of a handle with `chunks` chunks, if the longest prompt has `most`.
+ * Shorter prompts are filled up with the empty one. If `chunks` is a multiple of `most`, the prompts are repeated,
+ * which changes no picture: softmax gives the same mean if all keys occur equally often. */
 static int chunk_place(const struct engine *engine, int slot, int c, int most, int chunks) {
   c = chunks % most ? c : c % most;
   return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
 }
 
-/* What says which keys and values these are: text, chunks and weights. */
+/* Returns a number that identifies keys and values by all they depend on: the text, the number of chunks and the
+ * weights. */
 static uint64_t text_keys_name(const struct engine *engine, int slot, int most) {
   uint64_t version = engine->keys_weights > engine->text_weights ? engine->keys_weights : engine->text_weights;
   return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
 }
 
-/* The text that a slot holds to keys and values. */
+/* Starts the computation of keys and values for the text of a slot. */
 static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
                      struct error *err) {
   for (int c = 0; c < chunks; c++) {
@@ -29,7 +31,8 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
   return 0;
 }
 
-/* The same for the attention of the handle's controls, where it is not in this place yet. */
+/* Does the same for the attention in the networks of the handle's controls, unless the keys are already in this
+ * place. */
 static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
                              struct error *err) {
   uint64_t name = text_keys_name(engine, slot, most);
@@ -62,8 +65,8 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* Adds to those names the ones of what frames show meanwhile: that keeps its place. Where there is no room for both,
- * nothing is put off. Returns how many there are. */
+/* Appends the names of the keys that frames show meanwhile, so that these keep their places. If there is no room for
+ * both, the background work is finished first, and the old keys may be replaced. Returns the number of names. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
@@ -75,8 +78,9 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
   return background_finish(engine, err) < 0 ? -1 : count;
 }
 
-/* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
- * what is in a place now; the device works in order, so they have read it before it is overwritten. */
+/* Finds a place for the keys and values of each slot, and starts the computation of those that are missing. Runs in
+ * flight may still read what is in these places; the device works in order, so they have read it before it is
+ * overwritten. */
 static int place_slots(struct engine *engine, const struct frame_shape *shape, const int *slots, int count, int *places,
                        struct error *err) {
   int chunks = shape->chunks;
@@ -129,7 +133,7 @@ static bool reads(struct run_params *run, int rows, int slot) {
   return false;
 }
 
-/* Whether a program makes keys and values that such a handle reads. */
+/* Returns true if the program computes keys and values that such a handle reads. */
 static bool makes_keys(const struct engine *engine, const struct frame_shape *shape, const struct program *program) {
   bool makes = program == engine->keys[shape->chunks - 1].program;
   for (int i = 0; i < CONTROLS_MAX; i++)
