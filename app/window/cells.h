@@ -1,16 +1,17 @@
-/* Text in the columns of a monospaced type: one a character, two a wide one (Chinese, Japanese, Korean, emoji), none a
- * mark on the character before it. Knows nothing of drawing. */
+/* Measures text in the columns of a monospaced font. A character takes one column, a wide one (Chinese, Japanese,
+ * Korean, emoji) two, and a combining mark none. Nothing here draws. */
 #ifndef APP_WINDOW_CELLS_H
 #define APP_WINDOW_CELLS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the character at text, of length > 0 bytes of UTF-8. Returns its bytes; of what is no UTF-8 it is 1, and the
- * character U+FFFD. */
+/* Reads the first character of text, which has length > 0 bytes of UTF-8. Returns the number of its bytes. A byte that
+ * is not valid UTF-8 is read alone, as the character U+FFFD. */
 size_t cells_read(const char *text, size_t length, uint32_t *character, int *columns);
+/* Returns how many columns the text takes. */
 int cells_count(const char *text, size_t length);
-/* Bytes of the characters that have room in so many columns. */
+/* Returns the number of bytes of the longest beginning of text that fits into this many columns. */
 size_t cells_fit(const char *text, size_t length, int columns);
 
 #endif

@@ -31,7 +31,7 @@ int context_open(struct context *context, SDL_Window *window, struct error *err)
     context_close(context);
     return -1;
   }
-  /* Late frames are rather torn than shown a whole screen refresh later. */
+  /* Adaptive synchronisation: a late frame is shown at once, torn, and not a whole refresh later. */
   context->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
   SDL_GL_SetSwapInterval(context->interval);
   const char *renderer = (const char *)glGetString(GL_RENDERER);

@@ -1,4 +1,4 @@
-/* A window's OpenGL context: made, found lost, and made again. */
+/* A window's OpenGL context: how it is created, and how its loss is noticed. Only the main thread uses it. */
 #ifndef APP_WINDOW_CONTEXT_H
 #define APP_WINDOW_CONTEXT_H
 
@@ -10,16 +10,19 @@
 
 struct context {
   SDL_GLContext gl;
-  int interval;  /* of the window's swaps */
-  bool software; /* the CPU draws */
-  bool resets;   /* the driver says when it was lost */
+  int interval;  /* swap interval, as SDL_GL_SetSwapInterval takes it */
+  bool software; /* true if the CPU draws, as Mesa's llvmpipe does */
+  bool resets;   /* true if the driver can tell that the context was lost */
+  /* when the driver was asked last */
   int64_t looked_ns;
 };
 
-/* Current afterwards, with vertical synchronisation where it can be had. On failure nothing is left of it. */
+/* Creates a context, which is then the current one, with vertical synchronisation if the driver has it. Returns -1 and
+ * err on failure; nothing needs to be closed then. */
 int context_open(struct context *context, SDL_Window *window, struct error *err);
 void context_close(struct context *context);
-/* Whether the one that is current was lost. The driver is asked now and then, as it may take its time. */
+/* Returns true if the current context was lost, because the GPU was reset for instance. Asks the driver only once in
+ * 100 ms, because the question may take long. */
 bool context_is_lost(struct context *context, int64_t now_ns);
 
 #endif

@@ -11,14 +11,14 @@
 enum {
   HEADER_BYTES = 128,
   LOOK_MS = 20,
-  /* Nobody waits so long for the program to come back. */
+  /* After so long the program is assumed not to come back. */
   PATIENCE_MS = 60000,
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
 /* --- in the program --- */
 
-/* As one file: a line of numbers, then the pixels. */
+/* Stores the picture in a file without a name: a line of numbers, then the pixels. Returns its descriptor, or -1. */
 static int hold(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
   size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;
@@ -78,7 +78,7 @@ static bool read_picture(const char *text, size_t size, struct curtain_picture *
   return read;
 }
 
-/* The whole of it, whatever the window's size. */
+/* Shows the whole picture, scaled to the window's size. */
 static void show(SDL_Window *window, SDL_Surface *picture) {
   SDL_Surface *surface = SDL_GetWindowSurface(window);
   if (surface && !SDL_BlitScaled(picture, NULL, surface, NULL))
@@ -92,7 +92,7 @@ static SDL_Window *make(const struct curtain_picture *picture) {
   return SDL_CreateWindow("reverie", place->left, place->top, place->width, place->height, flags);
 }
 
-/* From the highest row down, as SDL has them. */
+/* Returns the picture as a surface, whose rows SDL has from the top to the bottom. */
 static SDL_Surface *turn_over(const struct curtain_picture *picture) {
   SDL_Surface *surface =
       SDL_CreateRGBSurfaceWithFormat(0, picture->width, picture->height, 32, SDL_PIXELFORMAT_XBGR8888);
@@ -103,7 +103,7 @@ static SDL_Surface *turn_over(const struct curtain_picture *picture) {
   return surface;
 }
 
-/* Until the program says that it is enough, or ends. */
+/* Shows the picture until the program closes the connection or ends. */
 static void stand(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
   SDL_ShowWindow(window);

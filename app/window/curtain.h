@@ -1,5 +1,5 @@
-/* A window of another process that shows one picture: what the audience sees while this program closes its window to be
- * started anew, until the new one has something to show. */
+/* The curtain: a window of another process that shows one still picture. The audience sees it while this program closes
+ * its window to restart, until the new program has something to show. */
 #ifndef APP_WINDOW_CURTAIN_H
 #define APP_WINDOW_CURTAIN_H
 
@@ -7,24 +7,26 @@
 
 #include "app/window/window.h"
 
-/* Where the curtain's own process finds what it is: set, the program is nothing else. */
+/* Environment variable that tells a new process to be the curtain: main calls curtain_main with its value, and nothing
+ * else. */
 #define CURTAIN_VARIABLE "REVERIE_CURTAIN"
 
 struct curtain_picture {
   struct window_place place;
   bool borderless;
   int width, height;
-  const uint8_t *rgba; /* from the lowest row up */
+  const uint8_t *rgba; /* rows from the bottom to the top */
 };
 
-/* Does not wait until it is there. *line: the connection to it, -1 on failure. */
+/* Starts the curtain's process and does not wait for its window. Stores in *line the descriptor of a connection to it,
+ * or -1 on failure. The caller closes it with curtain_drop. */
 int curtain_raise(int *line, const struct curtain_picture *picture, struct error *err);
-/* 1: it is seen; 0: not yet; -1: it is not, and will not be. */
+/* Returns 1 if the curtain's window is on screen, 0 if it is not yet, and -1 if its process has ended. */
 int curtain_look(int line);
-/* It goes away. Stores -1; takes -1. */
+/* Closes the connection, on which the curtain's process ends. Stores -1; does nothing if *line is -1. */
 void curtain_drop(int *line);
 
-/* What its process does; value: of the variable. Returns the exit status. */
+/* Runs the curtain in its own process. value is the variable's value. Returns the exit status. */
 int curtain_main(const char *value);
 
 #endif

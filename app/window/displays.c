@@ -29,7 +29,7 @@ static bool has_words(const char *name, const char *words) {
   return false;
 }
 
-/* By its whole name, or by a part that no other has. */
+/* Finds a display by its whole name, or by a part that no other name has. */
 static int find_name(const char *words, int *display, struct error *err) {
   char list[300];
   int found = 0;

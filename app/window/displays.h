@@ -1,4 +1,5 @@
-/* The system's displays: which one is meant, and where it is, also after it went and came back. */
+/* The displays of the system: finds one by its number or name, and follows where it is when it is unplugged, plugged in
+ * again or moved. */
 #ifndef APP_WINDOW_DISPLAYS_H
 #define APP_WINDOW_DISPLAYS_H
 
@@ -7,21 +8,24 @@
 
 #include "unet/base/error.h"
 
-/* The number of the display of that number, name or part of a name, which no other may have. STATUS_USAGE: none has. */
+/* Stores the number of the display that words names: by its number, its name, or a part of its name that no other
+ * display has. Returns -1 and STATUS_USAGE if there is no such display. */
 int displays_find(const char *words, int *number, struct error *err);
 
 struct display_place {
   char name[96];
-  unsigned long x11_name; /* 0: it is not one of X11's */
-  SDL_Rect bounds;        /* when it was there last */
+  unsigned long x11_name; /* the monitor's atom on X11; 0: the system is not X11 */
+  SDL_Rect bounds;        /* position and size when it was last connected */
+  /* the display is disconnected */
   bool gone;
 };
 
 enum display_change { DISPLAY_SAME, DISPLAY_GONE, DISPLAY_CAME };
 
-/* The place of the display of that number. window: any. */
+/* Describes the display of that number. window is any window of the program. */
 void display_place_begin(struct display_place *place, SDL_Window *window, int number);
-/* What became of it since. CAME: it was gone, or is elsewhere now. */
+/* Looks for the display again. Returns DISPLAY_GONE when it has been disconnected, and DISPLAY_CAME when it is back or
+ * was moved. */
 enum display_change display_place_follow(struct display_place *place, SDL_Window *window);
 
 #endif

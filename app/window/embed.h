@@ -1,4 +1,4 @@
-/* Files that are part of the program (embed.sh): the shaders, as C strings, and the font. */
+/* Files that the build puts into the program (embed.sh): the shaders as C strings, and the font. */
 #ifndef APP_WINDOW_EMBED_H
 #define APP_WINDOW_EMBED_H
 

@@ -1,5 +1,5 @@
-/* Fonts of the system for characters that the built-in one lacks: through fontconfig, or without it (fonts_paths.c)
- * where fonts with Chinese, Japanese and Korean characters usually lie. */
+/* Finds fonts of the system for characters that the built-in font lacks. fonts_fontconfig.c asks fontconfig;
+ * fonts_paths.c, for builds without it, tries files that usually have Chinese, Japanese and Korean characters. */
 #ifndef APP_WINDOW_FONTS_H
 #define APP_WINDOW_FONTS_H
 
@@ -10,13 +10,14 @@ struct fonts;
 
 struct font_file {
   char path[4096];
-  int index; /* of the font in the file */
+  int index; /* number of the font within the file */
 };
 
-/* NULL: there are none. */
+/* Reads the list of fonts, which may take seconds. Returns NULL on failure. The caller frees it with fonts_close. */
 struct fonts *fonts_open(void);
 void fonts_close(struct fonts **fonts); /* stores NULL; takes NULL */
-/* The font of that number, from 0, that may have this character. False: there are no more. Takes NULL. */
+/* Stores font `number` (from 0) of those that may have this character. Returns false if there are no more. Takes
+ * NULL. */
 bool fonts_find(const struct fonts *fonts, uint32_t character, int number, struct font_file *file);
 
 #endif

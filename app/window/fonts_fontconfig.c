@@ -3,8 +3,8 @@
 #include <fontconfig/fontconfig.h>
 #include <stdio.h>
 
-/* A configuration of its own, as other libraries of this process may use fontconfig's at the same time: that is what
- * struct fonts stands for. */
+/* struct fonts stands for a configuration of fontconfig. It is not the default one, which other libraries of this
+ * process may be using at the same time. */
 static FcConfig *config_of(const struct fonts *fonts) {
   return (FcConfig *)(void *)(uintptr_t)fonts;
 }
@@ -19,7 +19,7 @@ void fonts_close(struct fonts **fonts) {
   *fonts = NULL;
 }
 
-/* Of any outline font with this character, the one that the user's language and fontconfig's rules prefer. */
+/* Returns the outline font with this character that the user's language and fontconfig's rules prefer. NULL: failed. */
 static FcPattern *match(FcConfig *config, uint32_t character) {
   FcResult result;
   FcPattern *wish = FcPatternCreate(), *found = NULL;

@@ -50,7 +50,8 @@ GLuint gl_texture(GLint filter) {
   return texture;
 }
 
-/* There is one of each kind at most, but that some drivers tell of a lost context without end. */
+/* OpenGL has at most one flag for each kind of error. The count is limited because some drivers report a lost context
+ * for ever. */
 void gl_forget_errors(void) {
   enum { KINDS = 10 };
   for (int i = 0; i < KINDS && glGetError() != GL_NO_ERROR; i++)

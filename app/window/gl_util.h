@@ -1,4 +1,4 @@
-/* The few OpenGL pieces that the picture and the overlay share. A context must be current. */
+/* Helpers for OpenGL that the picture and the overlay share. They need a current context. */
 #ifndef APP_WINDOW_GL_UTIL_H
 #define APP_WINDOW_GL_UTIL_H
 
@@ -6,13 +6,14 @@
 
 #include "unet/base/error.h"
 
-/* Compiles and links; the shaders are GLSL 3.30 texts, name is for the message. Returns 0 and err on failure. */
+/* Compiles and links two shaders, which are GLSL 3.30 texts. name is for the error message. Returns the program, or 0
+ * and err on failure. */
 GLuint gl_program(const char *name, const char *vertex, const char *fragment, struct error *err);
 
-/* A texture without contents, clamped at its edges; filter GL_LINEAR or GL_NEAREST. */
+/* Returns a new texture without contents, clamped at its edges. filter is GL_LINEAR or GL_NEAREST. */
 GLuint gl_texture(GLint filter);
 
-/* Those that calls so far have left behind, so that what is asked next is about the next call. */
+/* Clears OpenGL's error flags, so that glGetError tells of the next call only. */
 void gl_forget_errors(void);
 
 #endif

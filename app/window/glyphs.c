@@ -10,19 +10,20 @@
 #include "app/window/fonts.h"
 #include "app/window/hud_text.h"
 
-/* Characters that no font has are looked for once each, and no more of them than this. */
+/* A character that no font has is searched for only once. After MISSING_MAX of them, or with OTHERS_MAX fonts open,
+ * nothing is searched for. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
-/* A search that is not through so long after it is of no use any more is left alone. */
+/* When glyphs are closed, a running search gets so long before it is abandoned. */
 static const int64_t leave_ns = 500000000;
 
-/* For a font of the system, on a thread of its own: the system may have to read all of them first, and neither a
- * picture nor the end of the program waits for that. */
+/* A search for a font of the system. It runs on a thread of its own, because the system may have to read all fonts
+ * first. Neither pictures nor the end of the program wait for it. */
 struct search {
   struct errand errand;
   struct fonts *fonts;
-  bool asked; /* for them */
+  bool asked; /* fonts was opened */
   uint32_t character;
-  int number; /* of the fonts that may have it */
+  int number; /* which of the fonts that may have the character, from 0 */
   bool found;
   struct font_file file;
 };
@@ -30,7 +31,7 @@ struct search {
 struct glyphs {
   TTF_Font *own;
   int size, advance;
-  struct search *search; /* left to its thread where that is not through at the end */
+  struct search *search; /* freed by its own thread if it is abandoned */
   TTF_Font *others[OTHERS_MAX];
   int other_count;
   uint32_t missing[MISSING_MAX];
@@ -120,7 +121,7 @@ static void look(void *opaque) {
   search->found = fonts_find(search->fonts, search->character, search->number, &search->file);
 }
 
-/* Returns whether it is looked for. */
+/* Starts a search. Returns true if it runs. */
 static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) {
   struct search *search = glyphs->search;
   struct error ignored;
@@ -163,12 +164,13 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
 
 /* --- drawing --- */
 
-/* What is drawn at once: characters of one column each in the own font, or one character, with the marks on it. */
+/* Characters that are drawn with one call: several of one column each in the built-in font, or a single other one.
+ * Combining marks belong to the character before them. */
 struct piece {
   TTF_Font *font;
   size_t bytes;
   int columns;
-  bool placed; /* in the middle of its columns */
+  bool placed; /* the glyph is centred in its columns */
 };
 
 static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t length) {
@@ -189,7 +191,7 @@ static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t l
   return piece;
 }
 
-/* The line is the own font's; of a glyph that is wider than its columns the middle is seen. */
+/* Draws a piece on the built-in font's baseline. A glyph that is wider than its columns loses its sides. */
 static void put(struct glyphs *glyphs, SDL_Surface *surface, SDL_Surface *drawn, const struct piece *piece, int x,
                 int y) {
   int room = piece->columns * glyphs->advance;

@@ -1,6 +1,6 @@
-/* Glyphs on a surface: the built-in monospaced font, and of the system's fonts those that have what it lacks, which are
- * looked for when they are first needed, one character after the other. What no font has is a box, and so is what is
- * looked for. The main thread's. */
+/* Draws text on a surface with the built-in monospaced font. For a character that this font lacks, a font of the system
+ * is searched for on another thread, one character at a time. Until one is found, and if none is, the character is
+ * drawn as a box. Only the main thread calls this. */
 #ifndef APP_WINDOW_GLYPHS_H
 #define APP_WINDOW_GLYPHS_H
 
@@ -13,16 +13,17 @@
 struct glyphs;
 
 int glyphs_open(struct glyphs **glyphs, struct error *err);
-/* Does not wait long for fonts that are being looked for: a thread that reads them is left alone. Stores NULL; takes
- * NULL. */
+/* Frees everything. A search that is still running half a second later is abandoned: its thread frees its own memory.
+ * Stores NULL; takes NULL. */
 void glyphs_close(struct glyphs **glyphs);
-/* The size of type in pixels, before anything is drawn. */
+/* Sets the font's size in pixels. Must be called before anything is drawn. */
 void glyphs_set_size(struct glyphs *glyphs, int size);
-int glyphs_advance(const struct glyphs *glyphs); /* pixels from column to column (cells.h) */
-/* Text from x on, with its line's top at y. blend: over what is there; else in its place. */
+int glyphs_advance(const struct glyphs *glyphs); /* pixels from one column (cells.h) to the next */
+/* Draws text that begins at x, in a line whose top is at y. blend: the glyphs are blended with what the surface has;
+ * otherwise they replace it. */
 void glyphs_draw(struct glyphs *glyphs, SDL_Surface *surface, bool blend, int x, int y, SDL_Color color,
                  const char *text, size_t length);
-/* Whether it is known since the last call which font has what was looked for: text is to be drawn anew. */
+/* Takes the result of a search that has ended. Returns true if text has to be drawn again because of it. */
 bool glyphs_follow(struct glyphs *glyphs);
 
 #endif

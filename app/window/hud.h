@@ -1,7 +1,9 @@
-/* The overlay: alerts in a bar of their own at the top, figures in the top left corner, a passing notice below, the
- * help in the middle, the list of parameters to the right, the line that is typed at the bottom; in the operator's
- * window they lie around the picture, with a graph. Each is a sheet, drawn anew only when it changed: words at most ten
- * times a second, what follows the hand at once. */
+/* The overlay. Over the picture it shows alerts in a bar at the top, figures in the top left corner, a notice below
+ * them, the help in the middle, the list of parameters on the right, and the line that the user types at the bottom. In
+ * the operator's window these stand around the picture, together with a graph.
+ *
+ * Each panel is a sheet (sheet.h), which is drawn again only when its contents change: words at most ten times a
+ * second, list and line at once because they react to the user. Only the main thread calls this. */
 #ifndef APP_WINDOW_HUD_H
 #define APP_WINDOW_HUD_H
 
@@ -16,53 +18,57 @@
 
 struct hud;
 
-/* What the overlay says. Strings are read during hud_update only. */
+/* Contents of the overlay. Strings are read during hud_update only. */
 struct hud_content {
   enum hud_layout layout;
-  bool figures, help;                /* shown or not; without figures, no alerts and no notice either */
-  int help_page;                     /* from 0 */
-  bool running;                      /* the engine is open; else only state is shown */
-  double fps, frame_ms;              /* of late */
-  double budget_ms;                  /* 0: none */
+  /* show figures, show the help; without figures, alerts and notices are hidden as well */
+  bool figures, help;
+  int help_page;                     /* page of the help, from 0 */
+  bool running;                      /* the engine is open; otherwise only state is shown */
+  double fps, frame_ms;              /* over the last seconds */
+  double budget_ms;                  /* 0: there is no budget */
   double source_fps;                 /* 0: unknown */
-  const char *hardware;              /* that decodes it; NULL: software */
-  double latency_ms, latency_p99_ms; /* from capture to the screen, of late; 0: unknown */
-  long dropped, missed;              /* so far */
+  const char *hardware;              /* the hardware that decodes the source; NULL: software does */
+  double latency_ms, latency_p99_ms; /* from capture to screen, over the last seconds; 0: unknown */
+  long dropped, missed;              /* since the start */
   struct hud_prompt {
     const char *words;
-    float share;           /* of the picture */
-  } prompts[SLOT_PRESETS]; /* in use */
+    float share;           /* the prompt's share in the picture, 0 to 1 */
+  } prompts[SLOT_PRESETS]; /* prompts in use */
   int prompt_count;
-  const char *model, *loading;       /* in use; to come, or NULL */
-  const struct parameters *values;   /* of which some are shown; NULL: none */
-  const char *governed;              /* "512x512, governed to 448x448"; NULL: the budget asks for nothing */
-  const char *outputs;               /* "recording 0:12"; NULL: there are none */
-  const char *state;                 /* "loading the model"; NULL: nothing to say */
+  const char *model, *loading;     /* name of the model in use; name of one that is being loaded, or NULL */
+  const struct parameters *values; /* NULL: none are shown */
+  /* "512x512, governed to 448x448"; NULL: size and steps are what the user asked for */
+  const char *governed;
+  const char *outputs;               /* "recording 0:12"; NULL: there are no outputs */
+  const char *state;                 /* "loading the model"; NULL: nothing is waited for */
   const struct alerts *alerts;       /* NULL: none */
-  int64_t now_ns;                    /* platform_now_ns, for how long alerts hold already */
+  int64_t now_ns;                    /* time from which the age of alerts is computed */
   const char *notice;                /* NULL: none */
-  const struct panel *panel;         /* the list and the line; NULL: none */
-  const struct recent_times *recent; /* the operator's graph; NULL: none */
+  const struct panel *panel;         /* list of parameters and line of text; NULL: none */
+  const struct recent_times *recent; /* data of the operator's graph; NULL: none */
 };
 
+/* Returns true if the list of parameters is visible with this content. */
 bool hud_shows_list(const struct hud_content *content);
 
-/* Needs a current OpenGL context, as hud_update, hud_draw and hud_close do. */
+/* hud_open, hud_update, hud_draw and hud_close need a current OpenGL context. Returns 0, or -1 and err. */
 int hud_open(struct hud **hud, struct error *err);
 void hud_close(struct hud **hud); /* stores NULL; takes NULL */
 
-/* Where things are in a drawable of this size. */
+/* Stores where the panels are in a drawable of this size. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
-/* Where the list's rows are. */
+/* Stores where the list's rows are. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
 
-/* Takes over new content for a drawable of this size. Returns whether the overlay looks different now. */
+/* Takes new content for a drawable of this size. Returns true if the overlay has to be drawn again. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
-/* Where in the drawable the line that is typed goes on, as updated last: what an input method has on its way begins
- * there. */
+/* Stores where the typed line's cursor is in the drawable, as of the last hud_update. An input method shows there what
+ * it composes. */
 void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor);
-/* Of the help, as updated last; 0: it is not shown. */
+/* Returns the number of pages of the help, as of the last hud_update; 0: it is not shown. */
 int hud_help_pages(const struct hud *hud);
+/* Draws the overlay over what the current window shows. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height);
 
 #endif

@@ -4,9 +4,9 @@
 
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS, FIGURES_LINES = 8, GRAPH_LINES = 8 };
 
-/* Alerts that have fewer columns beside the list lie above it. */
+/* If the room beside the list has fewer columns than this, alerts are placed above the list. */
 enum { ALERT_COLUMNS = 40 };
-/* How much of a narrow operator's window the list has at most. */
+/* The list takes at most LIST_PART / WHOLE of the operator's window. */
 enum { LIST_PART = 3, WHOLE = 5 };
 
 static int least(int a, int b) {
@@ -26,7 +26,7 @@ static void place_list(struct hud_places *places, int width, int top, int bottom
                        const struct hud_type *type) {
   int margin = type->size, own = list_width(most, type);
   places->list = area(width - margin - own, top, own, bottom - margin - top);
-  int rows = (places->list.height - type->size) / type->line - 1; /* one is the head */
+  int rows = (places->list.height - type->size) / type->line - 1; /* the first row is the heading */
   places->list_rows = rows > 0 ? rows : 1;
 }
 
@@ -67,7 +67,7 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
       graph = GRAPH_LINES * type->line;
   figures = least(figures, line_top - places->top);
   int picture = line_top - figures - graph - 2 * margin - places->top;
-  if (picture < line_top / 5 || picture + alerts < line_top / 3) { /* low windows do without the graph */
+  if (picture < line_top / 5 || picture + alerts < line_top / 3) { /* a low window has no graph */
     picture += graph + margin;
     graph = 0;
   }

@@ -35,14 +35,14 @@ static void end_line(struct writer *writer) {
   }
 }
 
-/* Words that come from outside: control characters would be taken for marks. */
+/* Writes text from outside the program. Its control characters are removed, because they would be read as marks. */
 static void put_foreign(struct writer *writer, enum tone tone, const char *words) {
   char clean[512];
   snprintf(clean, sizeof clean, "%s", words);
   put(writer, tone, "%s", text_clean(clean));
 }
 
-/* Of a slow network the second digit counts, and of a very slow one the third. */
+/* Writes a rate. Rates below 1 need a second digit after the point, and rates below 0.1 a third. */
 static void put_fps(struct writer *writer, double fps) {
   if (fps > 0)
     put(writer, TONE_PLAIN, fps < 0.0995 ? "%5.3f" : fps < 0.995 ? "%4.2f" : "%4.1f", fps);
@@ -73,7 +73,7 @@ static void put_model(struct writer *writer, const struct hud_content *content) 
   end_line(writer);
 }
 
-/* From the source to the screen. */
+/* Writes the line about source, latency and budget. */
 static void put_way(struct writer *writer, const struct hud_content *content) {
   if (content->source_fps > 0) {
     put(writer, TONE_DIM, "source ");
@@ -135,7 +135,7 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   end_line(writer);
 }
 
-/* The operator's window has them always. */
+/* Returns true if figures, alerts and notices are shown; the operator's window always shows them. */
 static bool shows_words(const struct hud_content *content) {
   return content->figures || content->layout == HUD_OPERATOR;
 }
@@ -151,10 +151,10 @@ void hud_figures_text(char *text, const struct hud_content *content) {
     put_figures(&writer, content);
 }
 
-/* How much is said of each alert, the fullest first. */
+/* How much is written about each alert, the most first. */
 enum alert_style { ALERT_FULL, ALERT_SHORT, ALERT_BARE, ALERT_STYLES };
 
-/* "source lost 0:12: nothing came for 2 s" */
+/* Writes an alert, such as "source lost 0:12: nothing came for 2 s". */
 static void print_alert(char *out, size_t size, const struct alert *alert, enum alert_style style, int64_t now_ns) {
   long seconds = (long)((now_ns - alert->since_ns) / 1000000000);
   if (style == ALERT_BARE)
@@ -211,7 +211,8 @@ void hud_notice_text(char *text, const struct hud_content *content) {
   }
 }
 
-/* Returns the last space of the line's first columns; NULL: there is none, or the line is not longer. */
+/* Returns the last space at which the line's beginning fits into the columns. NULL: there is no such space, or the
+ * whole line fits. */
 static char *find_break(char *line, int columns) {
   size_t length = strcspn(line, "\n"), fits = cells_fit(line, length, columns);
   if (fits >= length)
@@ -236,15 +237,14 @@ static bool is_mark(char c) {
   return c > 0 && c < TONES;
 }
 
-/* True where one figure ends and the next begins: at two spaces behind a mark or before one, but none that fill a
- * number up. */
+/* Returns true between two figures: at two spaces after a mark or before one, unless the spaces pad a number. */
 static bool is_gap(const char *at) {
   return is_mark(at[0]) ? at[-1] != ' ' && at[1] == ' ' && at[2] == ' '
                         : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
 }
 
-/* Returns the last gap of the line's first columns, else the space before a number that would be cut, else the first
- * gap there is. NULL: the line is not longer, or has no such place. */
+/* Returns the last gap at which the line's beginning fits into the columns; otherwise the space before a number that
+ * would be cut; otherwise the first gap. NULL: the whole line fits, or there is no such place. */
 static char *find_gap(char *line, int columns) {
   size_t length = strcspn(line, "\n");
   while (length && line[length - 1] == ' ')
@@ -268,11 +268,11 @@ static char *find_gap(char *line, int columns) {
 void hud_text_fold_figures(char *text, int columns) {
   for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
     char *gap = find_gap(line, columns);
-    if (!gap && line == text) /* what is waited for stands in a line of its own, before all figures */
+    if (!gap && line == text) /* the first line may be a sentence about what is waited for */
       gap = find_break(line + 1, columns);
     if (!gap)
       continue;
-    if (is_mark(*gap)) /* the mark is the next line's, which one space is left of */
+    if (is_mark(*gap)) /* the next line keeps the mark, in the place of one of its spaces */
       gap[1] = *gap;
     *gap = '\n';
   }
@@ -307,7 +307,7 @@ void hud_text_measure(const char *text, int *lines, int *columns) {
   }
 }
 
-/* As many columns as fit without being cut, the last place for the page's number. */
+/* Puts as many columns of text side by side as fit, and leaves the last line for the page's number. */
 int hud_text_page(char *text, int page, int width, int lines) {
   int count, columns;
   hud_text_measure(text, &count, &columns);
@@ -348,7 +348,7 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
   end_line(writer);
 }
 
-/* Who comes back to a short list is to see why it is short. */
+/* Writes the list's heading, which also says why a filtered list is short. */
 static void put_head(struct writer *writer, const struct panel *panel) {
   const char *filter = panel->list.filter;
   enum tone tone = panel->lists ? TONE_TITLE : TONE_DIM;

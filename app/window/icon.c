@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* All lengths are of a drawing of 128 by 128, whose origin is in the middle. It is symmetric but for its colours, so
- * that one quarter says where things are. */
+/* Lengths are in units of a drawing of 128 by 128, with the origin in the middle. Its shapes are symmetric, so that one
+ * quarter describes them. */
 static const float half = 64, corner = 24, iris = 24, lid = 3, slit = 1.5f, slit_half = 44;
 
 struct colour {
@@ -17,7 +17,7 @@ static int is_in_square(float x, float y) {
   return over_x * over_x + over_y * over_y <= corner * corner;
 }
 
-/* A quarter of the lid is a cubic curve from the corner of the eye to the top. */
+/* Returns the distance to the lid, whose quarter is a cubic curve from the corner of the eye to the top. */
 static float distance_to_lid(float x, float y) {
   enum { POINTS = 24 };
   float least = half;
@@ -39,7 +39,7 @@ static struct colour colour_at(float x, float y) {
   return distance_to_lid(away_x, away_y) <= lid ? light : ground;
 }
 
-/* Several samples a pixel make edges smooth. */
+/* Draws a pixel from several samples, so that edges are smooth. */
 static void draw_pixel(int column, int row, uint8_t rgba[4]) {
   enum { SAMPLES = 3 };
   int sum[3] = {0}, inside = 0;

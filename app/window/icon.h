@@ -1,4 +1,4 @@
-/* The program's icon, drawn by code: an eye, one half of whose iris is of another colour, as in assets/reverie.svg. */
+/* The program's icon, drawn by code: an eye whose iris has two colours, as in assets/reverie.svg. */
 #ifndef APP_WINDOW_ICON_H
 #define APP_WINDOW_ICON_H
 
@@ -6,7 +6,7 @@
 
 enum { ICON_SIDE = 64 };
 
-/* Draws ICON_SIDE by ICON_SIDE pixels of red, green, blue and alpha, from the top row down. */
+/* Draws ICON_SIDE by ICON_SIDE pixels of red, green, blue and alpha, from the top row to the bottom. */
 void icon_draw(uint8_t *rgba);
 
 #endif

@@ -4,10 +4,10 @@
 #include <string.h>
 
 struct import_entry {
-  uint64_t number; /* 0: none */
+  uint64_t number; /* the picture's number; 0: the entry is empty */
   size_t bytes;
   struct imported imported;
-  long used; /* when, in takes */
+  long used; /* value of takes when it was used last */
 };
 
 struct import_hold {
@@ -21,16 +21,18 @@ struct import {
   const struct import_impl *impl;
   void *opaque;
   const struct log *log;
-  struct gpu_id asked; /* the GPU that was asked for last */
+  struct gpu_id asked; /* the GPU that import_suits was called with last */
   bool has_asked;
-  bool suited; /* what was said of it */
+  bool suited; /* the answer for that GPU */
+  /* OpenGL has refused a picture, and none is tried again */
   bool refused;
-  const struct picture_pool *pool; /* of all entries */
+  const struct picture_pool *pool; /* the pool of all pictures in entries */
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  int rest;                              /* takes until memory is asked for again */
-  int idle;                              /* calls of import_follow since the last take */
-  struct import_hold held[IMPORT_HOLDS]; /* that of number n is at n modulo IMPORT_HOLDS */
+  int rest;                              /* calls of import_take until memory is tried again */
+  int idle;                              /* calls of import_follow since the last import_take */
+  struct import_hold held[IMPORT_HOLDS]; /* hold number n is at n modulo IMPORT_HOLDS */
+  /* number of holds begun; number of holds ended */
   long told, released;
 };
 
@@ -93,7 +95,7 @@ void import_follow(struct import *import) {
     drop_all(import);
 }
 
-/* The picture's, or else the one to be used for it: the one that was not for longest. */
+/* Returns the picture's entry; if it has none, the entry that has not been used for longest. */
 static struct import_entry *find(struct import *import, uint64_t number) {
   struct import_entry *oldest = &import->entries[0];
   for (int i = 0; i < IMPORT_CACHE; i++) {

@@ -1,6 +1,6 @@
-/* Pictures in a GPU's memory, as OpenGL on the same GPU reads them: in place, with nothing copied through the host. The
- * memory behind each picture is imported once, and known by the picture's number. A picture that OpenGL has been told
- * to read is held until it has. Nothing here waits. */
+/* Lets OpenGL read pictures in GPU memory directly, without a copy through the host. The memory of each picture is
+ * imported once and then found again by the picture's number. A picture is held from the moment when OpenGL is told to
+ * read it until the GPU has done so. Nothing here waits. Only the main thread calls this. */
 #ifndef APP_WINDOW_IMPORT_H
 #define APP_WINDOW_IMPORT_H
 
@@ -8,27 +8,29 @@
 #include "unet/base/picture.h"
 
 enum {
-  IMPORT_HOLDS = 6,  /* pictures that are held at most */
-  IMPORT_CACHE = 32, /* imported at the same time */
-  IMPORT_REST = 120, /* takes until memory is asked for again that could not be had; calls of import_follow between two
-                      * takes, behind which nothing stays imported */
+  IMPORT_HOLDS = 6,  /* most pictures that one import holds */
+  IMPORT_CACHE = 32, /* most pictures that are imported at the same time */
+  /* If a picture's memory cannot be shared, this many calls of import_take pass before it is tried again. After this
+   * many calls of import_follow without import_take all imports are closed. */
+  IMPORT_REST = 120,
 };
 
-/* What OpenGL calls them. */
+/* OpenGL's names of an import. */
 struct imported {
   unsigned memory, buffer;
 };
 
-/* What OpenGL does for it (import_gl.h). */
+/* Functions that call OpenGL (import_gl.h); tests have their own. */
 struct import_impl {
-  /* Whether it draws on this GPU and can import at all. */
+  /* Returns true if OpenGL draws on this GPU and can import memory at all. */
   bool (*suits)(void *opaque, const struct gpu_id *gpu);
-  /* The descriptor stays the caller's. */
+  /* Imports `bytes` of memory. share is its file descriptor, which the caller keeps and closes. */
   int (*open)(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err);
   void (*close)(void *opaque, const struct imported *imported);
-  /* What OpenGL is told from now on reads what others have written until now. */
+  /* Makes commands that follow read what was written to imported memory before. */
   void (*renew)(void *opaque);
-  /* It passes when everything is done that OpenGL was told until now. NULL: there is none, nor a context any more. */
+  /* Returns a fence that is passed when the GPU has done all commands so far. NULL: there is none, because the context
+   * is lost for instance. */
   void *(*make_fence)(void *opaque);
   bool (*has_passed)(void *opaque, void *fence);
   void (*free_fence)(void *opaque, void *fence);
@@ -36,21 +38,23 @@ struct import_impl {
 
 struct import;
 
-/* what: a word for the pictures, in lines. holds: of them at most, up to IMPORT_HOLDS. impl, what and log (may be NULL)
- * must last as long as it. */
+/* Allocates *import. what names the pictures in log lines. holds: most pictures to hold, up to IMPORT_HOLDS. impl, what
+ * and log (may be NULL) must outlive it. */
 int import_open(struct import **import, const char *what, int holds, const struct import_impl *impl, void *opaque,
                 const struct log *log, struct error *err);
 void import_close(struct import **import); /* stores NULL; takes NULL */
 
-/* Whether pictures of this GPU would be taken: not after OpenGL has refused one. */
+/* Returns true if pictures in this GPU's memory can be read directly. After OpenGL has refused one the answer is false
+ * for good. */
 bool import_suits(struct import *import, const struct gpu_id *gpu);
 
-/* The buffer that the picture lies in, from its first plane on. 0: it has to be uploaded, for it has no such memory or
- * gets none, OpenGL refuses it, or too many are held. */
+/* Returns the OpenGL buffer of the picture's memory, which begins with its first plane. Returns 0 if the picture must
+ * be uploaded instead: it has no shared memory, OpenGL refuses it, or too many pictures are held. */
 unsigned import_take(struct import *import, const struct frame *frame);
-/* OpenGL has been told to read what was taken last. */
+/* Must be called after OpenGL was told to read the frame that import_take returned a buffer for: holds the frame until
+ * the GPU has read it. */
 void import_told(struct import *import, const struct frame *frame);
-/* Ends the holds on what OpenGL has read; to be called now and then. */
+/* Ends the holds on pictures that the GPU has read. Must be called regularly. */
 void import_follow(struct import *import);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "app/control/keys.h"
 
-/* What the keys of a US keyboard type without and with Shift, besides letters. */
+/* Characters that the keys of a US keyboard type without and with Shift, except letters. */
 static const struct {
   SDL_Scancode place;
   char plain, shifted;
@@ -40,7 +40,7 @@ static char us_character(const SDL_Keysym *key) {
   return 0;
 }
 
-/* Latin letters with marks, and those that few languages have, are Latin. */
+/* Returns true for Latin characters, which include letters with diacritics and those of few languages. */
 static bool is_latin(SDL_Keycode character) {
   return character < 0x370 || (character >= 0x1e00 && character < 0x1f00) ||
          (character >= 0x2c60 && character < 0x2c80) || (character >= 0xa720 && character < 0xa800);
@@ -53,7 +53,7 @@ bool layout_is_foreign(SDL_Keycode character) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND;
 }
 
-/* Some keys of such a layout type characters of ASCII: the others tell. */
+/* Some keys of a foreign layout type ASCII characters; then the other keys tell what the layout is. */
 struct layout_key layout_ask(const SDL_Keysym *key) {
   int foreign = 0;
   for (int place = SDL_SCANCODE_A; place <= SDL_SCANCODE_Z; place++)
@@ -65,8 +65,8 @@ static bool is_digit(SDL_Keycode character) {
   return character >= '0' && character <= '9';
 }
 
-/* 0: the key is none of the row, or types something else than a digit with Shift on a layout that has digits without.
- */
+/* Returns the digit, or the command, that a key of the number row stands for. 0: it is no key of that row, or it is
+ * pressed with Shift on a layout that types digits without. */
 static char row_digit(const SDL_Keysym *key, SDL_Keycode plain) {
   bool shift = key->mod & KMOD_SHIFT;
   if (key->scancode < SDL_SCANCODE_1 || key->scancode > SDL_SCANCODE_0 || (shift && is_digit(plain)))

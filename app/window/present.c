@@ -8,18 +8,19 @@
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
 
-enum { FRAME_HOLDS = 3 }; /* of frames that OpenGL is reading: a decoder has few (HARDWARE_HOLDS) */
+/* frames that OpenGL may hold at a time; few, because a hardware decoder has few (HARDWARE_HOLDS) */
+enum { FRAME_HOLDS = 3 };
 
-/* How the planes of a frame become a colour; input.frag reads the number. */
+/* How a frame's planes become a colour. input.frag reads the number. */
 enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
 
-/* One texture filled from one plane. */
+/* A texture that is filled from one plane. */
 struct texture_format {
   int plane;
   GLint internal;
   GLenum format, type;
   int texel_bytes;
-  int divide_x, divide_y; /* of the frame's size, rounded up */
+  int divide_x, divide_y; /* the texture's size is the frame's divided by these, rounded up */
 };
 
 struct pixel_layout {
@@ -28,8 +29,8 @@ struct pixel_layout {
   struct texture_format texture[3];
 };
 
-/* YUYV is uploaded twice: as pixels of (Y, Cb or Cr) and as pairs (Y0, Cb, Y1, Cr), so that both can be interpolated.
- */
+/* YUYV is uploaded twice, as pixels of (Y, Cb or Cr) and as pairs (Y0, Cb, Y1, Cr), so that both can be
+ * interpolated. */
 static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_NV12] = {LAYOUT_Y_CBCR,
                     2,
@@ -53,39 +54,39 @@ static const struct pixel_layout layouts[PIXEL_FORMATS] = {
 struct image {
   GLuint texture[3];
   bool filled;
-  struct frame frame; /* what was uploaded last; its planes are not kept */
+  struct frame frame; /* describes the frame in the textures; its planes are not valid */
 };
 
-/* What a painter is told. */
+/* Values of a painter's uniforms. */
 struct paint {
-  float rect[4]; /* as present.vert has it */
+  float rect[4]; /* corners of the rectangle as present.vert reads them */
   float opacity, light;
 };
 
-/* One way to fill the picture's rectangle. Most pictures are painted as the one before, and each call of OpenGL costs a
- * processor that has slept some microseconds: what a program has been told is not told again. Zeros to start, as
- * a program's uniforms are. */
+/* A shader program that fills a rectangle, and the values that its uniforms have. A uniform is set only when its value
+ * changes: most pictures are painted like the one before, and each OpenGL call costs some microseconds on a processor
+ * that has just slept. Zeros to start, as a new program's uniforms are. */
 struct painter {
   GLuint program;
   GLint rect, opacity, light;
   struct paint told;
 };
 
-/* What input.frag is told of a frame. */
+/* Values of input.frag's uniforms that depend on the frame. */
 struct colors {
   GLint layout;
   float sample_scale, matrix[9], zero[3], scale[2];
 };
 
 struct present {
-  GLuint vertices, columns; /* columns: what is read of the window */
+  GLuint vertices, columns; /* columns: buffer for columns that are read from the window */
   struct painter plain, bicubic, frame;
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
-  } at;               /* uniforms of input.frag */
-  struct colors told; /* which have these values */
+  } at;               /* locations of input.frag's uniforms */
+  struct colors told; /* values that these uniforms have */
   struct image picture, held, input, source;
-  struct import *import, *import_frames; /* of pictures; of frames, which have another pool. NULL: none */
+  struct import *import, *import_frames; /* for pictures; for frames, which come from another pool. NULL: none */
   struct present_counts counts;
 };
 
@@ -160,13 +161,13 @@ void present_close(struct present **pointer) {
   *pointer = NULL;
 }
 
-/* Whether the textures are as this frame needs them. */
+/* Returns true if the textures have the format and size of this frame. */
 static bool suits(const struct image *image, const struct frame *frame) {
   return image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
          image->frame.height == frame->height;
 }
 
-/* How far rows are apart, in texels, where they do not follow each other; told: what OpenGL has been told. */
+/* Tells OpenGL the distance between rows in texels, unless it knows: *told is what it was told last. */
 static void tell_pitch(int pitch, int width, int *told) {
   int wanted = pitch == width ? 0 : pitch;
   if (wanted != *told)
@@ -174,7 +175,8 @@ static void tell_pitch(int pitch, int width, int *told) {
   *told = wanted;
 }
 
-/* From addresses, or from places in the buffer that is bound; as many columns from the left. */
+/* Fills the textures. from: the planes' addresses, or their offsets in the buffer that is bound. columns: how many to
+ * fill, from the left. */
 static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
   bool same = suits(image, frame);
@@ -196,7 +198,7 @@ static void fill(struct image *image, const struct frame *frame, int columns, co
   image->filled = true;
 }
 
-/* As many columns from the left. */
+/* Fills the textures with this many columns, from the left, of a frame in the host's memory. */
 static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
   if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
     return false;
@@ -208,8 +210,8 @@ static bool upload(struct present *present, struct image *image, const struct fr
   return true;
 }
 
-/* The textures are filled by the GPU, from where the picture lies in its memory; at first with all columns, for there
- * is no address that means nothing. */
+/* Lets the GPU fill the textures directly from the frame's memory. The first time all columns are filled, because
+ * textures are created then, and a buffer has no NULL address that means "no data". */
 static bool share(struct import *import, struct image *image, const struct frame *frame, int columns) {
   if (!import)
     return false;
@@ -238,7 +240,7 @@ struct present_counts present_count(const struct present *present) {
 
 void present_picture(struct present *present, const struct frame *picture) {
   if (present->import_frames)
-    import_follow(present->import_frames); /* which are seen now and then */
+    import_follow(present->import_frames); /* frames are shown only at times, and their holds must end meanwhile */
   if (share(present->import, &present->picture, picture, picture->width))
     present->counts.shared++;
   else if (upload(present, &present->picture, picture, picture->width))
@@ -250,7 +252,7 @@ static void take_frame(struct present *present, struct image *image, const struc
     upload(present, image, frame, columns);
 }
 
-/* A few more than asked for, which are read where samples are interpolated. */
+/* Some more columns than asked for are taken, because interpolation reads beyond the edge. */
 void present_input(struct present *present, const struct frame *input, float part) {
   const int more = 8;
   int columns = (int)ceilf(part * (float)input->width) + more + input->width / 32;
@@ -270,7 +272,8 @@ void present_hold(struct present *present) {
   present->held = held;
 }
 
-/* Y'CbCr to R'G'B' from the matrix' two luma weights (BT.601, BT.709, BT.2020), for samples of 0..1. */
+/* Computes the conversion from Y'CbCr to R'G'B' for samples of 0 to 1. Each matrix (BT.601, BT.709, BT.2020) follows
+ * from two luma weights. */
 static void fill_colors(const struct frame *frame, struct colors *colors) {
   static const float weights[][2 /* red, blue */] = {
       [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
@@ -282,11 +285,13 @@ static void fill_colors(const struct frame *frame, struct colors *colors) {
   memcpy(colors->matrix, columns, sizeof columns);
   colors->zero[0] = full ? 0 : 16.0f / 255;
   colors->zero[1] = colors->zero[2] = 128.0f / 255;
-  /* P010 has its 10 bits on top of 16: as 8-bit codes in the limited range (64 is 16), as 0..1023 in the full one. */
+  /* P010 has its 10 bits in the upper bits of 16. Limited range is scaled to 8-bit codes (64 of 1023 is 16 of 255),
+   * full range to 0 to 1023. */
   colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
-/* How much of the frame the picture shows, along each axis about the centre: under 1 is cropped, over 1 has bars. */
+/* Stores how much of the frame the picture shows on each axis, about the centre. A value under 1 means that the frame
+ * is cropped, over 1 that it has bars. */
 static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
   scale[0] = scale[1] = 1;
@@ -299,7 +304,7 @@ static void fill_fit(const struct frame *frame, float shape, enum fit fit, float
   }
 }
 
-/* input.frag is in use. */
+/* Sets the uniforms of input.frag, which must be the current program. */
 static void tell_colors(struct present *present, const struct colors *colors) {
   if (!memcmp(&present->told, colors, sizeof *colors))
     return;
@@ -315,7 +320,7 @@ struct box {
   int left, top, width, height; /* in pixels */
 };
 
-/* The largest rectangle of a shape in the middle of the drawable. */
+/* Returns the largest rectangle of this shape in the middle of the drawable. */
 static struct box letterbox(int width, int height, float shape) {
   struct box box = {0, 0, width, height};
   if ((float)width > (float)height * shape)
@@ -327,7 +332,7 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
-/* Its program is in use. */
+/* Sets the painter's uniforms. Its program must be the current one. */
 static void tell_painter(struct painter *painter, const struct paint *paint) {
   if (!memcmp(&painter->told, paint, sizeof *paint))
     return;
@@ -337,7 +342,7 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Fills the box with a painter. */
+/* Fills the box with the painter. */
 static void paint(struct painter *painter, const struct present_view *view, struct box box, float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
   const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
@@ -364,7 +369,7 @@ static void paint_frame(struct present *present, const struct image *image, cons
   paint(&present->frame, view, box, opacity);
 }
 
-/* At its own size or smaller the plain read is exact or no worse. */
+/* Bicubic interpolation is used only to enlarge; otherwise it would not look better. */
 static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
                           struct box box, float opacity) {
   bool bicubic = view->bicubic && box.width > image->frame.width;
@@ -372,12 +377,12 @@ static void paint_picture(struct present *present, const struct image *image, co
   paint(bicubic ? &present->bicubic : &present->plain, view, box, opacity);
 }
 
-/* What is painted next stays between two columns of the view. */
+/* Limits what is painted next to the part between two columns of the view. */
 static void limit(const struct present_view *view, int from, int to) {
   glScissor(view->left + from, view->bottom, to - from, view->height);
 }
 
-/* A bright line with dark edges, seen on any picture. */
+/* Paints a bright line with dark edges, which is visible on any picture. */
 static void paint_line(const struct present_view *view, struct box box, int x) {
   int bottom = view->bottom + view->height - box.top - box.height;
   x += view->left;
@@ -389,8 +394,8 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* A picture fills the view where only the rounding of its sides makes that another shape: thin bars would come and go
- * with the size. */
+/* Returns where the picture is in the view. If the shapes differ only because sides were rounded, the picture fills the
+ * view: thin bars would appear and disappear as the size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -404,7 +409,7 @@ static bool shows_held(const struct present *present, const struct present_view 
   return view->cover.held > 0 && present->held.filled;
 }
 
-/* What is held lies over the picture, the source over both. */
+/* Paints the held picture over the newest one, and the source over both. */
 static void paint_cover(struct present *present, const struct present_view *view, struct box box, int split) {
   bool holds = shows_held(present, view), bypasses = view->cover.bypass > 0 && present->source.filled;
   int right = box.left + box.width;
@@ -421,7 +426,7 @@ static void paint_cover(struct present *present, const struct present_view *view
   glDisable(GL_BLEND);
 }
 
-/* The picture, what is beside it and what is over it. */
+/* Paints the picture, the input beside it, and the cover over it. */
 static void paint_all(struct present *present, const struct present_view *view, struct box box, int split) {
   bool has_input = present->input.filled, has_picture = present->picture.filled || shows_held(present, view);
   if (present->picture.filled) {
@@ -438,13 +443,13 @@ static void paint_all(struct present *present, const struct present_view *view, 
     paint_cover(present, view, box, split);
 }
 
-/* Whether the picture alone is seen, from edge to edge. */
+/* Returns true if only the picture is visible, from edge to edge. */
 static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
   return present->picture.filled && box.width == view->width && box.height == view->height && !view->split &&
          view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
-/* Most pictures are alone: the fewest calls of OpenGL draw them, as struct painter says why. */
+/* Most views show the picture alone, which takes fewer OpenGL calls; struct painter says why that matters. */
 void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
@@ -454,7 +459,7 @@ void present_draw(struct present *present, const struct present_view *view) {
               : view->split                      ? box.left + (int)lroundf((float)box.width * view->split_at)
                                                  : box.left;
   glViewport(view->left, view->bottom, view->width, view->height);
-  glClear(GL_COLOR_BUFFER_BIT); /* of all of the drawable, which may have become larger than the view */
+  glClear(GL_COLOR_BUFFER_BIT); /* clears the whole drawable, which may be larger than the view */
   glBindVertexArray(present->vertices);
   if (is_alone(present, view, box)) {
     paint_picture(present, &present->picture, view, box, 1);
@@ -475,7 +480,6 @@ void present_flush(void) {
   glFlush();
 }
 
-/* OpenGL waits for other programs of the GPU each time that its work is waited for, so all comes at once. */
 int present_read(int width, int height, uint8_t *rgba) {
   while (glGetError() != GL_NO_ERROR)
     ;
@@ -484,6 +488,7 @@ int present_read(int width, int height, uint8_t *rgba) {
   return glGetError() == GL_NO_ERROR ? 0 : -1;
 }
 
+/* Reads all columns with one wait: each wait for the GPU is also a wait for other programs that use it. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most) {
   struct box box = picture_box(&present->picture, view);

@@ -1,5 +1,6 @@
-/* Draws pictures into the window: scaled to fit, with black bars where the shapes differ, and beside the frame they
- * were made from. The frame's colours are converted by the GPU, so that the view costs the engine nothing. */
+/* Draws pictures into the window: scaled to fit, with black bars if the shapes differ, and with the frame that a
+ * picture was made from on the left if the view is split. Shaders convert the frame's colours, so that this costs the
+ * engine no time. Only the main thread calls this. */
 #ifndef APP_WINDOW_PRESENT_H
 #define APP_WINDOW_PRESENT_H
 
@@ -11,58 +12,63 @@
 struct present;
 
 struct present_view {
-  int left, bottom;     /* of what is drawn in, in the drawable */
-  int width, height;    /* of what is drawn in */
-  int shape_w, shape_h; /* of the picture; read while there is none yet. 0: as the drawable */
+  int left, bottom;     /* position of the view in the drawable */
+  int width, height;    /* size of the view */
+  int shape_w, shape_h; /* shape of the picture, used as long as there is none; 0: the view's own shape */
   enum fit fit;         /* how the engine fits frames into pictures */
-  bool split;           /* show the input on the left; false: none came with the picture */
-  float split_at;       /* 0..1 of the picture's width */
+  bool split;           /* show the input on the left; must be false if the picture has no input */
+  float split_at;       /* right edge of the input, 0 to 1 of the picture's width */
+  /* enlarge pictures by bicubic interpolation */
   bool bicubic;
   struct cover_levels cover;
 };
 
-/* What came to be drawn, and by which way. */
+/* Counts of pictures that were taken, by the way in which OpenGL got their pixels. */
 struct present_counts {
-  long shared, uploaded; /* pictures: read where they lay; copied from the host's memory */
-  uint64_t bytes;        /* copied from there, frames beside pictures too */
+  long shared, uploaded; /* pictures that were read in GPU memory; pictures that were copied from the host's */
+  uint64_t bytes;        /* bytes copied from the host's memory, those of input frames included */
 };
 
-/* Needs a current context, as all functions here. impl: what imports pictures from a GPU's memory; NULL: nothing does,
- * and all are uploaded. opaque is its own. log may be NULL; it and impl must last. */
+/* Allocates *present. All functions here need a current context. impl imports pictures from GPU memory, and opaque is
+ * passed to it; NULL: all pictures are uploaded. log may be NULL. log and impl must outlive it. */
 int present_open(struct present **present, const struct import_impl *impl, void *opaque, const struct log *log,
                  struct error *err);
 void present_close(struct present **present); /* stores NULL; takes NULL */
 
-/* Whether pictures in this GPU's memory are read there. If not, they come through the host's. */
+/* Returns true if pictures in this GPU's memory are read directly. If not, they are copied through the host's
+ * memory. */
 bool present_shares(struct present *present, const struct gpu_id *gpu);
 struct present_counts present_count(const struct present *present);
 
-/* Takes a picture (PIXEL_RGBA) over or the frame it was made from (any format), of which the left part may be enough:
- * 1 is all of its width. Textures are made anew only when format or size changes. Pixels that cannot be read leave what
- * is there. */
+/* Take the pixels of a new picture (PIXEL_RGBA) or of the frame that it was made from (any format). part: how much of
+ * the frame is needed, from the left; 1: all of it. Textures are created again only if format or size changes. If the
+ * pixels cannot be read, the previous ones stay. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
-/* Likewise the frame that bypasses the engine. */
+/* Takes the source's frame that is shown instead of pictures while the engine is bypassed. */
 void present_source(struct present *present, const struct frame *source);
-/* The picture uploaded last is what a cover holds from now on. */
+/* Makes the picture taken last the one that a freeze holds. */
 void present_hold(struct present *present);
 
-/* Clears the drawable and draws, with what the view's cover says over it. Before the first picture the input is shown
- * alone; without either it stays black. */
+/* Clears the drawable and draws the view with its cover. Before the first picture only the input is shown; without
+ * either the view stays black. */
 void present_draw(struct present *present, const struct present_view *view);
-/* Gives the GPU what was drawn in the window in use: a swap may come later, or do nothing where there is no screen. */
+/* Sends the drawing commands for the current window to the GPU. Swapping does not always do that: it may come later,
+ * and without a screen it does nothing. */
 void present_flush(void);
 
-/* What columns of the picture, x from 0 to 1, look like in the window: RGBA, from the lowest pixel up, one column
- * behind the other, of what was presented last (front; not all systems let it be read) or what was drawn last. Waits
- * until it is drawn, once. Returns how many pixels a column has, at most so many; 0: they cannot be read. */
+/* Reads `count` columns of the picture as the window shows it. x: their positions, 0 to 1. front: what was presented
+ * last is read, which not every system permits; otherwise what was drawn last. rgba gets one column after the other,
+ * each from bottom to top. Waits once until the drawing is done. Returns the number of pixels of a column, at most
+ * `most`; 0: they cannot be read. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most);
 
-/* What was drawn last, all of a drawable of this size: RGBA, from the lowest row up. -1: it cannot be read. */
+/* Reads all that was drawn last, in a drawable of this size: RGBA, rows from the bottom to the top. Returns -1 if that
+ * cannot be read. */
 int present_read(int width, int height, uint8_t *rgba);
 
-/* Where x, in pixels of the drawable, lies on the picture as this view has it: 0..1, clamped. */
+/* Converts x, in pixels of the drawable, to a position on the picture in this view: 0 to 1, clamped. */
 float present_locate(const struct present *present, const struct present_view *view, float x);
 
 #endif

@@ -8,7 +8,8 @@
 #include "app/window/gl_util.h"
 #include "app/window/glyphs.h"
 
-/* Lengths in pixels of the drawable follow from the size of the type. */
+/* The font's size is this part of the drawable's height, within these limits, in pixels. All other lengths follow from
+ * it. */
 enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
 
 static const SDL_Color tones[TONES] = {
@@ -24,7 +25,7 @@ struct typeface {
   GLuint program, vertices;
   struct {
     GLint rect, window, size, radius, shade;
-  } at; /* uniforms of text.vert and text.frag */
+  } at; /* locations of the uniforms of text.vert and text.frag */
 };
 
 static int open_program(struct typeface *face, struct error *err) {

@@ -1,5 +1,6 @@
-/* Sheets of text and rectangles: drawn by the CPU with SDL_ttf when what they say changes, shown by OpenGL. A context
- * must be current for all but what draws on a sheet. */
+/* Sheets of text and rectangles. The CPU draws them with SDL_ttf when their contents change, and OpenGL shows them as
+ * textures. All functions but those that draw on a sheet (sheet_begin, sheet_fill, sheet_text) need a current
+ * context. */
 #ifndef APP_WINDOW_SHEET_H
 #define APP_WINDOW_SHEET_H
 
@@ -10,19 +11,20 @@
 #include "app/window/hud_text.h"
 #include "unet/base/error.h"
 
-/* The type, which is monospaced, and what shows sheets. */
+/* The monospaced font, and the shader that shows sheets. */
 struct typeface;
 
 int typeface_open(struct typeface **face, struct error *err);
 void typeface_close(struct typeface **face); /* stores NULL; takes NULL */
-/* The size of type that suits a drawable of this height. Returns whether it changed. */
+/* Sets the font size that suits a drawable of this height. Returns true if it changed. */
 bool typeface_fit(struct typeface *face, int height);
-/* Whether sheets would look different by now, because of fonts that were looked for. */
+/* Returns true if sheets have to be drawn again because a font was found for a character that had none
+ * (glyphs_follow). */
 bool typeface_follow(struct typeface *face);
-/* In pixels. */
+/* All in pixels: the font's size, and the distances and widths of text in it. */
 int typeface_size(const struct typeface *face);
-int typeface_advance(const struct typeface *face); /* from character to character */
-int typeface_line(const struct typeface *face);    /* from line to line */
+int typeface_advance(const struct typeface *face); /* from one column to the next */
+int typeface_line(const struct typeface *face);    /* from one line to the next */
 int typeface_width(const struct typeface *face, const char *text, size_t length);
 
 struct color {
@@ -32,21 +34,25 @@ struct color {
 /* Zero-initialise to start. */
 struct sheet {
   unsigned texture;
-  int width, height;           /* 0: nothing to show */
-  struct SDL_Surface *surface; /* while it is drawn on */
-  bool filled;                 /* with a ground */
+  int width, height;           /* 0: the sheet is empty */
+  struct SDL_Surface *surface; /* valid from sheet_begin to sheet_end */
+  bool filled;                 /* the sheet has a background colour */
 };
 
+/* Frees the texture. */
 void sheet_close(struct sheet *sheet);
-/* Begins anew; ground alpha 0: glyphs alone. False, with an empty sheet: there is no memory. */
+/* Starts to draw a new sheet. ground is the background; with alpha 0 there is none. Returns false, with an empty sheet,
+ * if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
-/* Text of at most so many columns; what is longer ends in an ellipsis. Returns how many columns it takes. */
+/* Draws text of at most this many columns; longer text is cut and ends with an ellipsis. Returns how many columns it
+ * takes. */
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
                const char *text, size_t length);
+/* Ends the drawing: copies the sheet to its texture. */
 void sheet_end(struct sheet *sheet);
 
-/* shade: how dark the panel under glyphs without ground is. */
+/* Position of a sheet. shade: how dark the area under a sheet without background becomes; radius: of its corners. */
 struct sheet_place {
   int left, top;
   float shade, radius;

@@ -15,18 +15,20 @@ static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
-  SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video"); /* else a game is said to be played */
+  /* otherwise the desktop says that a game is played */
+  SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video");
 #endif
 #if SDL_VERSION_ATLEAST(2, 0, 22)
-  SDL_SetHint(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, "1"); /* else what is composed is cut at ten wide characters */
+  SDL_SetHint(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, "1"); /* otherwise composed text is cut after ten wide characters */
 #endif
-  SDL_SetHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0"); /* the audience goes on watching */
-  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* by the user, who knows what SDL's words mean */
-  /* Wayland's library complains on standard error where it cannot work. */
+  SDL_SetHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0"); /* the audience must go on seeing the picture */
+  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* the user has chosen a driver */
+  /* Without this variable Wayland's library fails with messages on standard error, so it is not tried. */
   if (!getenv("XDG_RUNTIME_DIR") && !chosen)
     SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
   bool failed = SDL_InitSubSystem(SDL_INIT_VIDEO) != 0;
-  /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
+  /* Without a display SDL takes its driver "offscreen", which shows nothing. Only users who choose that driver get
+   * it. */
   const char *driver = failed ? NULL : SDL_GetCurrentVideoDriver();
   if (driver && !strcmp(driver, "offscreen") && !chosen) {
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
@@ -94,7 +96,7 @@ void window_get_display(const struct window *window, int *width, int *height) {
   *height = bounds.h;
 }
 
-/* Where no window manager carries it out, asking for full screen changes nothing but what SDL believes. */
+/* Sets the window's place itself. Without a window manager a request for full screen only changes what SDL assumes. */
 static void fill_by_hand(struct window *window, bool fill) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   SDL_Rect *before = &window->before;
@@ -119,7 +121,8 @@ static void fill_display(struct window *window, bool fill) {
     SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fill ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
 }
 
-/* It is to come on screen as it will be: full screen is for windows that are seen, and until then it has no border. */
+/* The window must look right as soon as it appears. SDL sets full screen only on visible windows, so until then the
+ * window has no border. */
 static SDL_Window *make_hidden(const struct window_params *params) {
   const struct window_place *place = params->place;
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI | SDL_WINDOW_HIDDEN;
@@ -136,7 +139,7 @@ int window_open(struct window *window, const struct window_params *params, struc
   window_set_icon(window->sdl[WINDOW_OUTPUT]);
   window->borderless = params->borderless;
   window->connection = x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
-  if (params->place) /* it may have been moved */
+  if (params->place) /* the window that it replaces may have been moved */
     window->display[WINDOW_OUTPUT] = SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
   struct error why;
@@ -147,7 +150,7 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->border_waits = params->place && params->place->fullscreen && !params->borderless;
   if (params->place && params->fullscreen)
     window_resize(window, params->width, params->height);
-  window->takes_text = true; /* as SDL begins */
+  window->takes_text = true; /* SDL's initial state */
   window_take_text(window, false);
   return 0;
 }
@@ -161,7 +164,7 @@ void window_close(struct window **pointer) {
   struct window *window = *pointer;
   if (!window)
     return;
-  /* What is left of a lost connection would only end the program after all. */
+  /* After the connection is lost, any call about a window would end the program. */
   if (!window->lost) {
     if (window->sdl[WINDOW_OPERATOR])
       SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
@@ -182,14 +185,14 @@ int window_check(const struct window *window, struct error *err) {
   return window->destroyed ? error_set(err, STATUS_OUTPUT, "the window is gone: another program has destroyed it") : 0;
 }
 
-/* Another program can destroy a window as if it were its own. */
+/* Notices that another program has destroyed one of the windows. */
 static bool follow_windows(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   window->destroyed |= x11_tells_destroyed(sdl, window->sdl[WINDOW_OUTPUT]);
   *event = (struct window_event){.type = WINDOW_CLOSE, .which = WINDOW_OPERATOR};
   return x11_tells_destroyed(sdl, window->sdl[WINDOW_OPERATOR]);
 }
 
-/* Into the display where it belongs, after a window manager may have moved it into another. */
+/* Moves the output to its display, after a window manager may have moved it to another. */
 static void return_to_display(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   bool fills = window->fullscreen;
@@ -199,7 +202,8 @@ static void return_to_display(struct window *window) {
   fill_display(window, fills);
 }
 
-/* Without its display the output does not cover the operator's window. */
+/* Notices that the output's display was disconnected or is back. While it is away the output is hidden if it would
+ * cover the operator's window. */
 static bool follow_display(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   bool may = sdl->type == SDL_DISPLAYEVENT || x11_tells_displays(sdl, window->sdl[WINDOW_OUTPUT]);
   enum display_change change = DISPLAY_SAME;
@@ -286,8 +290,8 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
     window_resize(window, window->width, window->height);
 }
 
-/* Text that has come already and not been read goes; keys tell what they type. Other systems than X11 are asked for
- * text all the same: they need not ask an input method for it. */
+/* Discards text events that are not read yet; from now on keys tell what they type. Systems other than X11 still report
+ * text, because that does not involve an input method there. */
 static void leave_text(struct window *window) {
   SDL_StopTextInput();
   window->text_comes = !window->connection;
@@ -295,7 +299,7 @@ static void leave_text(struct window *window) {
     SDL_EventState(SDL_TEXTINPUT, SDL_ENABLE);
 }
 
-/* Events that wait by now have no text of SDL's. */
+/* Asks SDL for text events. Key events that are already in the queue have none; the user event marks where they end. */
 static void ask_for_text(struct window *window) {
   SDL_Event from_here = {.user = {.type = SDL_USEREVENT, .code = window->text_turns}};
   SDL_StartTextInput();
@@ -324,7 +328,8 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
   SDL_Window *sdl = window->sdl[window->used];
   const SDL_Rect rect = {from_pixels(sdl, left), from_pixels(sdl, top), from_pixels(sdl, width),
                          from_pixels(sdl, height)};
-  /* Each call is a message to another process. When the window moves, SDL tells by itself. */
+  /* Each call sends a message to the input method's process. When only the window moves, SDL tells that process
+   * itself. */
   if (!SDL_RectEquals(&rect, &window->text_place))
     SDL_SetTextInputRect(&rect);
   window->text_place = rect;
@@ -358,7 +363,7 @@ bool window_lost_context(struct window *window, int64_t now_ns) {
   return !window->lost && context_is_lost(&window->context, now_ns);
 }
 
-/* Makes it current, for the output. */
+/* Makes the context current for the output. */
 static void put_context(struct window *window, const struct context *context) {
   SDL_GL_MakeCurrent(window->sdl[WINDOW_OUTPUT], context->gl);
   SDL_GL_SetSwapInterval(context->interval);

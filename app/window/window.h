@@ -1,5 +1,5 @@
-/* The window: SDL2, an OpenGL 3.3 core context, and its events reduced to those that matter here. The main thread
- * alone calls this. */
+/* The program's windows: SDL2 with an OpenGL 3.3 core context. Their events are translated to the few kinds that the
+ * program needs. Only the main thread calls this. */
 #ifndef APP_WINDOW_WINDOW_H
 #define APP_WINDOW_WINDOW_H
 
@@ -10,46 +10,49 @@
 
 struct window;
 
-/* OUTPUT shows the picture, and is there always; OPERATOR is a second one. */
+/* WINDOW_OUTPUT shows the picture and is always open; WINDOW_OPERATOR is the operator's window, which may be opened and
+ * closed. */
 enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
 
-/* Of the contents, on the system's desktop. */
+/* Position and size of a window's contents on the desktop. */
 struct window_place {
   int left, top;
   int width, height;
-  bool fullscreen; /* all of a display */
+  bool fullscreen; /* the window fills its display */
 };
 
 struct window_params {
   const char *title;
-  int width, height;                /* of the contents; 0: all of its display */
-  const struct window_place *place; /* of the one in whose place it comes, which shows it: it is hidden until
-                                       window_show. NULL: none */
-  bool borderless;                  /* and in the display's corner */
+  int width, height; /* size of the contents; 0: all of its display */
+  /* Place of a window that this one replaces. The new window is hidden until window_show. NULL: it replaces none. */
+  const struct window_place *place;
+  bool borderless; /* the window has no border and is in the display's upper left corner */
   bool fullscreen;
 };
 
-/* One display of the system's. */
+/* A display of the system. */
 struct window_display {
-  int number; /* as in window_params */
+  int number; /* number for window_create */
   char name[96];
-  int x, y, width, height; /* of all displays together */
-  int refresh;             /* a second; 0: unknown */
+  /* In the space of all displays together. */
+  int x, y, width, height;
+  int refresh; /* pictures a second; 0: unknown */
   bool on_x11;
 };
 
 enum window_event_type {
-  WINDOW_KEY,     /* key, repeat, text */
-  WINDOW_COMPOSE, /* text: an input method has it on its way; "": no more */
-  WINDOW_POINT,   /* x, y: the left button is held down here; pressed: from now on */
-  WINDOW_RELEASE, /* no longer */
-  WINDOW_WHEEL,   /* turns, x, y */
-  WINDOW_DROP,    /* file; follows: along with the one before. NULL: something that is no file */
-  WINDOW_DRAW,    /* uncovered or resized: draw again */
+  WINDOW_KEY,     /* a key was pressed: key, repeat, text */
+  WINDOW_COMPOSE, /* text is being composed by an input method; "": it is no longer */
+  WINDOW_POINT,   /* the left button is held down at x, y; pressed: it was pressed just now */
+  WINDOW_RELEASE, /* the left button was released */
+  WINDOW_WHEEL,   /* the wheel was turned: turns, x, y */
+  WINDOW_DROP,    /* a file was dropped; follows: together with the one before. file NULL: it was not a file */
+  WINDOW_DRAW,    /* the window was uncovered or resized and must be drawn again */
   WINDOW_CLOSE,
-  WINDOW_DISPLAY_GONE, /* display: the output's, which fills it or lies in its corner; it is hidden as long as there is
-                          an operator's window that it would cover */
-  WINDOW_DISPLAY_CAME, /* display: it is back, or elsewhere now, and the output with it */
+  /* display was disconnected, which the output filled or was in the corner of. While there is an operator's window that
+   * it would cover, the output is hidden. */
+  WINDOW_DISPLAY_GONE,
+  WINDOW_DISPLAY_CAME, /* display is back or was moved, and the output with it */
 };
 
 enum { WINDOW_TEXT_MAX = 256 };
@@ -57,82 +60,90 @@ enum { WINDOW_TEXT_MAX = 256 };
 struct window_event {
   enum window_event_type type;
   enum window_which which;
-  int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: text alone */
-  char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
-  const char *file;           /* that was dropped on the window, until the next event is asked for */
-  const char *display;        /* its name */
+  int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: there is only text */
+  char text[WINDOW_TEXT_MAX]; /* the typed text in UTF-8; "": the key types nothing */
+  const char *file;           /* name of the dropped file, valid until the next event is asked for */
+  const char *display;        /* name of the display */
   bool follows;
   bool repeat, pressed;
   float x, y;  /* in pixels of the drawable */
-  float turns; /* of the wheel, away from the user */
+  float turns; /* turns of the wheel, positive away from the user */
 };
 
-/* Connects to the system's display, with no window on it yet: quick, and where there is none it is known before all
- * else. output: the display of that number, from 0, or name, or part of a name; NULL: the first, or where there is to
- * be an operator's window the second. On failure, here and in window_open, the status is STATUS_OUTPUT, and the line
- * says what works without a display; a number or name that no display has is STATUS_USAGE. */
+/* Connects to the desktop and chooses the displays, without opening a window. This is quick, so that a missing display
+ * is noticed before anything else starts. output: number (from 0), name or part of the name of the output's display;
+ * NULL: the first display, or the second if there is to be an operator's window.
+ *
+ * On failure, here and in window_open, the status is STATUS_OUTPUT, and the message says what works without a display.
+ * It is STATUS_USAGE if no display has this number or name; *window is valid then, and must be closed. */
 int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
+/* Returns the number of displays; 0: the connection to them is lost. */
 int window_count_displays(const struct window *window);
-/* The size of the display that the output is to be on. */
+/* Stores the size of the output's display in pixels. */
 void window_get_display(const struct window *window, int *width, int *height);
 
-/* Calls take for every display, in order, with no window needed. */
+/* Calls take for every display, in their order. Needs no window. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
                          struct error *err);
 
-/* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
+/* Opens the output and makes its OpenGL context current, with vertical synchronisation if the driver has it. Must be
+ * called once only. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);
-void window_show(struct window *window);   /* the output */
+void window_show(struct window *window);   /* shows an output that was opened hidden */
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
-/* The operator's window, on another display than the output where there is one. Else the output loses its border and
- * goes into the display's upper left corner until the operator's window is closed, and that one takes no more than the
- * room beside or below it. It shares the context, and is never waited for. */
+/* Opens the operator's window, on another display than the output's if there is one. On a single display the output
+ * loses its border and moves to the display's upper left corner until the operator's window is closed, which in turn
+ * gets only the room beside or below the output. The two share the context. Swapping the operator's window never waits
+ * for the screen. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);
-/* What is drawn goes there; what follows is about that one, unless it says otherwise. The output at first. */
+/* Makes a window the one that is drawn in, and that functions without a window in their name refer to. At first this is
+ * the output. */
 void window_use(struct window *window, enum window_which which);
 
-/* -1: the output is gone, with the system's display or by another program. All else here can still be called, and does
- * nothing. */
+/* Returns -1 and err if the output is lost: its X server has gone, or another program has destroyed it. All other
+ * functions can still be called then, and do nothing. */
 int window_check(const struct window *window, struct error *err);
 
-/* The name of the display that the output belongs on and that is gone; NULL: it is there. */
+/* Returns the name of the output's display if it is disconnected, and NULL otherwise. */
 const char *window_lost_display(const struct window *window);
 
-/* Whether any can ever come: a system that shows nothing has none. */
+/* Returns true if events can come at all. Drivers that show nothing have none. */
 bool window_takes_events(const struct window *window);
-/* Whether there is something to be polled or checked. */
+/* Returns true if window_poll or window_check has something to tell. */
 bool window_has_event(const struct window *window);
-/* The next event that waits; false: none does. */
+/* Stores the next event. Returns false if there is none. Does not wait. */
 bool window_poll(struct window *window, struct window_event *event);
-/* The output's, for another window in its place. */
+/* Stores the output's place, for a window that is to replace it. */
 void window_get_place(const struct window *window, struct window_place *place);
-void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
-/* The output's, in full screen: after it. */
+void window_get_size(const struct window *window, int *width, int *height); /* size of the drawable, in pixels */
+/* Sets the output's size. In full screen the size applies when that ends. */
 void window_resize(struct window *window, int width, int height);
 void window_set_fullscreen(struct window *window, bool fullscreen);
-/* Whether a line of text is typed: then input methods have the keys first. At the beginning keys are commands. */
+/* taken: the user types a line of text, and input methods get the keys first. At the beginning this is off, and keys
+ * are commands. */
 void window_take_text(struct window *window, bool taken);
-/* Where what is typed is to be seen, for what an input method shows beside it: pixels of the drawable. */
+/* Tells input methods where the typed text is shown, in pixels of the drawable. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
-/* What was copied elsewhere, allocated; NULL: no text. */
+/* Returns the text of the clipboard, which the caller frees. NULL: it has no text. */
 char *window_paste(struct window *window);
-/* Over the output; elsewhere it is always there. */
+/* Shows or hides the mouse pointer over the output. Over the operator's window it is always shown. */
 void window_show_pointer(struct window *window, bool shown);
-/* How long the output's screen shows one picture, in ms; 0: it does not say. */
+/* Returns for how many ms the output's display shows one picture; 0: unknown. */
 double window_refresh_ms(const struct window *window);
+/* Presents what was drawn in the current window. For the output this may wait for the screen. */
 void window_swap(struct window *window);
 
-/* Whether the context was lost, as its driver says: what is drawn then is drawn nowhere. */
+/* Returns true if the OpenGL context was lost (context_is_lost). Nothing that is drawn after that is shown. */
 bool window_lost_context(struct window *window, int64_t now_ns);
-/* Puts another one in its place, of which the output is used then: enter makes there what is drawn with, leave frees
- * what was made in the old one, each with its own current. Where it fails the old one stays, and leave is not called.
- */
+/* Replaces the context. enter is called with the new context current and creates what is needed for drawing; leave is
+ * called with the old one current and frees what was created there. The output is the current window afterwards. On
+ * failure the old context stays, and leave is not called. */
 int window_renew_context(struct window *window, int (*enter)(void *opaque, struct error *err),
                          void (*leave)(void *opaque), void *opaque, struct error *err);
-/* Whether the CPU draws: then costly shading is left out. */
+/* Returns true if the CPU draws. Costly shaders are not used then. */
 bool window_is_software(const struct window *window);
 
 #endif

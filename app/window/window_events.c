@@ -1,4 +1,4 @@
-/* What SDL says, in words of keys, texts, places and files. */
+/* Translates SDL's events to the window's: keys, texts, positions and files. */
 #include "app/control/keys.h"
 #include "app/window/window_impl.h"
 #include "app/window/x11.h"
@@ -41,12 +41,13 @@ static int special_key(SDL_Keycode code) {
   }
 }
 
-/* Ctrl with Alt is how some systems tell of AltGr, which types characters. */
+/* Some systems report AltGr, which types characters, as Ctrl with Alt. */
 static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* Of digits the places count, whatever the layout types there; of letters what they type, if it is Latin. */
+/* Digit keys count by their position, whatever the layout types there. Letters count by what they type, if that is
+ * Latin. */
 static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
@@ -54,7 +55,7 @@ static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   return letter ? KEY_CONTROL + letter : KEY_NONE;
 }
 
-/* From window coordinates to pixels, which differ on dense screens. */
+/* Converts window coordinates to pixels, which differ on displays of high density. */
 static float to_pixels(SDL_Window *sdl, int x) {
   int width, pixels;
   SDL_GetWindowSize(sdl, &width, NULL);
@@ -87,7 +88,8 @@ static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, s
 }
 
 static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
-  if (window->key_controls || window->key_placed || !window->text_comes) /* some have Ctrl and a digit type the digit */
+  /* some systems report text even for Ctrl with a digit */
+  if (window->key_controls || window->key_placed || !window->text_comes)
     return false;
   *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
   SDL_utf8strlcpy(event->text, text, sizeof event->text);
@@ -134,7 +136,8 @@ static bool translate_window(const struct window *window, const SDL_WindowEvent 
   return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
-/* Begin, any number of files or texts, complete: SDL says nothing of addresses that are no files'. */
+/* SDL sends a begin event, one for each file or text, and a complete event. It sends no event for a dropped address
+ * that is not a file's, so a drop without any file is noticed at its end. */
 static bool translate_drop(struct window *window, const SDL_DropEvent *sdl, struct window_event *event) {
   window->dropped = sdl->file;
   bool is_file = sdl->type == SDL_DROPFILE && sdl->file, ends = sdl->type == SDL_DROPCOMPLETE;
@@ -157,10 +160,10 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     x11_get_typed(sdl, &window->typed);
     window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
-  case SDL_USEREVENT: /* of window_take_text */
+  case SDL_USEREVENT: /* pushed by ask_for_text */
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
     return false;
-  case SDL_KEYUP: /* what an input method composes is said after it, without another key */
+  case SDL_KEYUP: /* the text that an input method composed comes after this, without another key */
     window->key_repeats = false;
     window->key_controls = holds_control(&sdl->key.keysym);
     return false;

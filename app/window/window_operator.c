@@ -1,17 +1,18 @@
-/* The operator's window: where it lies, and what the output does for it. */
+/* The operator's window: opens and closes it, and places it beside the output. */
 #include "app/window/window_impl.h"
 
-/* A window manager puts a title and edges of about this size around a window. */
+/* Assumed height of a window's title and width of its edges, which the window manager adds. */
 enum { TITLE = 32, EDGE = 4 };
-/* A window that is smaller shows nothing of use. */
+/* A smaller window would show nothing useful. */
 enum { USEFUL_WIDTH = 300, USEFUL_HEIGHT = 200 };
 
 static int lesser(int a, int b) {
   return a < b ? a : b;
 }
 
-/* Takes this part of the display for a window that needs no more than a size, if it is useful and larger than what was
- * found. Some managers move a window by its title and edges, so that these have room on either side. */
+/* Makes *found this part of the display, or as much of it as is wanted, if that is useful and larger than *found. Some
+ * window managers place a window by its frame and others by its contents, so that there is room for the frame on both
+ * sides. */
 static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
   const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 3 * EDGE),
                            lesser(wanted->h, part->h - 2 * TITLE - EDGE)};
@@ -19,7 +20,7 @@ static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *fou
     *found = inside;
 }
 
-/* Finds the largest place beside, below or above the output. False: there is none of any use. */
+/* Finds the largest place beside, below or above the output. Returns false if none is large enough. */
 static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, SDL_Rect *found) {
   SDL_Rect all, own;
   *found = (SDL_Rect){0};
@@ -35,11 +36,12 @@ static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, 
   return found->w > 0;
 }
 
-/* SDL counts the border in where it places a window, and learns some time later from the window manager what the border
- * is: then the window is placed once more. */
+/* SDL takes the border into account when it places a window, but gets to know only later how wide the window manager
+ * has made it. So window_follow_border places the window once more. */
 static void move_output(struct window *window, bool bordered, int left, int top) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
-  if (SDL_GetWindowFlags(sdl) & (SDL_WINDOW_MINIMIZED | SDL_WINDOW_HIDDEN)) /* SDL would wait until it is seen */
+  /* SDL would wait until the window is visible */
+  if (SDL_GetWindowFlags(sdl) & (SDL_WINDOW_MINIMIZED | SDL_WINDOW_HIDDEN))
     return;
   SDL_SetWindowBordered(sdl, bordered ? SDL_TRUE : SDL_FALSE);
   SDL_SetWindowPosition(sdl, left, top);
@@ -58,7 +60,8 @@ void window_follow_border(struct window *window) {
   window->moving = false;
 }
 
-/* The audience sees the picture and nothing else. */
+/* Moves the output into the corner of the display and takes its border away, so that the audience sees only the
+ * picture. */
 static void make_room(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   SDL_Rect bounds;
@@ -76,7 +79,7 @@ static void take_room_back(struct window *window) {
   move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
-/* On the output's display it lies where it hides nothing of that one, as far as there is room. */
+/* On the output's display the window is placed so that it covers nothing of the output, if there is room. */
 static SDL_Window *make_operator(struct window *window, const struct window_params *params) {
   SDL_Window *output = window->sdl[WINDOW_OUTPUT];
   int display = window->display[WINDOW_OPERATOR];
@@ -107,7 +110,7 @@ void window_keep_apart(struct window *window) {
   SDL_SetWindowSize(operator, place.w, place.h);
 }
 
-/* Screens of an X server that are no parts of one share no context. */
+/* Returns false if the window cannot be drawn in: separate screens of an X server cannot share a context. */
 static bool try_operator(struct window *window, const struct window_params *params) {
   SDL_Window *sdl = window->lost ? NULL : make_operator(window, params);
   window->sdl[WINDOW_OPERATOR] = sdl;
@@ -119,7 +122,7 @@ static bool try_operator(struct window *window, const struct window_params *para
   return drawable;
 }
 
-/* The first that the output is not on, as displays come and go; else its own. */
+/* Returns the first display that the output is not on at this moment, or the output's own if there is no other. */
 static int other_display(const struct window *window) {
   int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   return own == 0 && window_count_displays(window) > 1;

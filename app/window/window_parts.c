@@ -1,4 +1,5 @@
-/* What both windows are made of and how one of them comes into use: window.c and window_operator.c stand on it. */
+/* Functions for either window: creates one, shows it again, and makes one of them current. window.c and
+ * window_operator.c call them. */
 #include "app/window/window_impl.h"
 
 #include "app/window/icon.h"
@@ -8,7 +9,7 @@ int window_count_displays(const struct window *window) {
   return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
-/* SDL copies it. Where there is no memory the window has none. */
+/* SDL copies the icon. Without memory for it the window has none. */
 void window_set_icon(SDL_Window *window) {
   uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
   icon_draw(rgba);
@@ -32,8 +33,8 @@ SDL_Window *window_make(const struct window *window, enum window_which which, co
                           params->height ? params->height : bounds.h, flags);
 }
 
-/* A window that nobody has but the one whose display is gone is better in the way than away. The keyboard stays with
- * whoever has it. */
+/* The audience may no longer have a display, and then a window in the way is better than none. The keyboard focus stays
+ * where it is. */
 void window_show_again(struct window *window) {
   unsigned long focus = window->hidden ? x11_hold_focus(window->sdl[WINDOW_OUTPUT]) : 0;
   if (window->hidden && !window->lost)
@@ -43,7 +44,7 @@ void window_show_again(struct window *window) {
   window->hidden = false;
 }
 
-/* Some systems have one interval for all windows: it is said each time. */
+/* Some systems have one swap interval for all windows, so it is set at each change. */
 void window_use(struct window *window, enum window_which which) {
   if (which == window->used || !window->sdl[which] || window->lost)
     return;

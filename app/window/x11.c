@@ -7,7 +7,7 @@
 #include <X11/extensions/Xrandr.h>
 #include <dlfcn.h>
 
-/* SDL may show windows by other means than X11. */
+/* Returns false if SDL does not use X11. */
 static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
   SDL_VERSION(&info->version);
   return SDL_GetWindowWMInfo(window, info) && info->subsystem == SDL_SYSWM_X11;
@@ -15,7 +15,7 @@ static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
 
 static int on_connection_broken(Display *display) {
   (void)display;
-  return 0; /* Xlib's own function prints a line and ends the program */
+  return 0; /* Xlib's own handler would print a line and end the program */
 }
 
 static void on_server_gone(Display *display, void *opaque) {
@@ -23,13 +23,13 @@ static void on_server_gone(Display *display, void *opaque) {
   *(bool *)opaque = true;
 }
 
-/* Mesa's software renderer, under GLX, asks XGetGeometry how many pixels to draw and does not look at whether that
- * failed. Where the window or its server is gone, Xlib leaves the size undefined, and Mesa writes outside its buffers.
- * So the program defines the function itself: the dynamic linker finds this one before Xlib's, also for Mesa. It asks
- * Xlib, and where that fails the size is 1 x 1.
+/* Mesa's software renderer asks XGetGeometry, under GLX, how many pixels to draw, and does not check whether that
+ * failed. If the window or its server is gone, Xlib leaves the size undefined, and Mesa writes outside its buffers. So
+ * the program defines this function: the dynamic linker finds this one before Xlib's, for Mesa as well. It calls
+ * Xlib's, and if that fails it returns a size of 1 x 1.
  *
- * Nothing milder works. An error handler runs inside Xlib and returns into Mesa, whose variables it cannot reach; locks
- * (XInitThreads) change nothing for a server that is gone. With EGL in the place of GLX (SDL's hint
+ * Other means do not work. An error handler runs inside Xlib and returns to Mesa, whose variables it cannot reach;
+ * locks (XInitThreads) change nothing if the server is gone. With EGL instead of GLX (SDL's hint
  * SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry, but then every graphics card runs by EGL for the sake of
  * the software renderer, and settings for GLX, such as those that choose one of two cards, no longer apply. */
 Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, int *y, unsigned *width,
@@ -45,14 +45,15 @@ Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, i
   return False;
 }
 
-/* Of windows that others have destroyed. */
+/* Ignores failed requests, such as those about windows that other programs have destroyed. */
 static int on_error(Display *display, XErrorEvent *event) {
   (void)display;
   (void)event;
   return 0;
 }
 
-/* SDL has asked for outputs alone; some servers add nothing to what a client has asked for before. */
+/* Asks for events about displays. SDL has asked only for those about outputs, and some servers ignore a second request
+ * unless the first was cancelled. */
 static void select_displays(Display *display) {
   Window root = DefaultRootWindow(display);
   int first, errors;
@@ -79,7 +80,7 @@ void x11_settle(void *connection) {
     XSync(connection, False);
 }
 
-/* The window that this window names as the manager's; 0: none. */
+/* Returns the window that this window names as the window manager's; 0: none. */
 static Window get_manager(Display *display, Window window) {
   Atom check = XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False), type;
   int format;
@@ -93,7 +94,7 @@ static Window get_manager(Display *display, Window window) {
   return manager;
 }
 
-/* What one that has ended leaves behind names a window that is no more. */
+/* A window manager that has ended leaves the name of a window that no longer exists. */
 bool x11_lacks_manager(SDL_Window *window) {
   SDL_SysWMinfo info;
   if (!get_info(window, &info))
@@ -104,7 +105,7 @@ bool x11_lacks_manager(SDL_Window *window) {
 }
 
 unsigned long x11_hold_focus(SDL_Window *window) {
-  static const unsigned long never = 0; /* the user asked for it: window managers then leave the keyboard where it is */
+  static const unsigned long never = 0; /* a time of 0 tells window managers not to give the window the focus */
   SDL_SysWMinfo info;
   Window focus = None;
   int revert;
@@ -117,7 +118,7 @@ unsigned long x11_hold_focus(SDL_Window *window) {
   return focus;
 }
 
-/* SDL takes it where no window manager gives it. */
+/* Without a window manager SDL takes the focus for the window. */
 void x11_give_focus(SDL_Window *window, unsigned long focus) {
   SDL_SysWMinfo info;
   if (focus > PointerRoot && get_info(window, &info) && focus != info.info.x11.window)
@@ -130,7 +131,8 @@ static const XEvent *get_event(const SDL_Event *event) {
              : NULL;
 }
 
-/* SDL hides a window before it destroys it, and waits for ever for one that is no more to be hidden. */
+/* SDL hides a window before it destroys it, and waits for that without limit. For a window that no longer exists this
+ * puts the awaited event into the queue. */
 static void tell_hidden(Display *display, Window window) {
   XEvent event = {.xunmap = {.type = UnmapNotify, .display = display, .event = window, .window = window}};
   XPutBackEvent(display, &event);
@@ -154,11 +156,11 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
 }
 
-/* The character of a key symbol. Of the older symbols of other scripts, which have numbers of their own in one block
- * for each script, a letter stands for all: nobody asks which one. */
+/* Returns the character of a key symbol. Older symbols of other scripts have numbers of their own, in one block for
+ * each script; one letter stands for all of these, since only the script matters. */
 static SDL_Keycode get_character(KeySym symbol) {
   static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
-                                         1u << 0x0e | 1u << 0x14 | 1u << 0x15; /* Katakana to Georgian */
+                                         1u << 0x0e | 1u << 0x14 | 1u << 0x15; /* from Katakana to Georgian */
   const SDL_Keycode any_letter = 0x0430;
   if (symbol >= 0x20 && symbol < 0x100)
     return (SDL_Keycode)symbol;
@@ -167,14 +169,15 @@ static SDL_Keycode get_character(KeySym symbol) {
   return symbol < 0x2000 && foreign_blocks >> (symbol >> 8) & 1 ? any_letter : 0;
 }
 
-/* group: of the layouts between which the user switches, as the state of an event has it. */
+/* Returns the character that a key types without Shift. group: which of the user's layouts, as in the state of a key
+ * event. */
 static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
   KeySym symbol = NoSymbol;
   XkbLookupKeySym(display, (KeyCode)key, group, NULL, &symbol);
   return get_character(symbol);
 }
 
-/* Some keys of a foreign layout type characters of ASCII: the others tell. */
+/* Some keys of a foreign layout type ASCII characters, so that its keys are counted. */
 static bool is_foreign_layout(Display *display, unsigned group) {
   int first, last, foreign = 0, latin = 0;
   XDisplayKeycodes(display, &first, &last);

@@ -1,4 +1,5 @@
-/* What SDL leaves undone on X11. On other systems, and where it is not built in (x11_absent.c), all answers are no. */
+/* Things that SDL does not do on X11. On other systems, and in builds without X11 (x11_absent.c), all functions return
+ * 0, false or NULL. */
 #ifndef APP_WINDOW_X11_H
 #define APP_WINDOW_X11_H
 
@@ -7,34 +8,37 @@
 
 #include "app/window/layout.h"
 
-/* From now on neither a server that goes nor a request that fails ends the program, as Xlib would have it; *lost is set
- * when the server is gone, and every event of X11 comes as an SDL_SYSWMEVENT. lost must last as long as SDL's video.
- * Returns the connection; NULL: there is none. */
+/* Replaces Xlib's error handlers, which would end the program: a failed request is ignored, and *lost is set when the X
+ * server is gone. From then on SDL passes every X11 event on as SDL_SYSWMEVENT. lost must stay valid as long as SDL's
+ * video. Returns the connection; NULL: the system is not X11. */
 void *x11_begin(SDL_Window *window, bool *lost);
-/* All that was asked for has been answered. Before SDL's video ends: Xlib then has its own way with errors again. */
+/* Waits until the server has answered all requests. Must be called before SDL's video ends, because after that Xlib's
+ * own error handlers are in force again. */
 void x11_settle(void *connection);
 
-/* No window manager is there to carry out what it is asked for. */
+/* Returns true if no window manager is running. */
 bool x11_lacks_manager(SDL_Window *window);
 
-/* Before a hidden window is shown, which must not take the keyboard: returns who has that. Afterwards gives it back. */
+/* x11_hold_focus is called before a hidden window is shown that must not take the keyboard focus: it returns the window
+ * that has the focus. x11_give_focus gives it back afterwards. */
 unsigned long x11_hold_focus(SDL_Window *window);
 void x11_give_focus(SDL_Window *window, unsigned long focus);
 
-/* Whether the event says that the window exists no more, or that there are other displays now. Of one that exists no
- * more SDL can let go without waiting then. */
+/* x11_tells_destroyed is true if the event says that another program has destroyed the window; SDL_DestroyWindow can be
+ * called without a wait then. x11_tells_displays is true if displays were connected, removed or moved. */
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
-/* Stores what the layout in use, of several the one that the user has switched to, says of a pressed key. False, with
- * *layout as it is: the event is no key's. SDL's own event of that key comes next. */
+/* Stores what the current layout says about a pressed key; if the user has several layouts, the one switched to counts.
+ * Returns false and leaves *layout if the event is not a key's. SDL's own event for this key follows. */
 bool x11_get_layout(const SDL_Event *event, struct layout_key *layout);
-/* Stores the character of ASCII that a pressed key types by itself, whatever an input method would make of it; 0: it
- * types none. Leaves *typed as it is where the event is no key's. SDL's own event of that key comes next. */
+/* Stores the ASCII character that a pressed key types, before any input method changes it; 0: it types none. Leaves
+ * *typed if the event is not a key's. SDL's own event for this key follows. */
 void x11_get_typed(const SDL_Event *event, char *typed);
 
-/* Where the display of that name is, which is never 0; of name 0: the display there, whose name is stored. SDL does not
- * follow one that is switched off or moved. */
+/* Stores position and size of the display with this X11 name (an atom). If *name is 0, the display at the position in
+ * *bounds is meant, and its name is stored. SDL does not notice if a display is switched off or moved. Returns false if
+ * there is no such display. */
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds);
 
 #endif
