@@ -21,7 +21,7 @@
  *   driver_memory.[ch]  the driver's memory functions, for arena, pictures and OpenGL
  *   memory.c            device and pinned memory, counted and limited; resources: weights and states
  *   weights.c           weights in other forms, changes of weights
- *   merges.[ch]         weights that adapters add to, in two sets
+ *   weight_merges.[ch]  weights that adapters add to, in two sets
  *   blends.[ch]         changes of weights that the device calculates: adapters
  *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
  *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products,

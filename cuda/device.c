@@ -8,7 +8,7 @@
 #include "cuda/graph.h"
 #include "cuda/libraries/libraries.h"
 #include "cuda/libraries/nvml.h"
-#include "cuda/merges.h"
+#include "cuda/weight_merges.h"
 #include "cuda/pictures.h"
 #include "cuda/profile.h"
 #include "cuda/ways/tuner.h"

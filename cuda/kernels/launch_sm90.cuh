@@ -4,7 +4,7 @@
 
 #include <cudaTypedefs.h>
 
-#include "cuda/kernels/kernel_sm90.cuh"
+#include "cuda/kernels/product_kernel_sm90.cuh"
 
 namespace product_sm90 {
 

@@ -1,7 +1,7 @@
 /* Weights that adapters add to, in two sets. Runs read one set. Changes are made in the other set, in slices between
  * runs, and then runs switch to that set; nothing is copied. Each program has separate launches for each set. */
-#ifndef CUDA_MERGES_H
-#define CUDA_MERGES_H
+#ifndef CUDA_WEIGHT_MERGES_H
+#define CUDA_WEIGHT_MERGES_H
 
 #include "cuda/cuda_device.h"
 

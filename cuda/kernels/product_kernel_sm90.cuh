@@ -1,6 +1,6 @@
 /* The kernel: initialises barriers, and splits a thread block into producers and consumers. */
-#ifndef CUDA_KERNELS_KERNEL_SM90_CUH
-#define CUDA_KERNELS_KERNEL_SM90_CUH
+#ifndef CUDA_KERNELS_PRODUCT_KERNEL_SM90_CUH
+#define CUDA_KERNELS_PRODUCT_KERNEL_SM90_CUH
 
 #include "cuda/kernels/epilogue_sm90.cuh"
 

@@ -1,4 +1,4 @@
-#include "cuda/merges.h"
+#include "cuda/weight_merges.h"
 
 #include <stdlib.h>
 
