@@ -35,7 +35,7 @@ struct live_state {
   const struct parameter_choices *models, *vaes, *loras, *styles; /* choices that keys step through; NULL: none */
   struct last_choice last_model, last_vae, last_lora, last_style;
   struct size_steps sizes;
-  int size_multiple; /* sides of the engine's sizes are multiples of this; 0: not known yet */
+  int size_multiple; /* networks make sides that are multiples of this, and cut off the rest; 0: not known yet */
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */
   int control_value; /* which value of that control the keys change, as an index into the list of values_of_control */

@@ -1,4 +1,4 @@
-/* What is known of every parameter, of the rows in parameter_table.h. */
+/* The table that parameter_row reads, made of the rows in parameter_table.h. */
 #include "app/control/parameters_impl.h"
 #include "app/source/playlist.h"
 #include "unet/base/guidance.h"

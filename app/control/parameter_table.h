@@ -1,12 +1,13 @@
-/* Every parameter: one row each. The ids (enum parameter), the fields of struct parameters and what is known of each
- * (parameter_row) all come from here, in the order of the rows, which is the order in which users see them.
+/* The table of parameters, with a row for each. The ids (enum parameter), the fields of struct parameters and the
+ * entries of parameter_row are made from it, in the order of the rows, which is the order in which users see them.
  *
- * A row is TYPE(ID, NAME, NEED, FIELD, ...): PARAMETER_ID, the name that users see, what a change needs until it is
- * seen (NEED_...), the field of struct parameters, and the other members of struct parameter_row by their names. The
- * field is ONE(field), or EACH(field, COUNT) for instances 1 to COUNT, whose name has [] in the place of the number.
+ * A row is TYPE(ID, NAME, NEED, FIELD, ...): PARAMETER_ID, the name that users see, what happens before a change is
+ * seen (NEED_...), the field of struct parameters, and the other members of struct parameter_row by their names. FIELD
+ * is ONE(field), or EACH(field, COUNT) for instances 1 to COUNT, whose NAME has [] in the place of the number.
  *
- * This file is included once for each thing that is made of it, with a macro for the types of rows that it takes:
- * TEXT, SIZE, REAL, WHOLE, CHOICE and SWITCH, or PARAMETER(TYPE, ...), which takes them all. Other rows are nothing. */
+ * This file is included once for each thing that is made from it. Before that a macro is defined for each type of row
+ * that is wanted: TEXT, SIZE, REAL, WHOLE, CHOICE and SWITCH, or PARAMETER(TYPE, ...) for all of them. Rows of other
+ * types expand to nothing. */
 #ifdef PARAMETER
 #define TEXT(...) PARAMETER(TEXT, __VA_ARGS__)
 #define SIZE(...) PARAMETER(SIZE, __VA_ARGS__)
@@ -66,7 +67,7 @@ REAL(LORA_WEIGHT, "lora[].weight", FRAME, EACH(lora_weight, ADAPTERS_MAX), .min 
      .decimals = 2, .low = -1, .high = 2, .help = "how much of it is added; 0 leaves the model as it is")
 SWITCH(LORA_LENIENT, "lora-lenient", ENGINE, ONE(lora_lenient), .from = "",
        .help = "leave out, with a warning, what of a LoRA has no place in the model")
-/* An enum map_kind plus 1; 0: none. */
+/* The choices are those of enum map_kind plus 1; 0: there is no control. */
 CHOICE(CONTROL, "control[]", ENGINE, EACH(control, CONTROLS_MAX), .choices = MAP_WORDS, .from = "",
        .help = "a map that is made of each frame, and a ControlNet or T2I-Adapter that reads it, "
                "with its weight (1): canny, lineart, softedge, depth, color, tile, blur, gray, mask, or map, "
@@ -114,7 +115,7 @@ REAL(CONTROL_EVERY, "control[].every", FRAME, EACH(map_every, CONTROLS_MAX), .mi
 TEXT(DEPTH_MODEL, "depth-model", ENGINE, ONE(depth_model), .from = PARAMETER_DEPTH_USUAL,
      .help = "network that makes the maps of --control depth: a folder of Depth Anything V2 "
              "in the layout of transformers, or its name")
-/* An enum show. */
+/* The choices are those of enum show. */
 CHOICE(SHOW, "show", FRAME, ONE(show), .choices = "picture|map|beside",
        .help = "the picture, the map of a control in its place, or both side by side, each half as "
                "wide and high")
@@ -131,7 +132,7 @@ TEXT(STYLE, "style[]", READING, EACH(style, STYLES_MAX), .from = "",
              "live's key y takes the frame that is shown as the first, Y another file")
 REAL(STYLE_WEIGHT, "style[].weight", FRAME, EACH(style_weight, STYLES_MAX), .max = STYLE_WEIGHT_MAX, .standard = 1,
      .decimals = 2, .help = "how much the picture counts beside the prompt, 0 to 2")
-/* An enum style_layers. */
+/* The choices are those of enum style_layers. */
 CHOICE(STYLE_LAYERS, "style[].layers", FRAME, EACH(style_layers, STYLES_MAX), .max = STYLE_LAYERS - 1,
        .choices = "all|style|composition|both",
        .help = "what is taken of the picture: everything, its look alone, where things are "
@@ -156,7 +157,7 @@ REAL(GUIDANCE, "guidance", ROWS, ONE(guidance), .max = 100, .standard = 1, .deci
      .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone")
 REAL(IMAGE_GUIDANCE, "image-guidance", ROWS, ONE(image_guidance), .max = 100, .standard = 1.5, .decimals = 2, .low = 1,
      .high = 5, .help = "how closely InstructPix2Pix models follow the input picture")
-/* An enum guidance_mode. */
+/* The choices are those of enum guidance_mode. */
 CHOICE(GUIDANCE_MODE, "guidance-mode", PREPARATION, ONE(guidance_mode), .choices = "none|full|self|one-time",
        .standard = GUIDANCE_FULL,
        .help = "what --guidance leads away from: in each step the negative prompt, at twice the "
@@ -193,12 +194,12 @@ SIZE(SIZE, "size", PREPARATION, ONE(size), .min = 1, .max = 8192, .by_model = tr
 CHOICE(FIT, "fit", START, ONE(fit), .choices = "crop|letterbox|stretch",
        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                "shape they are meant to be seen in")
-/* An enum sampler. */
+/* The choices are those of enum sampler. */
 CHOICE(SAMPLER, "sampler", PREPARATION, ONE(sampler), .choices = SAMPLER_WORDS, .by_model = true,
        .from = "auto, the one the checkpoint names",
        .help = "how steps lead from noise to a picture; pndm, unipc, dpm++ (2M), dpm++-sde, lms and "
                "deis look back on earlier steps")
-/* An enum spacing. */
+/* The choices are those of enum spacing. */
 CHOICE(SPACING, "spacing", PREPARATION, ONE(spacing), .choices = SPACING_WORDS, .by_model = true,
        .from = "auto, that of the checkpoint, or the sampler's own",
        .help = "which timesteps are visited; karras and exponential space noise levels, for euler, "
@@ -212,7 +213,7 @@ SWITCH(TEXT_TO_IMAGE, "text-to-image", START, ONE(text_to_image), .from = "",
        .help = "ignore the input picture; its timing is kept")
 WHOLE(SOURCE, "source", NOTHING, ONE(source), .min = 1, .max = PLAYLIST_MAX, .low = 1, .high = 9, .standard = 1,
       .help = "which source of several is shown")
-/* An enum mirror_wish. */
+/* The choices are those of enum mirror_wish. */
 CHOICE(MIRROR, "mirror", NOTHING, ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
                "cards, screens and files are not")

@@ -33,7 +33,7 @@ void parameter_span(enum parameter id, double *low, double *high) {
                                      : row->max;
 }
 
-/* Stands for every number that is larger, too. */
+/* Index that stands for all larger ones, too, so that a long number in a name cannot overflow. */
 enum { INDEX_BEYOND = 1000 };
 
 bool parameter_matches(const char *pattern, const char *name, int *index) {
@@ -312,7 +312,8 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
   return first && second ? !strcmp(first, second) : first == second;
 }
 
-/* True if all values but the marks are equal to the byte, so that none has to be looked at. False says nothing. */
+/* True if all values but the marks are equal to the byte, so that they need not be compared one by one. If false, they
+ * may be equal all the same: equal texts may have different versions. */
 static bool are_copies(const struct parameters *a, const struct parameters *b) {
   enum { LENGTH = offsetof(struct parameters, marks) - offsetof(struct parameters, texts) };
   return !memcmp(&a->texts, &b->texts, LENGTH);

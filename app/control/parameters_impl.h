@@ -1,18 +1,20 @@
-/* What parameters.c, parameters_text.c and parameter_table.c share. */
+/* Shared by parameters.c, parameters_text.c and parameter_table.c. */
 #ifndef APP_CONTROL_PARAMETERS_IMPL_H
 #define APP_CONTROL_PARAMETERS_IMPL_H
 
 #include "app/control/parameters.h"
 
-/* One row for each, at its id. */
+/* The table of parameters. Its index is the id. */
 extern const struct parameter_row parameter_table[PARAMETERS];
 
+/* Returns -1 with err set if the parameter has no such instance. */
 int parameter_check_index(enum parameter id, int index, struct error *err);
+/* True if the number is one that the parameter can have. */
 bool parameter_is_valid(const struct parameter_row *row, double number);
-/* given: the value as the user wrote it. Returns -1. */
+/* Sets err to what a parameter needs. given: the value as the user wrote it. Returns -1. */
 int parameter_refuse(enum parameter id, int index, const char *given, struct error *err);
 
-/* Of a parameter that is a size. */
+/* Returns the value of a parameter whose type is TYPE_SIZE. */
 const struct parameter_size *parameters_size(const struct parameters *values, enum parameter id, int index);
 
 #endif

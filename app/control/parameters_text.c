@@ -10,7 +10,7 @@
 
 #include <libavutil/parseutils.h>
 
-/* "vga", "hd720" and what else FFmpeg has a name for. */
+/* Reads a size by a name that FFmpeg knows, such as "vga" or "hd720". */
 static bool read_named_size(const char *text, double min, double max, int *width, int *height) {
   int named[2];
   if (av_parse_video_size(&named[0], &named[1], text) < 0 || fmin(named[0], named[1]) < min ||
@@ -45,7 +45,8 @@ static int parse_size(struct parameters *values, enum parameter id, int index, c
   return parameters_set_size(values, id, index, width, height, err);
 }
 
-/* NaN: it is none. Whole numbers are read as such, for a double would round those too large into the range. */
+/* Reads a number; NaN: the text is not a number. Whole numbers are read as integers, because a double would round some
+ * that are too large into the range. */
 static double read_number(const struct parameter_row *row, const char *text) {
   char *end;
   if (isspace((unsigned char)*text))
@@ -118,7 +119,7 @@ static const char *print(const struct parameters *values, enum parameter id, int
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
   char real[32];
   double number = parameters_number(values, id, index);
-  /* The shortest of those that are read back the same. */
+  /* Take the fewest digits that are read back as the same number. */
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(real, sizeof real, "%.*g", digits, number);
     if (strtod(real, NULL) == number)

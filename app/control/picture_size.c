@@ -4,8 +4,8 @@
 
 enum { COARSE_GRID = 64, LARGE = 4 * COARSE_GRID };
 
-/* Penalties of a size, as the part of the side by which another size may lie further off and still be better: its
- * shorter side is no multiple, it is off the coarse grid, it has another shape. */
+/* Costs of a size, added to the relative difference of its longer side from the target: cut_off if its shorter side is
+ * no multiple, off_grid if a large size is off the coarse grid, and off_shape times the difference of its shape. */
 static const double cut_off = 0.2, off_grid = 0.07, off_shape = 10;
 
 static bool is_grid_of_large(const struct picture_size_wish *wish, int longer) {

@@ -67,7 +67,7 @@ static int read_text(const char *path, char **text, struct error *err) {
   return read_whole(path, text, err);
 }
 
-/* Reads the file if its text has changed. Returns 1 if there are new presets, 0 if nothing has changed, -1 with err
+/* Reads the file, and the presets if its text has changed. Returns 1 if it has, 0 if it has not, or -1 with err
  * set. */
 static int look(struct presets_file *file, struct error *err) {
   char *text;

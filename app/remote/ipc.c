@@ -32,7 +32,7 @@ struct ipc {
   int64_t patience_ns;
   int listener, alarm[2]; /* a pipe that wakes the thread: to stop, or because observed values may have changed */
 
-  /* The hub calls the watch on any thread, which uses observed, rung and alarm; ipc_close sets stop and uses alarm. */
+  /* The watch, which the hub calls on any thread, uses observed, rung and alarm; ipc_close sets stop and uses alarm. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;

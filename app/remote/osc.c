@@ -68,7 +68,7 @@ struct osc {
   int64_t lease_ns;
   int64_t allowance, allowed_ns; /* bytes of answers that may be sent, and when that was last raised */
 
-  /* The hub calls the watch on any thread, which uses listened, rung and alarm; osc_stop sets stop and uses alarm. The
+  /* The watch, which the hub calls on any thread, uses listened, rung and alarm; osc_stop sets stop and uses alarm. The
    * thread alone uses figures_owed and bytes. */
   int alarm[2]; /* a pipe that wakes the thread: to stop, or because there are changes to send */
   struct hub_watch watch;

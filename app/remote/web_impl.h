@@ -57,7 +57,7 @@ struct web {
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 
-  /* The hub calls the watch on any thread, which uses observed, rung and alarm; web_close sets stop and uses alarm. */
+  /* The watch, which the hub calls on any thread, uses observed, rung and alarm; web_close sets stop and uses alarm. */
   struct hub_watch watch;
   pthread_t thread;
   atomic_bool stop, observed, rung;
