@@ -52,6 +52,7 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
  * whose size is not that of options is scaled to it, with black bars if its shape is another. The encoder may hold the
  * frame's picture on. Returns 0 or an FFmpeg error code. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
+/* Frees what the encoder holds. Accepts zeros. */
 void encoder_free(struct encoder *encoder);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include "app/sink/encoder.h"
 
+/* True if the format is RGB, or has a palette of RGB colours. */
 bool encoder_is_rgb(enum AVPixelFormat format);
+/* True for libx264 and libx265. */
 bool encoder_is_x26x(const AVCodec *codec);
 
 /* Makes what converts frames of this format for the open encoder, if they need conversion. The palette of GIF is not

@@ -25,12 +25,15 @@ struct files {
  * links), the members of a sequence, of a glob, of a playlist, of "concat:A|B". This and the other functions that add
  * return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
+/* Adds the file at path. */
 int files_add(struct files *files, const char *path, struct error *err);
 /* Adds the files of a pattern with one %d whose numbers are at least first and below end. */
 int files_add_sequence(struct files *files, const char *pattern, long first, long end, struct error *err);
+/* Adds the files that a glob finds. */
 int files_add_glob(struct files *files, const char *pattern, struct error *err);
 /* Returns the path in `one` of a file that is also in `other`, or NULL if they have none in common. Sorts other. */
 const char *files_shared(const struct files *one, struct files *other);
+/* Frees the entries. Accepts zeros. */
 void files_free(struct files *files);
 
 #endif

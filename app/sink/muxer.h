@@ -62,6 +62,7 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
 /* True if this stream has had no packet yet. MP4's index is more widely playable if it is written when each stream has
  * one. */
 bool muxer_lacks(const struct muxer *muxer, int stream);
+/* Frees what the muxer holds, but not output. Accepts zeros. */
 void muxer_close(struct muxer *muxer);
 
 #endif

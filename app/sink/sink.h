@@ -98,6 +98,8 @@ void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 /* Says when the last picture ends, in units of frame.pts. Called before sink_finish; if it is not called, the last
  * picture lasts as long as a usual one. */
 void sink_set_end(struct sink *sink, int64_t pts);
+/* Completes the output. whole: the input was read to its end, so all the rest of its sound belongs in the output.
+ * Called once, also after a failed write. Returns 0, or -1 with err. */
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Returns how many pictures can be read from the output, also after a failure; -1: unknown. Called after
  * sink_finish. */

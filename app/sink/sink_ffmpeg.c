@@ -31,7 +31,7 @@ enum {
 
 struct ffmpeg_sink {
   struct sink sink;
-  /* The target, and how waits for it end. Only `stop` is set by other threads. */
+  /* The target, and when waiting for it ends. Other threads set `stop` only. */
   struct target target;
   AVRational time_base; /* unit of the times of frames that come */
   const atomic_bool *stop;

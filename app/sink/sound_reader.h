@@ -55,6 +55,7 @@ void sound_reader_seek(struct sound_reader *reader, int64_t origin, double start
 /* Gives the next packet of a wanted track. Its times are those after all joins, and rise in each stream. The caller
  * unrefs it. Returns false at the end. */
 bool sound_reader_next(struct sound_reader *reader, AVPacket *packet);
+/* Frees what the reader holds, but not input. Accepts zeros. */
 void sound_reader_free(struct sound_reader *reader);
 
 #endif

@@ -6,7 +6,7 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
-/* What reading gave. */
+/* The result of one read. */
 struct reading {
   int got;
   struct frame frame;
@@ -18,15 +18,16 @@ struct ahead {
   pthread_t thread;
   struct source *source;
   bool may_be_urgent;
-  bool urgent; /* the thread is */
+  bool urgent; /* the thread runs at an urgent priority */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
+  /* Protected by lock. */
   struct reading next;
   bool has_next, stop;
 };
 
-/* Opening, which comes with the first frame, is not urgent, and software's decoding never is. */
+/* Sets the thread's priority. Opening a source, which happens with its first frame, is not urgent, and neither is
+ * decoding in software. */
 static void follow_urgency(struct ahead *ahead, const struct source_info *info) {
   bool wanted = ahead->may_be_urgent && info && info->hardware;
   if (wanted != ahead->urgent)
@@ -34,7 +35,7 @@ static void follow_urgency(struct ahead *ahead, const struct source_info *info) 
   ahead->urgent = wanted;
 }
 
-/* Whether another one is wanted. */
+/* Waits until the frame that was read is taken. Returns false if the thread is to stop. */
 static bool wait_for_room(struct ahead *ahead) {
   pthread_mutex_lock(&ahead->lock);
   while (ahead->has_next && !ahead->stop)

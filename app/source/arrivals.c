@@ -9,9 +9,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "unet/base/platform.h"
 
-/* A decoder that is so far behind has to leap to a key frame that is still to come. Of sound, 256 packets are 5 s of
- * AAC.
- */
+/* Greatest numbers of packets of video and of sound that wait. A decoder that is this far behind must continue at a
+ * later key frame. 256 packets of sound are 5 s of AAC. */
 enum { PACKETS_MAX = 512, SOUNDS_MAX = 256 };
 
 struct arrival {
@@ -28,24 +27,24 @@ struct arrivals {
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
+  /* Protected by lock. */
   struct arrival waiting[PACKETS_MAX];
   int count;
   AVPacket *sounds[SOUNDS_MAX];
   int sound_count;
-  bool leapt;     /* packets before the first one that waits were thrown away */
-  bool needs_key; /* all that waited was thrown away */
-  int ended;      /* what reading ended with; 0: it goes on */
+  bool leapt;     /* packets before the first waiting one were dropped */
+  bool needs_key; /* all waiting packets were dropped, so only a key frame can follow */
+  int ended;      /* the code that ended reading; 0: it goes on */
 };
 
-/* Under the lock. */
+/* Drops all waiting packets. The caller holds the lock. */
 static void throw_all_away(struct arrivals *a) {
   a->leapt |= a->count > 0;
   while (a->count)
     av_packet_free(&a->waiting[--a->count].packet);
 }
 
-/* Takes over packet. */
+/* Adds a packet of video and takes it over. At a key frame, all packets before it are dropped. */
 static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   bool is_key = packet->flags & AV_PKT_FLAG_KEY;
   pthread_mutex_lock(&a->lock);
@@ -62,7 +61,7 @@ static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* Takes over packet. */
+/* Adds a packet of sound and takes it over. If there is no room, the oldest is dropped. */
 static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_lock(&a->lock);
   if (a->sound_count == SOUNDS_MAX) {
@@ -73,7 +72,7 @@ static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* What reading gives instead of a packet: 0 where it goes on. */
+/* Returns the code that ends reading after av_read_frame failed; 0: reading goes on. */
 static int outcome_of(struct arrivals *a, int code) {
   int failure = ffmpeg_read_failure(a->input, code);
   if (failure)

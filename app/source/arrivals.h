@@ -1,6 +1,6 @@
-/* Packets of a stream, taken in as they arrive by a thread of their own, so that none waits outside while another is
- * decoded. Whoever takes them gets those that lead to the newest picture: what came before the newest key frame is
- * thrown away. Sound beside them is kept as it comes. */
+/* A thread that takes the packets of a stream as they arrive, so that none waits in the network while another is
+ * decoded. The caller gets the packets that lead to the newest picture: those before the newest key frame are dropped.
+ * Packets of sound are all kept in order. */
 #ifndef APP_SOURCE_ARRIVALS_H
 #define APP_SOURCE_ARRIVALS_H
 
@@ -12,22 +12,23 @@
 
 struct arrivals;
 
-/* input is the thread's until arrivals_stop; heard is told when a packet of this stream came. sound: the stream beside
- * it, -1: none. */
+/* Starts the thread, which alone uses input until arrivals_stop. It stores in *heard_ns when the last packet of this
+ * stream came. sound: index of the sound's stream; -1: none. Returns 0, or -1 with err. */
 int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err);
 
-/* 0 and the packet that is next, with the time when it came; AVERROR(EAGAIN): none came within wait_ms; else what
- * reading ended with. *leapt: it does not follow the one before. */
+/* Returns 0 with the next packet and the time at which it came; AVERROR(EAGAIN): none came within wait_ms; another
+ * code: reading has ended with it. *leapt: packets before it were dropped. */
 int arrivals_take(struct arrivals *arrivals, AVPacket *packet, int64_t *arrived_ns, bool *leapt, int wait_ms);
 
-/* The oldest packet of the sound that waits: the last ones do, in no time of many seconds. False: there is none. */
+/* Takes the oldest packet of sound. Returns false if there is none. Only the last few seconds are kept. */
 bool arrivals_take_sound(struct arrivals *arrivals, AVPacket *packet);
 
-/* Whether a packet waits. */
+/* True if a packet of video is waiting. */
 bool arrivals_has_more(struct arrivals *arrivals);
 
-/* The input's interrupt callback must end what the thread waits for. Stores NULL; takes NULL. */
+/* Ends the thread and drops what waits. input's interrupt callback must by then abort blocking calls. Stores NULL;
+ * accepts NULL. */
 void arrivals_stop(struct arrivals **arrivals);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "unet/base/platform.h"
 
-/* Those that cost least to read are first: read as they are, rearranged, decoded, decoded from others before them. Grey
- * alone is what infrared cameras give. */
+/* Formats by the cost of reading them, cheapest first: those read as they are, those to be rearranged, those with
+ * single compressed pictures, and video. Infrared cameras give grey only. */
 static const struct {
   const char *v4l2, *ffmpeg;
 } formats[] = {
@@ -30,12 +30,12 @@ static int fit_side(int wish, int least, int most, int step) {
   return step > 1 ? least + (side - least) / step * step : side;
 }
 
-/* How far a mode is from a wish, from what matters most to what matters least. */
+/* Distance of a mode from a wish; the most important part comes first. */
 struct distance {
   double by[3];
 };
 
-/* Beyond what is wished for is better than short of it. */
+/* Returns how far a size is from the wish. A size that is too large is better than one that is too small. */
 static double size_distance(int width, int height, const struct camera_wish *wish) {
   double wished = (double)wish->width * wish->height;
   if (width >= wish->width && height >= wish->height)
@@ -43,7 +43,7 @@ static double size_distance(int width, int height, const struct camera_wish *wis
   return 1e6 - fmin(width, wish->width) * fmin(height, wish->height) / wished;
 }
 
-static const double same_rate = 0.01; /* 29.97 is 30 */
+static const double same_rate = 0.01; /* 29.97 counts as 30 */
 
 static double rate_distance(double fps, double wish) {
   if (fps <= 0)
@@ -64,7 +64,7 @@ static bool is_nearer(const struct distance *a, const struct distance *b) {
   return a->by[i] < b->by[i];
 }
 
-/* Whether any mode that can be read is as large as wished for. */
+/* True if a readable mode is at least as large as the wish. */
 static bool has_size(const struct camera *camera, const struct camera_wish *wish) {
   bool has = false;
   for (int i = 0; i < camera->mode_count; i++)
@@ -112,7 +112,7 @@ const char *camera_show(const struct camera_choice *choice, char *words, size_t 
   return words;
 }
 
-/* Capture cards that say they are cameras, as USB has it, are known by their names. */
+/* Capture cards tell USB that they are cameras, so they are recognised by their names. */
 bool camera_is_mirror(const struct camera *camera) {
   static const char *const not_before_people[] = {"loopback", "vivid",        "Capture",    "capture", "HDMI",
                                                   "Cam Link", "Game Capture", "Live Gamer", "Virtual", "Video Grabber"};

@@ -1,4 +1,4 @@
-/* Cameras: which of the pictures that one gives are asked of it, what it is called, and why one cannot be had. */
+/* Cameras: chooses the mode to use, tells what a camera is called, and explains why one cannot be used. */
 #ifndef APP_SOURCE_CAMERA_H
 #define APP_SOURCE_CAMERA_H
 
@@ -8,7 +8,7 @@
 #include "app/platform/platform_camera.h"
 #include "unet/base/error.h"
 
-/* 0: no wish. */
+/* Size and rate that the user wants; 0: any. */
 struct camera_wish {
   int width, height;
   double fps;
@@ -16,33 +16,35 @@ struct camera_wish {
 
 struct camera_choice {
   const struct camera_mode *mode;
-  const char *ffmpeg; /* FFmpeg's name for the format: "mjpeg", "yuyv422" */
-  int width, height;  /* within the mode's */
-  double fps;         /* likewise; 0: not known */
+  const char *ffmpeg; /* FFmpeg's name of the format: "mjpeg", "yuyv422" */
+  int width, height;  /* within the limits of the mode */
+  double fps;         /* within the limits of the mode; 0: unknown */
 };
 
-/* The best match. Of the size and the rate those come first that there is a wish for, the size before the rate: as
- * large and as fast as wished or little more, else as near as can be. Without a wish it is to be 1280x720 at 30 a
- * second, the rate first. Among equals a format that costs least to read: NV12, YUYV, then MJPEG. false: the camera
- * names no mode that can be read here. */
+/* Chooses the best mode. If size or rate is wished for, that one counts first (the size, if both are): as large and as
+ * fast as wished or slightly more, else as near as possible. Without a wish the aim is 1280x720 at 30 frames a second,
+ * and the rate counts first. Among equal modes the format that is cheapest to read wins: NV12, YUYV, then MJPEG.
+ * Returns false if the camera has no mode that can be read here. */
 bool camera_choose(const struct camera *camera, const struct camera_wish *wish, struct camera_choice *choice);
-/* Whether the choice is what was wished for. */
+/* True if the choice fulfils the wish. */
 bool camera_meets(const struct camera_choice *choice, const struct camera_wish *wish);
-/* "MJPG 1280x720, 30 fps" */
+/* Writes the choice into words, as "MJPG 1280x720, 30 fps", and returns it. */
 const char *camera_show(const struct camera_choice *choice, char *words, size_t size);
 
-/* Whether people stand before it and expect a mirror: a camera, not a capture card or another program's pictures. */
+/* True if people are likely to look at themselves, and expect a mirror: for cameras, but not for capture cards and
+ * other programs' pictures. */
 bool camera_is_mirror(const struct camera *camera);
 
 enum { CAMERAS_MAX = 64 };
 
-/* Calls take for every video device, in order, that can be looked at or not (errno is then why, and of the camera only
- * its path is known), until it returns false. Devices that give no pictures are passed over. */
+/* Fills camera with what the device at path is and can do. Returns 0, or -1 with errno. */
 typedef int camera_look(struct camera *camera, const char *path, const struct camera_calls *calls);
+/* Calls take for each video device, in order, until it returns false. reason: 0, or the errno with which look failed;
+ * then only the camera's path is known. Devices that are absent or give no pictures are skipped. */
 void camera_list(camera_look *look, bool (*take)(void *opaque, const struct camera *camera, int reason), void *opaque);
 
-/* One line for a device that could not be opened for this reason, an errno; 0: not one of those known here, and err is
- * as it was. */
+/* Fills err for a device that could not be opened. reason: an errno. Returns -1; or 0 if this file knows no words for
+ * the reason, and err is unchanged. */
 int camera_refuse(const char *path, int reason, struct error *err);
 
 #endif

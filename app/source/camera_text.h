@@ -1,4 +1,4 @@
-/* The list of cameras as people read it. */
+/* Prints the list of cameras. */
 #ifndef APP_SOURCE_CAMERA_TEXT_H
 #define APP_SOURCE_CAMERA_TEXT_H
 
@@ -6,8 +6,8 @@
 
 #include "app/source/camera.h"
 
-/* A line or more for each that look finds: its formats, sizes and rates, what would be chosen for the wish, or why it
- * cannot be had. */
+/* Prints each camera that look finds, with its formats, sizes and rates and the mode that would be chosen for the wish,
+ * or with the reason why it cannot be used. */
 void camera_print_all(FILE *out, camera_look *look, const struct camera_wish *wish);
 
 #endif

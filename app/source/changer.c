@@ -10,43 +10,46 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 
-/* A source on its way from being opened to being read. */
+/* A source that is being opened, or is open and waits to be read. */
 struct opening {
   struct errand errand;
-  int index; /* -1: none */
+  int index; /* index in the list; -1: none */
   const char *name;
   struct source_options options;
-  struct source *source, *former; /* former: that nobody reads, which the thread closes */
+  struct source *source, *former; /* former: an older source that nobody reads; the thread closes it */
   int code;
   struct error err;
 };
 
+/* Used by the caller's thread only, except for `opening` while its errand is busy. */
 struct changer {
   struct changer_params params;
   struct source_options options;
   struct playlist list;
-  int now, wanted;         /* indices; wanted -1: none */
-  int handed[2];           /* to the reader: the last, and the one before */
-  bool waits;              /* the last is not wanted yet, but when the one before ends */
-  int begun;               /* reader_status.sources, as far as it is known here */
-  bool changed;            /* it has become another, which no news has said yet */
-  int step;                /* which way to go on from a source that cannot be opened */
-  int refusals;            /* in a row */
-  bool given_up;           /* what was to follow at an end cannot be opened */
-  bool passed_first;       /* so was the first of the list */
-  int unready;             /* the next one, which could not be opened ahead; -1: none */
-  int dropped;             /* the last of those that were dropped and none of which is read yet; -1: none */
-  struct opening opening;  /* done: it is ready, and waits */
-  int64_t stands_since_ns; /* 0: it does not */
+  /* The place in the list. */
+  int now, wanted; /* indices in the list; wanted -1: none */
+  int handed[2];   /* sources handed to the reader: the last one, and the one before */
+  bool waits;      /* the last one is read only when the one before it ends */
+  int begun;       /* reader_status.sources as seen last */
+  bool changed;    /* another source is read, which no changer_news has reported yet */
+  /* Sources that cannot be opened, and files that were dropped. */
+  int step;                /* direction in which to continue if a source cannot be opened: 1 or -1 */
+  int refusals;            /* sources in a row that could not be opened */
+  bool given_up;           /* no source can be opened to follow the one that has ended */
+  bool passed_first;       /* the first source of the list was passed over, because it is not there */
+  int unready;             /* the next source, which could not be opened in advance; -1: none */
+  int dropped;             /* last of the dropped files if none of them is read yet; -1: none */
+  struct opening opening;  /* an open source waits here when the errand is done */
+  int64_t stands_since_ns; /* when the reader reached the end of the source; 0: it has not */
   bool keeps;              /* at the end of the list the last picture stays */
 };
 
-/* The one handed to the reader last that was wanted. */
+/* Returns the source that was handed over last to be read at once. */
 static int current(const struct changer *changer) {
   return changer->handed[changer->waits];
 }
 
-/* --- on the thread that opens --- */
+/* --- the thread that opens sources --- */
 
 static void open_one(void *opaque) {
   struct opening *opening = opaque;
@@ -56,14 +59,14 @@ static void open_one(void *opaque) {
   if (opening->code)
     return;
   source_get_info(opening->source, &info);
-  /* What paces itself would grow old; the reader waits for its first frame. */
+  /* A live source's first frame would be old when it is shown; the reader waits for a new one. */
   if (!info.realtime && source_read_ahead(opening->source, &opening->err)) {
     source_close(&opening->source);
     opening->code = -1;
   }
 }
 
-/* --- */
+/* --- the caller's thread --- */
 
 int changer_open(struct changer **out, struct playlist *list, const struct changer_params *params, struct error *err) {
   struct changer *changer = calloc(1, sizeof *changer);
@@ -84,7 +87,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   return 0;
 }
 
-/* What was opened and nobody reads. */
+/* Closes what was opened and is not read. */
 static void drop_opening(struct changer *changer) {
   errand_join(&changer->opening.errand);
   source_close(&changer->opening.source);
@@ -103,7 +106,7 @@ void changer_close(struct changer **pointer) {
   *pointer = NULL;
 }
 
-/* The one after `index` or before it; -1: there is none. */
+/* Returns the index after `index` (step 1) or before it (step -1); -1: there is none. */
 static int neighbour(const struct changer *changer, int index, int step) {
   int count = changer->list.count, next = index + step;
   if (next >= 0 && next < count)
@@ -111,7 +114,8 @@ static int neighbour(const struct changer *changer, int index, int step) {
   return changer->params.loop && count > 1 ? (next + count) % count : -1;
 }
 
-/* Whether it may be opened long before it is read: a file, and not a device or stream, which others may want. */
+/* True if a source may be opened long before it is read: files may, but not devices and streams, which others may
+ * need. */
 static bool can_be_early(const char *name) {
   char resolved[SPEC_MAX];
   struct error ignored;
@@ -124,7 +128,8 @@ static void refuse(struct changer *changer, const struct error *err, struct chan
   log_line(changer->options.log, LOG_WARNING, "%s", err->message);
 }
 
-/* While nothing is being opened. To close a source may take longer than a picture. */
+/* Starts to open a source, when nothing else is being opened. The thread also closes the one opened before, since that
+ * may take longer than a frame. */
 static void start_opening(struct changer *changer, int index, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   const struct playlist_entry *entry = &changer->list.entries[index];
@@ -143,8 +148,8 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   }
 }
 
-/* The source that is ready is the reader's: read from now on, or from the end of the one before; one that is not there
- * yet is waited for by the reader. */
+/* Hands the open source to the reader, to be read at once or at the end of the current one. If it could not be opened
+ * yet, the reader waits for it. */
 static void hand_over(struct changer *changer, enum reader_when when, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   struct error err;
@@ -161,14 +166,14 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
   changer->stands_since_ns = 0;
 }
 
-/* The one that waits for an end is wanted before it. */
+/* Makes the reader continue at once with the source that waits for the end of the current one. */
 static void leave_for_next(struct changer *changer) {
   reader_leave(changer->params.reader);
   changer->waits = false;
   changer->wanted = -1;
 }
 
-/* Indices from this one on, after the list's length changed by one there. */
+/* Moves all indices from this one on, after an entry was inserted or removed there. */
 static void shift(struct changer *changer, int from, int by) {
   int *const indices[] = {&changer->now,           &changer->wanted,  &changer->handed[0], &changer->handed[1],
                           &changer->opening.index, &changer->unready, &changer->dropped};
@@ -176,7 +181,7 @@ static void shift(struct changer *changer, int from, int by) {
     *indices[i] += *indices[i] >= from ? by : 0;
 }
 
-/* What was dropped and cannot be opened; another that was dropped with it may. */
+/* Removes a dropped file that cannot be opened. Another file of the same drop may be wanted instead. */
 static void forget_dropped(struct changer *changer, int index) {
   playlist_remove(&changer->list, index);
   changer->opening.index = -1;
@@ -186,7 +191,7 @@ static void forget_dropped(struct changer *changer, int index) {
     changer->dropped = -1;
 }
 
-/* It could not be opened: where it was wanted, the one after it is. */
+/* Handles a source that could not be opened. If it was wanted, the next one is wanted now. */
 static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   if (opening->index != changer->wanted) {
@@ -197,7 +202,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = neighbour(changer, opening->index, changer->step);
-    /* At its end even the one that is read may be the next, which a list that starts again comes back to. */
+    /* The current source is the next one if the list starts again. That counts only when it has ended. */
     bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
     if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;
@@ -206,8 +211,8 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   opening->index = -1;
 }
 
-/* Whether it is waited for where it is not there yet: what others send here comes when they like, and so is the last of
- * a list. Another one in a list does not stop it. */
+/* True if a source that is not there is waited for: a pipe or an address where others send to, and the last of a list.
+ * Any other source is passed over, so that it does not stop the list. */
 static bool is_waited_for(const struct changer *changer, int index) {
   char resolved[SPEC_MAX];
   struct error ignored;
@@ -225,7 +230,7 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
     pass_over(changer, news);
 }
 
-/* The first of a list is opened by the reader, which would wait for it. */
+/* Passes over the first source of a list if it is not there. The reader opened that one, and would wait for it. */
 static void pass_over_first(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   bool waits = status->sources == 1 && status->lost && !status->reached && !status->next;
   if (!waits || changer->passed_first || changer->wanted >= 0 || is_waited_for(changer, changer->now))
@@ -235,7 +240,8 @@ static void pass_over_first(struct changer *changer, const struct reader_status 
   changer->wanted = neighbour(changer, changer->now, changer->step);
 }
 
-/* A reader may have begun with one while another was handed to it, and by itself with what is asked for just then. */
+/* Notes that the reader has begun with another source. It may have done so while a further one was handed to it, and by
+ * itself with the one that is wanted. */
 static void follow_reader(struct changer *changer, struct reader_status *status) {
   reader_get_status(changer->params.reader, status);
   if (status->sources == changer->begun)
@@ -252,13 +258,14 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed = true;
 }
 
-/* The same, where what is asked for goes by what is read. */
+/* Does the same for functions that are called between two turns. */
 static void look(struct changer *changer) {
   struct reader_status status;
   follow_reader(changer, &status);
 }
 
-/* How long what stands at its end stays: a file's last frame as long as all others. */
+/* Returns for how many seconds the picture stays at the end: for a single picture params.still_s, for a file the
+ * duration of a frame. */
 static double patience(const struct changer *changer, const struct reader_status *status) {
   struct source_info info;
   if (status->picture)
@@ -278,8 +285,9 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = neighbour(changer, changer->now, 1);
 }
 
-/* Where the reader goes on by itself from a file's last picture to the next one's first, no picture's time is lost. A
- * single picture is no end. What was handed over comes no more, though the reader has not begun with it. */
+/* Opens the source that comes next, or hands it over. If the reader moves by itself from a file's last frame to the
+ * next file's first, no time is lost between them. A single picture does not end by itself. A source that was already
+ * handed over is not handed over again, even if the reader has not begun with it. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = neighbour(changer, changer->now, 1);
@@ -312,7 +320,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
 }
 
-/* From the last to the first is forward. */
+/* Returns the direction from one source to another; from the last to the first is forward. */
 static int direction(const struct changer *changer, int from, int to) {
   int last = changer->list.count - 1;
   if (from == last && to == 0)

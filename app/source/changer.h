@@ -1,6 +1,6 @@
-/* Which source of a list is read: goes on at a file's end, and where that is asked for, with the next one opened and
- * its first frame decoded before it is needed. Sources are opened on a thread of their own; all functions are called
- * from one other thread. */
+/* Decides which source of a list is read: continues when a file ends or the user asks for another one. The next source
+ * is opened, and its first frame decoded, before it is needed. Opening happens on a thread of its own; one other thread
+ * calls all of these functions. */
 #ifndef APP_SOURCE_CHANGER_H
 #define APP_SOURCE_CHANGER_H
 
@@ -12,43 +12,46 @@
 struct changer;
 
 struct changer_params {
-  struct reader *reader;                /* reads `first` of the list; outlives the changer */
-  const struct source_options *options; /* of all sources, copied */
-  bool loop;         /* after the last comes the first; a source that is alone starts again by itself */
-  double still_s;    /* a single picture stays so long; 0: until another is asked for */
-  atomic_bool *stop; /* set when all is to end; outlives reader and changer */
-  int first;         /* of the list, from 0 */
+  struct reader *reader;                /* reads the list's source number `first`; must outlive the changer */
+  const struct source_options *options; /* options for all sources; copied */
+  bool loop;                            /* after the last source comes the first; a single source repeats by itself */
+  double still_s;    /* seconds for which a single picture stays; 0: until another source is asked for */
+  atomic_bool *stop; /* set if the program ends; must outlive reader and changer */
+  int first;         /* index in the list, from 0 */
 };
 
-/* Takes over the list. */
+/* Opens a changer and takes over the list. Returns 0, or -1 with err. */
 int changer_open(struct changer **changer, struct playlist *list, const struct changer_params *params,
                  struct error *err);
-/* Sets *stop and waits for what is being opened. Stores NULL; takes NULL. */
+/* Sets *stop and waits for the source that is being opened. Stores NULL; accepts NULL. */
 void changer_close(struct changer **changer);
 
-/* Goes to that source of the list, from 0, as soon as it is open. */
+/* Continues with the source of this index, as soon as it is open. */
 void changer_ask(struct changer *changer, int index);
-/* Reads the source anew. */
+/* Reads the current source again from its start. */
 void changer_again(struct changer *changer);
-/* Puts a file behind the source that is read, and goes there; one that was dropped along with the one before (follows)
- * behind that. What cannot be opened is not kept, and changes nothing. The list then no longer ends: at its end the
- * last picture stays. */
+/* Inserts a file after the current source and continues with it. follows: it was dropped together with the one before,
+ * and is inserted after that. A file that cannot be opened is removed again and changes nothing else. From now on the
+ * list does not end: the last picture stays. Returns 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
 struct changer_news {
-  bool changed;      /* another source is read, or the same one anew */
-  char refused[512]; /* why one could not be opened; "": none */
+  bool changed;      /* another source is read, or the same one from its start */
+  char refused[512]; /* why a source could not be opened; "": none failed */
 };
 
-/* To be called again and again. Does not wait. */
+/* Does the next piece of work. Called once a turn; does not wait. */
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news);
 
-int changer_now(const struct changer *changer);    /* the source that is read, from 0 */
-int changer_wanted(const struct changer *changer); /* the one asked for last, or that which is read */
+int changer_now(const struct changer *changer); /* index of the source that is read */
+/* index of the source asked for last; else of the one that is read */
+int changer_wanted(const struct changer *changer);
 int changer_count(const struct changer *changer);
+/* True if the source was dropped on the window (playlist.h). */
 bool changer_is_plain(const struct changer *changer, int index);
+/* Returns the source's name. Owned by the changer; valid until the list changes. */
 const char *changer_name(const struct changer *changer, int index);
-/* Whether another source follows when this one ends. */
+/* True if another source follows when the current one ends. */
 bool changer_goes_on(const struct changer *changer);
 
 #endif

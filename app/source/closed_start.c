@@ -12,13 +12,13 @@ enum {
   HEVC_SLICES_END = 32,
 };
 
-/* One of a packet's. */
+/* A NAL unit of a packet. */
 struct unit {
   const uint8_t *data;
   size_t size;
 };
 
-/* How many bytes say how long a unit is; 0: start codes lie between them. */
+/* Returns how many bytes the length of each unit has; 0: units are separated by start codes instead. */
 static size_t length_bytes(const AVCodecParameters *video) {
   size_t at = video->codec_id == AV_CODEC_ID_H264 ? 4 : 21;
   if ((size_t)video->extradata_size <= at || video->extradata[0] != 1)
@@ -26,7 +26,7 @@ static size_t length_bytes(const AVCodecParameters *video) {
   return (video->extradata[at] & 3) + 1U;
 }
 
-/* Takes the unit off the front of rest. False: there is none, or it is not all there. */
+/* Takes the first unit off rest. Returns false if there is no complete one. */
 static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   size_t length = 0;
   if (rest->size < bytes)
@@ -40,7 +40,7 @@ static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   return true;
 }
 
-/* The same behind a start code. The unit reaches to the end of rest: its beginning is what matters. */
+/* Takes the next unit after a start code. It reaches to the end of rest, because only its beginning is needed. */
 static bool take_marked(struct unit *rest, struct unit *unit) {
   for (; rest->size > 3; rest->data++, rest->size--)
     if (!rest->data[0] && !rest->data[1] && rest->data[2] == 1) {
@@ -55,14 +55,15 @@ static bool is_slice(enum AVCodecID codec, const struct unit *unit, int *type) {
   return codec == AV_CODEC_ID_H264 ? *type >= H264_SLICE && *type <= H264_IDR : *type < HEVC_SLICES_END;
 }
 
-/* An IDR picture, before which all others are given out. An HEVC one may say that they are to be thrown away. */
+/* True for an IDR picture, before which the decoder gives out all others. An IDR picture of HEVC may also order it to
+ * drop them; then this is false. */
 static bool is_closed(enum AVCodecID codec, const struct unit *slice, int type) {
   if (codec == AV_CODEC_ID_H264)
     return type == H264_IDR;
   return (type == HEVC_IDR_W_RADL || type == HEVC_IDR_N_LP) && slice->size > 2 && !(slice->data[2] & 0x40);
 }
 
-/* By the packet's first slice. */
+/* True if the packet's first slice is one of an IDR picture. */
 static bool begins_with_idr(const AVCodecParameters *video, const AVPacket *packet) {
   struct unit rest = {packet->data, (size_t)packet->size}, unit;
   size_t bytes = length_bytes(video);
@@ -73,7 +74,7 @@ static bool begins_with_idr(const AVCodecParameters *video, const AVPacket *pack
   return false;
 }
 
-/* The decoder is told something else than packets with it. */
+/* True if the packet changes the decoder's parameters. */
 static bool changes_parameters(const AVPacket *packet) {
   return av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL) ||
          av_packet_get_side_data(packet, AV_PKT_DATA_PARAM_CHANGE, NULL);
@@ -87,7 +88,7 @@ bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet) {
   case AV_CODEC_ID_H264:
   case AV_CODEC_ID_HEVC:
     return begins_with_idr(video, packet);
-  case AV_CODEC_ID_VP8: /* their key frames replace all that is kept for others */
+  case AV_CODEC_ID_VP8: /* key frames of these replace all reference pictures */
   case AV_CODEC_ID_VP9:
   case AV_CODEC_ID_AV1:
     return true;

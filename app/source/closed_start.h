@@ -1,6 +1,4 @@
-/* Whether a packet begins a video anew: whatever its decoder has had before, from here on it gives the pictures that it
- * would give after a flush, behind all those of before. That is so where the codec's own rules say it; what is not
- * known to be so is not. */
+/* Tells if the decoder may get a packet without a flush before it. */
 #ifndef APP_SOURCE_CLOSED_START_H
 #define APP_SOURCE_CLOSED_START_H
 
@@ -8,6 +6,8 @@
 
 #include <libavcodec/avcodec.h>
 
+/* True if a video's decoder can go on with this packet without a flush: it gives all pictures of the packets before,
+ * and then the same pictures as after a flush. This is true only where the codec's rules guarantee it. */
 bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet);
 
 #endif

@@ -7,7 +7,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/opt.h>
 
-/* Headers round, and the last packet of sound may not say how long it is. */
+/* Tolerance: headers round, and the last packet of sound may have no duration. */
 static const double slack_seconds = 0.2;
 
 enum { SLACK_FRAMES = 2 };
@@ -25,7 +25,8 @@ static int64_t file_size(const AVFormatContext *input) {
   return size > 0 ? size : 0;
 }
 
-/* Interlaced video may come in a packet a field, and some codecs have pictures that are never shown. */
+/* True if each packet makes one picture. Interlaced video may have a packet for each field, and some codecs have
+ * pictures that are never shown. */
 static bool is_one_each(const AVCodecParameters *codec) {
   static const enum AVCodecID known[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1};
   const AVCodecDescriptor *kind = avcodec_descriptor_get(codec->codec_id);
@@ -105,7 +106,7 @@ long completeness_missing(const struct completeness *completeness) {
                                                                             : 0;
 }
 
-/* MP4 and MOV list every packet. */
+/* Compares with the index of MP4 and MOV, which lists every packet. */
 static int check_index(const struct completeness *completeness, const char *name, struct error *err) {
   AVStream *stream = completeness->input->streams[completeness->stream->index];
   int entries = avformat_index_get_entries_count(stream);
@@ -119,8 +120,8 @@ static int check_index(const struct completeness *completeness, const char *name
                    there);
 }
 
-/* AVI counts frames in its header, among them empty ones. Its index stands at the end: where that was found, so was the
- * file's. */
+/* Compares with the number of frames in an AVI's header, which counts empty frames, too. The index is at the end of the
+ * file: if it was found, the file is complete. */
 static int check_frames(const struct completeness *completeness, const char *name, struct error *err) {
   AVStream *stream = completeness->input->streams[completeness->stream->index];
   const AVIndexEntry *last = avformat_index_get_entry(stream, avformat_index_get_entries_count(stream) - 1);
@@ -132,8 +133,8 @@ static int check_frames(const struct completeness *completeness, const char *nam
                    completeness->frames, there);
 }
 
-/* Reads an EBML number of at most 8 bytes. With its length marked in the first byte, that mark is taken off. Returns -1
- * for the number that says "unknown", and where there is none. */
+/* Reads an EBML number of at most 8 bytes. Its first byte holds a mark for the length, which is removed. Returns -1 for
+ * the number that means "unknown", and for an invalid one. */
 static int64_t read_ebml(AVIOContext *io) {
   int first = avio_r8(io), bytes = 1;
   for (int mark = 0x80; mark && !(first & mark); mark >>= 1)
@@ -146,8 +147,8 @@ static int64_t read_ebml(AVIOContext *io) {
   return value == all ? -1 : (int64_t)value;
 }
 
-/* True if a Matroska file says where it ends, and is so long: what its header names is there, then, be it one picture
- * that stands till the end. */
+/* True if a Matroska file stores its length and is that long. Then it is complete, even if its single picture lasts to
+ * the end. */
 static bool is_whole_matroska(const struct completeness *completeness) {
   enum { EBML = 0x1A45DFA3, SEGMENT = 0x18538067 };
   AVIOContext *io = completeness->input->pb;
@@ -162,7 +163,7 @@ static bool is_whole_matroska(const struct completeness *completeness) {
   return length > 0 && avio_tell(io) + length <= size;
 }
 
-/* The last picture may stand as long as any before. */
+/* Compares with the duration in the header. The last picture may last as long as any before it. */
 static int check_length(const struct completeness *completeness, const char *name, struct error *err) {
   AVRational rate = completeness->stream->avg_frame_rate;
   double frame = rate.num > 0 && rate.den > 0 ? 1 / av_q2d(rate) : 0;
@@ -173,7 +174,7 @@ static int check_length(const struct completeness *completeness, const char *nam
                    completeness->promised, completeness->end);
 }
 
-/* A transport stream has no header, but is made of packets of one size. */
+/* Compares with the size of a transport stream's packets. It has no header, but all its packets have the same size. */
 static int check_last_packet(const struct completeness *completeness, const char *name, struct error *err) {
   AVFormatContext *input = completeness->input;
   int64_t size = 0, known = file_size(input), bytes = known || !input->pb ? known : avio_tell(input->pb);

@@ -8,7 +8,7 @@
 
 #include "app/source/frame_memory.h"
 
-/* Parts of a display matrix are as good as 0 that are so many times smaller than the others. */
+/* An element of a display matrix counts as 0 if it is this many times smaller than its neighbour. */
 enum { MATRIX_ROUNDING = 256 };
 
 static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
@@ -28,8 +28,8 @@ static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   return false;
 }
 
-/* What a format that the engine does not read becomes: RGB, and all that is to keep its alpha, becomes RGBA, deep YUV
- * stays deep (but at odd sizes, where swscale leaves P010's last chroma samples unwritten). */
+/* Returns the engine's format into which another one is converted: RGB, and all formats whose alpha is kept, to RGBA;
+ * deep YUV stays deep, except at odd sizes, for which swscale leaves the last chroma samples of P010 unwritten. */
 static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
                                     enum AVPixelFormat *to) {
   if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
@@ -44,7 +44,7 @@ static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, 
   return PIXEL_YUV420P;
 }
 
-/* Unmarked video follows the custom of players: small pictures are BT.601, HD is BT.709. */
+/* Returns the matrix of a frame. If it is not marked, small pictures are BT.601 and HD is BT.709, as players assume. */
 static enum color_matrix find_matrix(const AVFrame *in) {
   switch (in->colorspace) {
   case AVCOL_SPC_BT709:
@@ -64,7 +64,7 @@ static enum color_matrix find_matrix(const AVFrame *in) {
   }
 }
 
-/* Unmarked grey is full range, as the rest of FFmpeg takes it. */
+/* Returns the range of a frame. Unmarked grey is full range, as in the rest of FFmpeg. */
 static enum color_range find_range(const AVFrame *in, const AVPixFmtDescriptor *format) {
   if (in->color_range == AVCOL_RANGE_JPEG)
     return RANGE_FULL;
@@ -101,7 +101,7 @@ static int make_scaler(struct convert *convert, const AVFrame *in, enum AVPixelF
   return 0;
 }
 
-/* frame: its matrix and range; it gets a picture and all that describes it. */
+/* Converts with swscale. frame has the matrix and range to use, and gets a picture and its description. */
 static int scale(struct convert *convert, const AVFrame *in, enum AVPixelFormat to, enum pixel_format format,
                  struct frame *frame, struct error *err) {
   struct frame scaled;
@@ -133,7 +133,7 @@ static int make_deep(struct convert *convert, const AVFrame *in, struct error *e
   return error_set(err, STATUS_FAILED, "no memory to convert the colours of a %dx%d picture", in->width, in->height);
 }
 
-/* As scale, to RGBA whose primaries are BT.709's, from wider ones. */
+/* Converts wider primaries to RGBA with those of BT.709. */
 static int narrow(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err) {
   struct frame narrowed;
   if (make_deep(convert, in, err) || make_scaler(convert, in, AV_PIX_FMT_RGBA64, frame, err) ||
@@ -150,8 +150,7 @@ static int narrow(struct convert *convert, const AVFrame *in, struct frame *fram
   return 0;
 }
 
-/* Which of a row's two numbers counts; where the other one is not as good as 0, -1. Some programs scale by a matrix,
- * and round what they compute. */
+/* Returns which number of a row is not 0; -1 if both are not. Some programs scale by a matrix and round it. */
 static int find_unit(const int32_t row[2]) {
   int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
   int larger = size[1] > size[0];
@@ -182,12 +181,12 @@ bool convert_turns(const struct convert *convert) {
   return convert->xy || convert->xx < 0 || convert->yy < 0;
 }
 
-/* Pixels of a plane that lie side by side in memory, each of so many bytes. */
+/* Copies a row of the turned plane; its pixels have this type. */
 #define TURN_ROW(type)                                                                                                 \
   for (int x = 0; x < w; x++)                                                                                          \
   ((type *)(void *)row)[x] = *(const type *)(const void *)(source + x * step_x)
 
-/* unit: bytes of a pixel, 1, 2 or 4; from_w and from_h count those. */
+/* Turns a plane. unit: bytes of a pixel, 1, 2 or 4. from_w and from_h count pixels. */
 static void turn_plane(const struct convert *convert, int unit, const uint8_t *from, int from_pitch, int from_w,
                        int from_h, uint8_t *to, int to_pitch) {
   bool swap = convert_swaps_sides(convert);
@@ -209,12 +208,12 @@ static void turn_plane(const struct convert *convert, int unit, const uint8_t *f
   }
 }
 
-/* Two pixels of this format share bytes that cannot be taken apart. */
+/* False for YUYV, in which two pixels share bytes. */
 static bool can_be_turned(enum pixel_format format) {
   return format != PIXEL_YUYV;
 }
 
-/* Puts a turned picture in the place of the frame's own. */
+/* Replaces the frame's picture by the turned one. */
 static int turn(struct convert *convert, struct frame *frame, struct error *err) {
   bool swap = convert_swaps_sides(convert);
   struct frame turned;
@@ -259,7 +258,7 @@ static const struct picture_owner decoded_owner = {.bytes = sizeof(struct decode
                                                    .recycle = decoded_recycle,
                                                    .destroy = decoded_destroy};
 
-/* The frame whose planes are in's gets a picture that takes over what `in` refers to. */
+/* Makes a picture for a frame whose planes are those of `in`. The picture takes over the reference of `in`. */
 static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   struct frame kept;
   if ((!convert->decoded && picture_pool_open(&convert->decoded, &decoded_owner, NULL, 0, 0, err)) ||
@@ -271,8 +270,8 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
   return 0;
 }
 
-/* Where a GPU reads frames, those that no decoder wrote into its memory (screens, raw video) are copied there by the
- * reader: the engine's thread would have to do it, in the frame's time. */
+/* True if a frame must be copied to memory that the GPU reads, because no decoder wrote it there (screens, raw video).
+ * The reader does that here; otherwise it would cost the engine's thread time in each frame. */
 static bool is_to_be_copied(const struct convert *convert, const AVFrame *in) {
   return convert->copies || (convert->gpu.impl && !convert->unlocked && !frame_memory_holds(in));
 }
@@ -284,16 +283,16 @@ static int copy(struct convert *convert, struct frame *frame, struct error *err)
   return 0;
 }
 
-/* --- */
+/* --- frames --- */
 
-/* Whether the format is one that frames with alpha may have, or can become one. */
+/* Fails if the format has no alpha. */
 static int check_alpha(const AVPixFmtDescriptor *format, struct error *err) {
   if (format->flags & AV_PIX_FMT_FLAG_ALPHA)
     return 0;
   return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
 }
 
-/* The frame as it is stored, its planes borrowed. */
+/* Describes the stored frame in frame, which borrows its planes. */
 static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format format) {
   frame->format = format;
   frame->width = in->width;
@@ -304,7 +303,8 @@ static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format for
   }
 }
 
-/* 1: frame has the surface's picture; 0: `in` is a frame of the host's now; -1. */
+/* Handles a hardware decoder's surface. Returns 1: frame has the surface's picture; 0: `in` is now a frame in the
+ * host's memory; -1 with err. */
 static int take_surface(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   enum pixel_format format;
   bool wide = gamut_is_wide(in->color_primaries, in->color_trc);

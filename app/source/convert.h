@@ -1,5 +1,5 @@
-/* From a decoded AVFrame to struct frame: its own planes where the engine reads its format, else a picture made by
- * swscale; in BT.709's colours where it has wider ones, and turned upright where the file says so. */
+/* Converts a decoded AVFrame to struct frame. If the engine reads its format, its own planes are used; else swscale
+ * makes a picture. Colours wider than BT.709's are converted, and the picture is turned upright if the file says so. */
 #ifndef APP_SOURCE_CONVERT_H
 #define APP_SOURCE_CONVERT_H
 
@@ -11,35 +11,37 @@
 
 struct SwsContext;
 
-/* Zero-initialise to start: nothing is turned then. It must stay where it is. */
+/* Zero-initialise to start, with which nothing is turned. The struct must not move while it is used. */
 struct convert {
-  bool copies;    /* planes as they are belong to a driver that has few of them: they are not kept */
-  struct gpu gpu; /* as in struct source_options */
-  bool alpha;     /* as in struct source_options */
-  /* Display pixel (x, y) = (xx x + xy y, yx x + yy y) of the stored one, each 0 or +-1; all 0: as stored. */
+  bool copies;    /* the planes belong to a driver that has few of them, and are copied */
+  struct gpu gpu; /* the GPU that reads frames; without impl: none */
+  bool alpha;     /* pictures keep their alpha */
+  /* Orientation: the displayed pixel (x, y) is the stored one at (xx x + xy y, yx x + yy y). Each is 0 or +-1; all 0:
+   * as stored. */
   int xx, xy, yx, yy;
   struct SwsContext *scaler;
-  int scaler_key[6];            /* what the scaler was made for: width, height, formats, matrix, range */
-  struct gamut gamut;           /* where colours are wider than BT.709's */
-  AVFrame *deep;                /* a picture before those are converted */
-  struct picture_pool *decoded; /* pictures that are AVFrames */
+  int scaler_key[6];            /* parameters of the scaler: width, height, formats, matrix, range */
+  struct gamut gamut;           /* conversion of wider colours */
+  AVFrame *deep;                /* picture in 16 bits, before wider colours are converted */
+  struct picture_pool *decoded; /* pool of pictures that refer to AVFrames */
   struct host_pictures scaled, turned;
-  bool unlocked; /* there is no page-locked memory to be had */
+  bool unlocked; /* no page-locked memory is available */
   struct surfaces surfaces;
 };
 
-/* Takes over an FFmpeg display matrix, but for its scale. False: it is not a turn by quarters or a mirror, and is
- * ignored. */
+/* Sets the orientation by an FFmpeg display matrix, without its scale. Returns false and ignores the matrix if it is
+ * not a rotation by quarters or a mirror. */
 bool convert_orient(struct convert *convert, const int32_t matrix[9]);
-/* Whether it is given out otherwise than as it is stored. */
+/* True if pictures are turned or mirrored. */
 bool convert_turns(const struct convert *convert);
-/* Whether width and height change places. */
+/* True if width and height are swapped. */
 bool convert_swaps_sides(const struct convert *convert);
 
-/* Fills frame with a picture of its own, format, size, matrix and range. Takes what `in` refers to, where the picture
- * is that. */
+/* Fills frame with a picture, and its format, size, matrix and range. Takes over the reference of `in` if the picture
+ * uses its planes. Returns 0, or -1 with err. */
 int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err);
 
+/* Frees what convert holds; pictures that are still held stay valid. Accepts zeros. */
 void convert_free(struct convert *convert);
 
 #endif

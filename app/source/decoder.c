@@ -9,36 +9,38 @@
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
-/* Encoders leave 250 pictures between two key frames, unless they are told to leave more. */
+/* Limits for threads, kept packets, and packets waited for a key frame. By default encoders put at most 250 pictures
+ * between two key frames. */
 enum { THREADS_MAX = 4, KEPT_MOST = 1024, WAITED_MOST = 300 };
 
-/* A packet that software begins with if hardware fails. */
+/* A packet that software decodes again if hardware fails. */
 struct kept_packet {
   AVPacket *packet;
-  bool given; /* its picture was */
+  bool given; /* the picture of this packet was given out */
 };
 
+/* One thread at a time uses a decoder; `hardware` is read by any. */
 struct decoder {
   struct decoder_params params;
   struct decoding decoding;
   AVCodecContext *context;
-  _Atomic(const struct hardware *) hardware; /* that decodes; NULL: software */
-  struct error failure;                      /* why nothing does */
+  _Atomic(const struct hardware *) hardware; /* the hardware that decodes; NULL: software */
+  struct error failure;                      /* why nothing decodes any more */
   bool began;                                /* hardware has given a picture */
-  bool ended;                                /* it was told that no packet follows */
-  bool waits;                                /* software does, for a key frame */
-  int waited;                                /* packets that were left out meanwhile */
-  /* Hardware: packets until the first picture, and where every picture counts from the key frame on that was given
-   * last. Software: what is to be decoded before anything else */
+  bool ended;                                /* the decoder was told that no packet follows */
+  bool waits;                                /* software waits for a key frame */
+  int waited;                                /* packets that were left out while it waits */
+  /* Hardware: the packets before its first picture, and unless live, those from the last key frame on. Software:
+   * packets to decode before any new one. */
   struct kept_packet kept[KEPT_MOST];
-  int kept_count, next; /* next: to be decoded again */
-  bool kept_all;        /* nothing is missing among them */
-  int64_t numbered;     /* packets so far */
+  int kept_count, next; /* next: index of the next packet to decode again */
+  bool kept_all;        /* no packet is missing among them */
+  int64_t numbered;     /* number of packets so far */
 };
 
-/* --- numbers of packets, which come back with their pictures --- */
+/* --- numbers of packets, which decoders pass on to their pictures --- */
 
-/* AV_NOPTS_VALUE: it has none. */
+/* Returns the number in a buffer; AV_NOPTS_VALUE: it has none. */
 static int64_t number_in(const AVBufferRef *buffer) {
   return buffer ? *(const int64_t *)buffer->data : AV_NOPTS_VALUE;
 }
@@ -69,7 +71,7 @@ static void bring_numbers(AVCodecContext *context) {
   context->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
 }
 
-/* The packet has it. */
+/* Does nothing: FFmpeg from version 6 passes the number on by itself. */
 static void pass_number(AVCodecContext *context, const AVPacket *packet) {
   (void)context;
   (void)packet;
@@ -80,7 +82,7 @@ static int64_t number_of(const AVFrame *frame) {
 }
 #endif
 
-/* --- packets that are kept --- */
+/* --- kept packets --- */
 
 static void forget(struct decoder *decoder, int count) {
   for (int i = 0; i < count; i++)
@@ -97,7 +99,7 @@ static bool keep(struct decoder *decoder, const AVPacket *packet) {
   return kept;
 }
 
-/* Hardware gets this one now. */
+/* Keeps a packet that hardware gets now. */
 static void remember(struct decoder *decoder, AVPacket *packet) {
   if (decoder->began && decoder->params.live)
     return;
@@ -113,8 +115,8 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
   return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
 }
 
-/* The kept packet that a picture is from; -1: none. A picture of VP9's or AV1's that a later packet shows has the time
- * of that packet and the number of its own. */
+/* Returns the index of the kept packet that a picture comes from; -1: none. In VP9 and AV1 a later packet may show a
+ * picture, which then has that packet's time and its own packet's number. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -125,8 +127,9 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Hardware has given this picture: all before it in time is given, too. FFmpeg's key frames are also those of H.264
- * with which a picture that is refreshed bit by bit begins to recover; software is not to begin there. */
+/* Notes that hardware has given a picture, and with it all earlier ones. Packets before the last key frame are dropped.
+ * FFmpeg also marks as key frames those H.264 pictures from which a gradual refresh starts; software cannot begin
+ * there. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -144,7 +147,8 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* Whether software gives it for the second time. What is behind the kept packets ends the search for those. */
+/* True if software gives a picture that hardware gave before. If the picture is beyond the kept packets, these are
+ * dropped. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
@@ -158,7 +162,8 @@ static int get_buffer(AVCodecContext *context, AVFrame *frame, int flags) {
   return frame_memory_get(((struct decoding *)context->opaque)->memory, context, frame, flags);
 }
 
-/* Frame threads decode faster and hold back as many frames as there are threads: right for files, wrong for live. */
+/* Chooses the kind of threads. Frame threads decode faster, but delay the output by as many frames as there are
+ * threads, which does not suit live sources. */
 static void choose_threads(AVCodecContext *context, bool live) {
   int cores = platform_processors();
   context->thread_count = cores < THREADS_MAX ? cores : THREADS_MAX;
@@ -171,14 +176,14 @@ static void choose_threads(AVCodecContext *context, bool live) {
 #endif
 }
 
-/* Whether pictures come in the order in which they are to be seen from a decoder that is to hold none back. Those of
- * MPEG-1, 2, 4 and their kin then give each one out as it is decoded, those in front of it behind it. */
+/* True if the decoder gives pictures in display order also when it must not delay any. Decoders of MPEG-1, 2, 4 and
+ * similar codecs then give each picture as it is decoded, that is in the wrong order. */
 static bool keeps_order(enum AVCodecID codec) {
   const AVCodecDescriptor *about = avcodec_descriptor_get(codec);
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);
 }
 
-/* hardware NULL: in software. FFmpeg's code; *context is NULL where it is not 0. */
+/* Opens a decoder context. hardware NULL: in software. Returns 0 or an FFmpeg code; *context is NULL after an error. */
 static int open_context(struct decoder *decoder, const AVCodec *codec, const struct hardware *hardware) {
   const struct decoder_params *params = &decoder->params;
   AVCodecContext *context = decoder->context = avcodec_alloc_context3(codec);
@@ -218,7 +223,7 @@ static int refuse(struct decoder *decoder, const char *why, struct error *err) {
                    params->spec, params->hardware->what, params->codec->name, *why ? ": " : "", why);
 }
 
-/* 1: hardware decodes; 0: software is to; -1: which must not be. */
+/* Returns 1: hardware decodes; 0: software will; -1 with err: hardware must decode and cannot. */
 static int open_hardware(struct decoder *decoder, struct error *err) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = params->hardware;
@@ -271,13 +276,13 @@ void decoder_close(struct decoder **out) {
 
 /* --- decoding --- */
 
-/* Damaged packets are no failure of hardware: software would not decode them either. */
+/* True if hardware has failed. Damaged packets are no such failure: software could not decode them either. */
 static bool has_failed(const struct decoder *decoder, int code) {
   return decoder->decoding.refused ||
          (code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF && code != AVERROR_INVALIDDATA);
 }
 
-/* Software takes over, with the packets that are kept where nothing is missing among them. FFmpeg's code. */
+/* Switches to software, which begins with the kept packets if none is missing. Returns 0 or an FFmpeg code. */
 static int fall_back(struct decoder *decoder, const char *reason) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = decoder->hardware;
@@ -303,13 +308,14 @@ static int follow_failure(struct decoder *decoder, int code) {
   return fall_back(decoder, reason);
 }
 
-/* Without a key frame decoders of these give nothing at all. */
+/* True if the codec's decoders give no picture without a key frame. */
 static bool needs_key_frame(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
-/* Live, what never has a key frame is decoded all the same in the end: it may be refreshed bit by bit. FFmpeg's decoder
- * of H.264 would keep such pictures to itself. */
+/* True if a packet is to be left out, because software waits for a key frame. A live stream may never have one, because
+ * it is refreshed gradually: after some time its packets are decoded anyway. FFmpeg's H.264 decoder gives such pictures
+ * only if it is told to. */
 static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   bool patient =
       !decoder->params.live || decoder->waited < WAITED_MOST || needs_key_frame(decoder->params.video->codec_id);
@@ -320,7 +326,7 @@ static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   return decoder->waits;
 }
 
-/* In software. */
+/* Sends a packet to software, or keeps it while kept packets are decoded first. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
     return AVERROR(ENOMEM);
@@ -351,7 +357,7 @@ int decoder_send(struct decoder *decoder, AVPacket *packet) {
   return code < 0 || decoder->kept_count ? code : send_software(decoder, packet);
 }
 
-/* The next of the kept packets, or the end behind them. AVERROR(EAGAIN): there is none. */
+/* Sends the next kept packet, or the end after the last. Returns AVERROR(EAGAIN) if there is none. */
 static int send_again(struct decoder *decoder) {
   const AVPacket *packet = NULL;
   if (decoder->next < decoder->kept_count)
@@ -384,7 +390,7 @@ int decoder_receive(struct decoder *decoder, AVFrame *frame) {
   if (!hardware)
     return receive_software(decoder, frame);
   int code = hardware->receive(decoder->context, frame);
-  if (code >= 0 && (frame->crop_left || frame->crop_top)) { /* FFmpeg cuts no surface there */
+  if (code >= 0 && (frame->crop_left || frame->crop_top)) { /* FFmpeg does not crop surfaces at the left and the top */
     av_frame_unref(frame);
     decoder->decoding.refused = true;
   } else if (code >= 0) {

@@ -1,7 +1,9 @@
-/* A decoder of one video: FFmpeg's in software, or hardware for as long as it does its work. What hardware does not
- * take at all software decodes from the first packet on; where it fails later, software goes on at the next key frame,
- * or, where every picture counts and the last one is not too far back, at that, whose pictures are not given out
- * twice. */
+/* Decodes one video: with FFmpeg's software decoder, or with hardware while that works. If hardware does not take the
+ * video at all, software decodes it from the first packet on. If hardware fails later, software continues at the next
+ * key frame. Unless the source is live, it begins at the last key frame instead, if that is not too far back, and
+ * pictures that were given already are not given again.
+ *
+ * One thread at a time uses a decoder, except for decoder_hardware. */
 #ifndef APP_SOURCE_DECODER_H
 #define APP_SOURCE_DECODER_H
 
@@ -13,36 +15,38 @@
 struct decoder;
 struct hardware;
 
-/* All of it outlives the decoder. */
+/* All that these point to must outlive the decoder. */
 struct decoder_params {
-  const char *spec;                /* for messages */
-  const AVCodec *codec;            /* in software */
-  const AVCodecParameters *video;  /* what is known of it */
-  AVRational time_base;            /* of its packets */
-  bool live;                       /* the newest picture matters, not every one */
-  bool whole;                      /* a picture that is damaged is not patched up, but left out */
-  const struct hardware *hardware; /* NULL: software alone */
-  bool must;                       /* hardware that does not take it is an error */
-  struct gpu gpu;                  /* that pictures are for; without impl: none */
+  const char *spec;                /* name of the source in messages */
+  const AVCodec *codec;            /* FFmpeg's software decoder */
+  const AVCodecParameters *video;  /* parameters of the stream, as far as known */
+  AVRational time_base;            /* unit of its packets' times */
+  bool live;                       /* the newest picture matters, not each one */
+  bool whole;                      /* damaged pictures are left out and not concealed */
+  const struct hardware *hardware; /* NULL: software only */
+  bool must;                       /* the video must be decoded by hardware */
+  struct gpu gpu;                  /* the GPU that reads the pictures; without impl: none */
   const struct log *log;
 };
 
+/* Opens hardware if params ask for it and it takes the video, else software. Returns 0, or -1 with err. */
 int decoder_open(struct decoder **decoder, const struct decoder_params *params, struct error *err);
-void decoder_close(struct decoder **decoder); /* stores NULL; takes NULL */
+void decoder_close(struct decoder **decoder); /* stores NULL; accepts NULL */
 
-/* As avcodec_send_packet, avcodec_receive_frame and avcodec_flush_buffers. A picture of hardware has AV_PIX_FMT_CUDA.
- * A packet's opaque_ref is the decoder's. */
+/* These work as avcodec_send_packet, avcodec_receive_frame and avcodec_flush_buffers. Hardware gives pictures of
+ * AV_PIX_FMT_CUDA. The decoder uses each packet's opaque_ref. */
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
-/* Its pictures cannot be read, for this reason: software takes over. 0, or FFmpeg's code. */
+/* Switches to software, because hardware's pictures cannot be read. why: the reason, for the log. Returns 0 or an
+ * FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);
-/* Whether hardware that must decode it has failed: err says so. */
+/* True if hardware must decode and has failed; err has the message. */
 bool decoder_refused(const struct decoder *decoder, struct error *err);
 
-/* What decodes now, as --hwdec names it; NULL: software. Any thread. */
+/* Returns what decodes now, by its name in --hwdec; NULL: software. Callable from any thread. */
 const char *decoder_hardware(const struct decoder *decoder);
-/* Right after opening, for what FFmpeg knows then. */
+/* Returns FFmpeg's context, for what it knows right after opening. */
 const AVCodecContext *decoder_context(const struct decoder *decoder);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is asked of a screen or a camera beside what the user has said, as options for FFmpeg. */
+/* Chooses options for a screen or a camera where the user has set none. */
 #ifndef APP_SOURCE_DEVICE_WISHES_H
 #define APP_SOURCE_DEVICE_WISHES_H
 
@@ -7,20 +7,21 @@
 #include "app/source/camera.h"
 #include "app/source/source.h"
 
-/* Whether it is one of libavdevice's and no demuxer. NULL: no. */
+/* True if the format is an input device of libavdevice and no demuxer; false for NULL. */
 bool device_is_input(const AVInputFormat *format);
+/* True if the format is the input device of cameras. */
 bool device_is_camera(const AVInputFormat *format);
-/* Whether the input is a camera that people stand before. */
+/* True if the input is a camera in which people look at themselves. */
 bool device_is_mirror(const AVFormatContext *input);
 
-/* wishes: those of the user. A screen: where url says where the grabbed part begins (":0.0+100,100") and nobody how
- * large it is, it reaches to the screen's end; x11grab by itself would grab as much as all of it. A camera:
- * camera_wishes. Nothing where the device cannot be opened: opening it says why. */
+/* Adds options to the user's `wishes`. A screen: if url says where the part begins (":0.0+100,100") and nothing says
+ * how large it is, it reaches to the end of the screen; x11grab's own choice would be as large as the whole screen. A
+ * camera: see camera_wishes. If the device cannot be opened, nothing is added; opening it later reports why. */
 void device_wishes(AVDictionary **wishes, const AVInputFormat *format, const char *url,
                    const struct source_options *options);
 
-/* The best match for options' size and rate, and a line that says which that is; where it is not what was asked for, a
- * warning. Nothing where the user has chosen a format. */
+/* Adds the options of the mode that fits the options' size and rate best, and logs it; with a warning if it is not what
+ * was asked for. Adds nothing if the user has chosen a format. */
 void camera_wishes(AVDictionary **wishes, const struct camera *camera, const struct source_options *options);
 
 #endif

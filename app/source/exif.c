@@ -12,7 +12,7 @@ struct bytes {
   size_t size;
 };
 
-/* The part from `at` on, of `size` bytes at most. */
+/* Returns the bytes from `at` on, at most `size`. */
 static struct bytes part(struct bytes whole, size_t at, size_t size) {
   if (at >= whole.size)
     return (struct bytes){0};
@@ -27,7 +27,7 @@ static uint32_t read32(const uint8_t *at, bool big) {
   return big ? AV_RB32(at) : AV_RL32(at);
 }
 
-/* EXIF is a TIFF file; its first directory has the orientation. */
+/* Reads the orientation in a TIFF file's first directory. EXIF data is a TIFF file. */
 static int read_tiff(struct bytes tiff) {
   if (tiff.size < 8 || (memcmp(tiff.data, "II*\0", 4) != 0 && memcmp(tiff.data, "MM\0*", 4) != 0))
     return 0;
@@ -44,12 +44,13 @@ static int read_tiff(struct bytes tiff) {
   return 0;
 }
 
-/* Segments of a marker, two bytes of length and what it counts, up to the picture itself. */
+/* Finds EXIF in a JPEG, whose segments (a marker, a length of two bytes, and the data) come before the picture
+ * itself. */
 static struct bytes find_in_jpeg(struct bytes jpeg) {
   static const char name[] = "Exif\0";
   for (size_t at = 2; at + 4 <= jpeg.size && jpeg.data[at] == 0xff && jpeg.data[at + 1] != JPEG_START_OF_SCAN;) {
     struct bytes segment = part(jpeg, at + 4, (size_t)AV_RB16(jpeg.data + at + 2) - 2);
-    if (jpeg.data[at + 1] == 0xff) { /* a byte that fills up */
+    if (jpeg.data[at + 1] == 0xff) { /* a fill byte */
       at++;
       continue;
     }
@@ -60,7 +61,7 @@ static struct bytes find_in_jpeg(struct bytes jpeg) {
   return (struct bytes){0};
 }
 
-/* Chunks of a length, four letters, so many bytes and a checksum. */
+/* Finds EXIF in a PNG, whose chunks are a length, four letters, the data and a checksum. */
 static struct bytes find_in_png(struct bytes png) {
   for (size_t at = 8; at + 8 <= png.size;) {
     uint32_t length = AV_RB32(png.data + at);
@@ -71,7 +72,8 @@ static struct bytes find_in_png(struct bytes png) {
   return (struct bytes){0};
 }
 
-/* Chunks of four letters, a length and so many bytes, at even places. Some writers begin EXIF as JPEG has it. */
+/* Finds EXIF in a WebP, whose chunks are four letters, a length and the data, at even places. Some writers put the
+ * prefix of JPEG before the data. */
 static struct bytes find_in_webp(struct bytes webp) {
   for (size_t at = 12; at + 8 <= webp.size;) {
     uint32_t length = AV_RL32(webp.data + at + 4);
@@ -99,7 +101,7 @@ int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size) {
 }
 
 int exif_attach(enum AVCodecID codec, AVPacket *packet) {
-  /* xx, xy, yx, yy of where a stored pixel is to be seen, as struct convert has them */
+  /* xx, xy, yx, yy of struct convert, for each orientation */
   static const int8_t turns[9][4] = {[2] = {-1, 0, 0, 1}, [3] = {-1, 0, 0, -1}, [4] = {1, 0, 0, -1}, [5] = {0, 1, 1, 0},
                                      [6] = {0, -1, 1, 0}, [7] = {0, -1, -1, 0}, [8] = {0, 1, -1, 0}};
   int orientation = exif_orientation(codec, packet->data, (size_t)packet->size);

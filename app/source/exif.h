@@ -1,15 +1,15 @@
-/* How a picture's file says that it is to be turned: EXIF's orientation, in JPEG, PNG, WebP and TIFF. FFmpeg's decoders
- * tell it of some of them. */
+/* Reads the EXIF orientation of pictures in JPEG, PNG, WebP and TIFF. FFmpeg's decoders report it for some of them
+ * only. */
 #ifndef APP_SOURCE_EXIF_H
 #define APP_SOURCE_EXIF_H
 
 #include <libavcodec/avcodec.h>
 
-/* EXIF's number of the orientation of a whole picture in a packet, 2 to 8; 0 where it is upright or does not say. */
+/* Returns EXIF's orientation number of the picture in a packet, 2 to 8; 0 if it is upright or not stored. */
 int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size);
 
-/* Gives the packet of a picture that is to be turned its display matrix, which its decoded frame then has, unless it
- * has one. Returns 0 or FFmpeg's code. */
+/* Attaches the display matrix for the picture's orientation to the packet, from which the decoded frame gets it. Does
+ * nothing for an upright picture, or if the packet has a matrix. Returns 0 or an FFmpeg code. */
 int exif_attach(enum AVCodecID codec, AVPacket *packet);
 
 #endif

@@ -8,10 +8,10 @@ enum { MAGIC = 0x01312f76, TILED = 0x200, SEVERAL_PARTS = 0x1000 };
 
 struct layout {
   int64_t rows, rows_of_block;
-  size_t table; /* where the blocks' offsets begin */
+  size_t table; /* offset of the table of the blocks' offsets */
 };
 
-/* Rows that are compressed together, by the number of the compression. */
+/* Returns how many rows are compressed together, by the number of the compression; 0: unknown. */
 static int rows_of_block(uint8_t compression) {
   static const int rows[] = {1, 1, 1, 16, 32, 16, 32, 32, 32, 256};
   return compression < sizeof rows / sizeof *rows ? rows[compression] : 0;
@@ -24,7 +24,7 @@ static void take_attribute(struct layout *layout, const char *name, const uint8_
     layout->rows_of_block = rows_of_block(*value);
 }
 
-/* The header is a list of attributes, each with a name, a type and a size, and ends with an empty name. */
+/* Reads the header: a list of attributes, each with a name, a type and a size, which ends with an empty name. */
 static bool read_header(struct layout *layout, const uint8_t *data, size_t size) {
   size_t at = 8;
   while (at < size && data[at]) {

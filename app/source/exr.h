@@ -1,5 +1,4 @@
-/* OpenEXR, as far as it has to be known to tell whether a file was cut off: FFmpeg's decoder leaves out what is missing
- * and does not say so. */
+/* Checks if an OpenEXR file was cut off. FFmpeg's decoder leaves out the missing rows without an error. */
 #ifndef APP_SOURCE_EXR_H
 #define APP_SOURCE_EXR_H
 
@@ -7,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether all rows are there that the file's table names. Files of several parts, or of tiles, are taken to be whole.
- */
+/* True if all rows in the file's table are there. Files with several parts or with tiles count as complete. */
 bool exr_is_whole(const uint8_t *data, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "unet/base/address.h"
 
-/* Pixels said to be so many times as wide as high, or as high as wide, are a mistake of the file. */
+/* A pixel that is more than this many times wider than high, or higher than wide, is an error of the file. */
 static const double sample_aspect_most = 16;
 
 static double frame_rate(const struct ffmpeg_source *from) {
@@ -77,8 +77,8 @@ void about_shape(struct ffmpeg_source *from) {
   source_describe(info);
 }
 
-/* When the pictures end, in the stream's time base; 0: the container does not say. MP4 and MOV do, and not of each
- * picture where those are reordered; Matroska's writers give each track a tag. */
+/* Returns when the pictures end, in the stream's time base; 0: the container does not tell. MP4 and MOV tell it of the
+ * track, though not of each picture if they are reordered; Matroska's writers store a tag for each track. */
 static int64_t told_end(const struct ffmpeg_source *from) {
   const AVStream *stream = from->stream;
   const AVDictionaryEntry *tag = av_dict_get(stream->metadata, "DURATION", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -98,9 +98,9 @@ static int64_t find_end(const struct ffmpeg_source *from) {
   return part && part < end ? part : end;
 }
 
-/* Returns how many pictures the index names that are shown; an edit list leaves the others out. */
+/* Returns how many pictures of the index are shown; an edit list hides the others. */
 static long count_shown(const AVStream *stream) {
-  AVStream *asked = (AVStream *)(uintptr_t)stream; /* FFmpeg's functions take no const */
+  AVStream *asked = (AVStream *)(uintptr_t)stream; /* FFmpeg's functions take no const pointer */
   int entries = avformat_index_get_entries_count(asked);
   long shown = 0;
   for (int i = 0; i < entries; i++)
@@ -108,7 +108,7 @@ static long count_shown(const AVStream *stream) {
   return shown;
 }
 
-/* Returns how many frames a whole file has by its header; 0: that is unknown. */
+/* Returns the number of frames by the header; 0: unknown. */
 static long told_frames(const struct ffmpeg_source *from) {
   bool indexed = from->stream->nb_frames > 0 && av_match_name("mp4", from->input->iformat->name);
   long shown = indexed ? count_shown(from->stream) : 0;
@@ -141,8 +141,8 @@ void about_settle(struct ffmpeg_source *from) {
   about_shape(from);
 }
 
-/* The frame's own time. Where it has one, FFmpeg's best guess is no better, and one wild stamp makes it distrust all
- * that follow. */
+/* Returns a frame's time. If it has its own, FFmpeg's best guess is no better, and one wrong time makes FFmpeg distrust
+ * all later ones. */
 int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame) {
   int64_t pts = frame->pts == AV_NOPTS_VALUE || from->options.live ? frame->best_effort_timestamp : frame->pts;
   return pts == AV_NOPTS_VALUE ? FRAME_TIME_NONE : pts + from->loop_shift - from->origin;

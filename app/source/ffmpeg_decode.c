@@ -5,7 +5,7 @@
 #include "app/source/exif.h"
 #include "unet/base/platform.h"
 
-enum { DAMAGE_IN_A_ROW_MAX = 1000, LOOK_UP_MS = 100 };
+enum { DAMAGE_IN_A_ROW_MAX = 1000, CHECK_MS = 100 };
 
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err) {
   const struct source_options *options = &from->options;
@@ -30,14 +30,14 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
   return decoder_open(&from->decoder, &params, err);
 }
 
-/* Sound has positions as its frames have. */
+/* Gives a packet of sound to the tap, with a position that counts as frames' times do. */
 static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
   if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
     sound_tap_put(from->options.tap, from, packet,
                   (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
-/* That of a stream waits until a frame has told where positions begin. */
+/* Gives a stream's sound to the tap, once a frame has told where positions begin. */
 static void put_arrived_sound(struct ffmpeg_source *from) {
   if (!from->arrivals || !from->has_origin || !from->sound)
     return;
@@ -61,7 +61,8 @@ static void count_damage(struct ffmpeg_source *from) {
     from->gave_up = true;
 }
 
-/* What the decoder failed with. 0: go on; -1. Live, newer frames matter more than this one. */
+/* Handles an error of the decoder. Returns 0 to go on, or -1 with err. A live source goes on even if memory is short,
+ * because newer frames matter more than this one. */
 static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
   if (decoder_refused(from->decoder, err))
     return -1;
@@ -72,13 +73,13 @@ static int decoder_failed(struct ffmpeg_source *from, int code, struct error *er
   return 0;
 }
 
-/* The decoder gives out what it holds, and then the end. */
+/* Makes the decoder give out all that it holds, and then the end. */
 static void drain(struct ffmpeg_source *from) {
   decoder_send(from->decoder, NULL);
   from->draining = true;
 }
 
-/* What av_read_frame gave instead of a packet. 1: go on; -1. */
+/* Handles a read that gave no packet. code: from av_read_frame. Returns 1 to go on, or -1 with err. */
 static int feed_nothing(struct ffmpeg_source *from, int code, bool failed, struct error *err) {
   char reason[128];
   if (code == AVERROR(EAGAIN)) {
@@ -119,8 +120,9 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
-/* Takes note of a packet of video, which may begin another clock. MPEG's demuxer marks one of the last packets before
- * such a join as damaged, since the counter in the stream begins anew there, too: that one is not counted. */
+/* Notes the time of a packet of video, which may begin a new clock (joins.h). There the stream's own counter begins
+ * anew, too, for which MPEG's demuxer marks one of the last packets before the join as damaged: that one is not
+ * counted. */
 static void note_time(struct ffmpeg_source *from) {
   enum { NEAR = 3 /* packets */ };
   int part = from->joins.newest;
@@ -133,13 +135,13 @@ static void note_time(struct ffmpeg_source *from) {
   joins_shift(&from->joins, from->packet);
 }
 
-/* The next packet of whichever stream: 0; else FFmpeg's code. */
+/* Reads the next packet of any stream. Returns 0 or an FFmpeg code. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
   int64_t at_ns;
   int code;
   if (from->arrivals) {
-    code = arrivals_take(from->arrivals, from->packet, &at_ns, &leapt, LOOK_UP_MS);
+    code = arrivals_take(from->arrivals, from->packet, &at_ns, &leapt, CHECK_MS);
   } else {
     code = read_packet(from, failure);
     at_ns = platform_now_ns();
@@ -153,13 +155,13 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
-/* A flag of its header says so. */
+/* True if a flag in the file's header says that it has several pictures. */
 static bool is_animated_webp(enum AVCodecID codec, const AVPacket *packet) {
   return codec == AV_CODEC_ID_WEBP && packet->size > 20 && !memcmp(packet->data + 8, "WEBPVP8X", 8) &&
          packet->data[20] & 2;
 }
 
-/* Hands the decoder from->packet, one of video. 0; -1. */
+/* Sends from->packet, which is one of video, to the decoder. Returns 0, or -1 with err. */
 static int send_packet(struct ffmpeg_source *from, struct error *err) {
   if (!ffmpeg_loop_take_packet(from, from->packet)) {
     drain(from);
@@ -179,7 +181,8 @@ static int send_packet(struct ffmpeg_source *from, struct error *err) {
   return 0;
 }
 
-/* Hands the decoder one packet, or the end. 1: done, or nothing came yet; 0: interrupted; -1. */
+/* Reads one packet, and sends it or the end to the decoder. Returns 1: done, or no packet came yet; 0: interrupted; -1
+ * with err. */
 static int feed(struct ffmpeg_source *from, struct error *err) {
   int failure = 0, code = take_packet(from, &failure);
   if (source_interrupted(&from->source)) {
@@ -203,19 +206,19 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   return 1;
 }
 
-/* The packet that was held, to the decoder that is empty now. 0; -1. */
+/* Sends the packet that was held back to the decoder, which is now empty. Returns 0, or -1 with err. */
 static int send_held(struct ffmpeg_source *from, struct error *err) {
   ffmpeg_loop_flush(from);
   return send_packet(from, err);
 }
 
-/* A frame has come: whether it is wanted. */
+/* Takes a frame from the decoder. Returns false if it is to be dropped. */
 static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   from->damage_in_a_row = 0;
   if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
   ffmpeg_loop_take_frame(from, frame);
-  /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
+  /* Cameras and screens give the time of day, or the time since the machine was started. */
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
     from->origin = frame->best_effort_timestamp;
   from->has_origin = true;

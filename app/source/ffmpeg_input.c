@@ -7,10 +7,10 @@
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* Of a stream so much is looked at before its pictures are decoded, unless --input-options say another amount. */
+/* A stream is analysed over this amount only before it is decoded, unless --input-options say otherwise. */
 enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
 
-/* To connect may take so many times the silence that is allowed later. */
+/* Connecting may take this many times the read timeout. */
 static const double patience_to_connect = 5;
 
 static double silence_allowed(const struct ffmpeg_source *from) {
@@ -20,12 +20,13 @@ static double silence_allowed(const struct ffmpeg_source *from) {
   return from->info.fps > 0 ? fmax(limit, 3 / from->info.fps) : limit;
 }
 
-/* What has come over the line so far: -1 until it stands. */
+/* Returns how many bytes have been received; -1: not connected yet. */
 static int64_t bytes_heard(const struct ffmpeg_source *from) {
   return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
 }
 
-/* While it is opened the connection and every byte count, then every packet of the video. */
+/* True if nothing came for too long. While the input is opened, the connection and each byte count; later each packet
+ * of video. */
 bool input_is_silent(struct ffmpeg_source *from) {
   int64_t now_ns = platform_now_ns();
   if (!from->watched)
@@ -57,7 +58,7 @@ static bool is_live_url(const char *url) {
   return false;
 }
 
-/* Whether its packets are taken in as they come. Rendered, every one of them counts. */
+/* True if packets are taken as they arrive. This is so for live streams only: when rendering, each packet counts. */
 bool input_is_stream(const struct ffmpeg_source *from) {
   return from->options.live && (from->pipe || ffmpeg_is_stream(from->input, from->spec));
 }
@@ -69,15 +70,15 @@ bool input_paces_itself(const struct ffmpeg_source *from) {
   return ffmpeg_is_device(format) || is_live_url(from->spec) || input_is_stream(from);
 }
 
-/* Undecoded pictures of a device are memory of its driver: there is little of it, and it is gone when the device is
- * closed. Screens are grabbed into memory that lasts. */
+/* True if undecoded pictures are memory of a device's driver, which has few of them and frees them when it is closed.
+ * Screens are grabbed into ordinary memory. */
 bool input_lends_few(const struct ffmpeg_source *from) {
   const AVInputFormat *format = from->input->iformat;
   return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
          decoder_context(from->decoder)->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
-/* What is looked at before is late already. */
+/* Limits what is read for the analysis: a stream's pictures are late when it is done. */
 static void probe_little(struct ffmpeg_source *from) {
   from->input->fps_probe_size = 0;
   if (!input_is_stream(from))
@@ -124,7 +125,7 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  /* The window says of its own source what it waits for. */
+  /* the window itself tells what its source waits for */
   const struct log *log = from->options.live ? NULL : from->options.log;
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;

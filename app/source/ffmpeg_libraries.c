@@ -5,11 +5,12 @@
 
 #include <libavutil/macros.h>
 
-/* The major versions of the headers: another's functions may take other arguments. */
+/* The libraries' major versions must be those of the headers, because functions of others may take other arguments. */
 #define DEVICES_MAJOR AV_STRINGIFY(LIBAVDEVICE_VERSION_MAJOR)
 #define FILTERS_MAJOR AV_STRINGIFY(LIBAVFILTER_VERSION_MAJOR)
 
-/* It is never closed. The loader counts who has opened a library, and opens it once for all threads. */
+/* Opens a library and finds its functions. It is never closed. The dynamic loader counts the users of a library and
+ * loads it once for all threads. */
 int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
                         enum status status, struct error *err) {
   char file[64];

@@ -1,5 +1,5 @@
-/* FFmpeg's libavdevice and libavfilter, opened when something needs them: with the fifty libraries that they need in
- * turn they would take a third of the time of every start. Once open they stay, for libavformat knows their devices.
+/* Opens FFmpeg's libavdevice and libavfilter only when they are needed: the fifty libraries that they need themselves
+ * would take a third of each start's time. They stay open, because libavformat then knows their devices.
  *
  * Threads: any. */
 #ifndef APP_SOURCE_FFMPEG_LIBRARIES_H
@@ -34,17 +34,17 @@ struct ffmpeg_filters {
   __typeof__(&av_buffersink_get_time_base) sink_time_base;
 };
 
-/* Return 0, or -1 with err of this status, whose line wants the name of what needs the library in front. */
-
-/* From then on libavformat finds devices by their names. devices: NULL where that is all that is wanted. */
+/* These open a library and return 0, or -1 with err of this status; the caller prefixes the message with the name of
+ * what needs the library. After ffmpeg_open_devices, libavformat finds devices by name. devices NULL: nothing else is
+ * needed. */
 int ffmpeg_open_devices(struct ffmpeg_devices *devices, enum status status, struct error *err);
 int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, struct error *err);
 
 struct ffmpeg_symbol {
-  void *pointer; /* to the pointer that gets the function */
+  void *pointer; /* the address of the pointer to set */
   const char *name;
 };
-/* What both are made of. library, major: "libavdevice" and "59". */
+/* Opens any library, as the two above do. library, major: for example "libavdevice" and "59". */
 int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
                         enum status status, struct error *err);
 

@@ -1,14 +1,14 @@
-/* From one round of a looping input to the next. Where its first packet allows, the decoder gets it right behind the
- * last one, as if the file went on: it keeps its threads, its hardware and the pictures that are still to come. Times
- * in the decoder go on rising, which tells rounds apart; outside of it they are the file's own. Where the packet does
- * not allow it, the decoder gives out all it holds and is flushed before. */
+/* Takes a looping input from one round to the next. If its first packet allows it, the decoder gets that packet
+ * directly after the last one, as if the file went on. So it keeps its threads, its hardware, and the pictures that it
+ * still holds. Times in the decoder rise from round to round, which tells rounds apart; frames get the file's own times
+ * back. If the packet does not allow it, the decoder first gives out all that it holds and is flushed. */
 #include "app/source/ffmpeg_source.h"
 
 #include <math.h>
 
 #include "app/source/closed_start.h"
 
-/* Sums of times stay far from where numbers end. */
+/* Limit for sums of times, far below the largest number. */
 static const int64_t time_most = INT64_MAX / 4;
 
 static bool may_begin(const struct ffmpeg_source *from) {
@@ -16,7 +16,7 @@ static bool may_begin(const struct ffmpeg_source *from) {
          !from->read_error && !source_interrupted(&from->source);
 }
 
-/* The next frame begins a round. */
+/* Notes that the next frame begins a round. */
 static void begin_round(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
   from->loop_shift = from->clock.last + from->clock.step;
@@ -32,14 +32,14 @@ int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from) {
   return reads_next(&from->rounds) ? from->rounds.next_shift : from->loop_shift;
 }
 
-/* Where the round that is given out will end, which its last frames have yet to show. */
+/* Returns when the current round will end, although its last frames are still to come. */
 static int64_t foresee_end(const struct ffmpeg_source *from) {
   int64_t end = from->rounds.last - from->origin + from->clock.step;
   double part = from->options.duration / av_q2d(from->stream->time_base);
   return from->loop_shift + (part > 0 && part < (double)end ? llrint(part) : end);
 }
 
-/* Whether rounds can be told apart by their packets' times. */
+/* True if rounds can be told apart by their packets' times. */
 static bool is_timed(const struct ffmpeg_source *from) {
   const struct rounds *rounds = &from->rounds;
   return !rounds->timeless && rounds->lowest <= rounds->last && rounds->end < time_most && !from->clock.shift;
@@ -87,7 +87,7 @@ static void note_times(struct rounds *rounds, const AVPacket *packet) {
     rounds->last = packet->pts;
 }
 
-/* With the first packet of a round, behind all that was sent. */
+/* Begins a round in the decoder with its first packet, whose times come after all times sent before. */
 static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   int64_t first = earlier_time(packet);
   rounds->sought = false;

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Where pictures are not decoded in the order in which they are seen, a search finds a key frame that is decoded before
- * a time, and seen so much behind it at most. */
+/* If pictures are decoded in another order than they are shown, a seek finds a key frame that is decoded before the
+ * wanted time, but shown up to this many seconds after it. */
 static const double reordered_seconds = 1;
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
@@ -26,7 +26,7 @@ int seek_beginning(struct ffmpeg_source *from) {
   return code;
 }
 
-/* To a time in the input, in seconds from the start. unsure: as in struct ffmpeg_source. */
+/* Seeks to a time in seconds from the start. unsure: as in struct ffmpeg_source. Returns an FFmpeg code. */
 static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   bool whole = from->options.start + seconds <= 0;
   double before = !whole && from->seeks_early ? reordered_seconds : 0;
@@ -36,7 +36,7 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
     pictures_seek(from->pictures, place);
     return 0;
   }
-  if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
+  if (from->pipe) /* FFmpeg would seek within its buffer of the pipe */
     return AVERROR(ESPIPE);
   joins_restart(&from->joins);
   if (ffmpeg_seeks_blindly(from->input))

@@ -13,7 +13,7 @@
 #include "app/source/list_cuts.h"
 #include "app/source/protocols.h"
 
-/* So much earlier than a place in a stream without an index there is a key frame, most likely. */
+/* Time before a place in a stream without an index within which there is almost certainly a key frame. */
 static const double key_frame_search_seconds = 12;
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -36,7 +36,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* a file: opening it says what is wrong */
+    return true; /* a file: opening it tells what is wrong */
   return !options->input_format && is_web(spec);
 }
 
@@ -53,7 +53,7 @@ bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec) {
   return !input->pb || avio_size(input->pb) <= 0;
 }
 
-/* FFmpeg's demuxer of this name, else its device, else NULL. Returns 0 or -1. */
+/* Finds FFmpeg's demuxer of this name, else its device; stores NULL if there is neither. Returns 0, or -1 with err. */
 static int find_named(const AVInputFormat **format, const char *name, struct error *err) {
   *format = av_find_input_format(name);
   if (*format)
@@ -64,13 +64,13 @@ static int find_named(const AVInputFormat **format, const char *name, struct err
   return 0;
 }
 
-/* Whether what stands before the first colon is neither a protocol nor, as FFmpeg sees it, part of a path. */
+/* True if the text before the first colon is neither a protocol nor part of a path. */
 static bool may_name_device(const char *spec) {
   return strchr(spec, ':') && !protocols_is_network(spec) && !avio_find_protocol_name(spec);
 }
 
-/* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. Any other spec is
- * left with *device NULL. Returns 0 or -1. */
+/* Finds the input device that a spec like "x11grab::0.0" or "lavfi:testsrc2" begins with; *rest is what follows. Any
+ * other spec leaves *device NULL. Returns 0, or -1 with err. */
 static int device_of(const AVInputFormat **device, const char *spec, const char **rest, struct error *err) {
   char name[32];
   size_t length = strcspn(spec, ":");
@@ -89,7 +89,7 @@ static int device_of(const AVInputFormat **device, const char *spec, const char 
   return 0;
 }
 
-/* Sets an option where the demuxer has it, and says so where it has not. */
+/* Sets an option if the demuxer has it; else logs that it is not used. */
 static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const char *name, const char *value,
                      const struct log *log) {
   const AVClass *class = format ? format->priv_class : NULL;
@@ -106,7 +106,7 @@ const AVInputFormat *ffmpeg_format_by_name(const char *url) {
   return av_probe_input_format2(&name, 0, &score);
 }
 
-/* Picture sequences may begin at any number; FFmpeg by itself looks at the first five. */
+/* Lets a picture sequence begin at any number; FFmpeg's default tries five. */
 static void find_first_picture(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   if (format && !strcmp(format->name, "image2") && av_filename_number_test(url))
     av_dict_set(wishes, "start_number_range", "100000", AV_DICT_DONT_OVERWRITE);
@@ -129,7 +129,7 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
   return 0;
 }
 
-/* A file on a server is read on where it was when the line fails. */
+/* Makes FFmpeg reconnect if the connection to a file on a server fails, and read on from the same place. */
 static void keep_reading(AVDictionary **wishes, const struct source_options *options, const char *url) {
   if (!options->live || !is_web(url))
     return;
@@ -138,14 +138,14 @@ static void keep_reading(AVDictionary **wishes, const struct source_options *opt
     av_dict_set_int(wishes, "rw_timeout", (int64_t)(options->read_timeout * 1e6), AV_DICT_DONT_OVERWRITE);
 }
 
-/* Datagrams do not get through many routers, and what of them is lost shows in the pictures; a server that has nothing
- * else is asked for them then. */
+/* Prefers TCP for RTSP: many routers block datagrams, and lost ones damage the pictures. A server without TCP is asked
+ * for datagrams then. */
 static void prefer_what_gets_through(AVDictionary **wishes, const char *url) {
   if (!strncmp(url, "rtsp:", 5))
     av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);
 }
 
-/* What is in a file; NULL: unknown, or no file that can be read again. */
+/* Returns the format of a file; NULL: unknown, or it is no file that can be read twice. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
   AVIOContext *io = NULL;
@@ -155,7 +155,7 @@ static const AVInputFormat *find_format(const char *url) {
   return format;
 }
 
-/* A list of files may name no list: what that one names would be opened unseen. */
+/* Forbids lists within a list of files: FFmpeg would open what they name without any check. */
 static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   const AVInputFormat *found = format ? format : find_format(url);
   if (!found || strcmp(found->name, "concat"))
@@ -166,8 +166,8 @@ static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const 
   return formats ? av_dict_set(wishes, "format_whitelist", formats, AV_DICT_DONT_STRDUP_VAL) : AVERROR(ENOMEM);
 }
 
-/* Lets the input open what it needs and nothing else, unless the user has said what. A picture sequence's files are all
- * named by the user. */
+/* Restricts what the input may open by itself, unless the user has said what it may. The files of a picture sequence
+ * are all named by the user. */
 static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   char list[PROTOCOLS_MAX];
   if (device_is_input(format) || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
@@ -185,7 +185,7 @@ static bool is_unknown_host(const char *url) {
   return *host && !platform_may_be_host(host);
 }
 
-/* Whether what could not be opened will not be there later either. */
+/* True if the error will not go away by waiting. */
 static bool is_mistake(const char *url, int code) {
   switch (code) {
   case AVERROR_PROTOCOL_NOT_FOUND:
@@ -212,7 +212,7 @@ static bool is_screen(const AVInputFormat *format) {
   return format && !strcmp(format->name, "x11grab");
 }
 
-/* In words for what FFmpeg's code does not tell. */
+/* Returns a reason in words for an error whose FFmpeg code does not tell it. */
 static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
   if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
     return "this is no video FFmpeg knows, or it is damaged";
@@ -239,7 +239,8 @@ static void say_refused(const char *spec, const char *url, const AVInputFormat *
             why_refused(url, format, code, *hint, reason), hint);
 }
 
-/* HLS would ask over a connection that is open already, past io_open. */
+/* Makes HLS open a new connection for each file. It would otherwise reuse one and bypass io_open. Returns true if that
+ * must be undone later. */
 static bool ask_anew(AVDictionary **wishes, const char *url) {
   if (!is_web(url) || av_dict_get(*wishes, "http_persistent", NULL, 0))
     return false;
@@ -247,7 +248,7 @@ static bool ask_anew(AVDictionary **wishes, const char *url) {
   return true;
 }
 
-/* avformat_open_input, with an end to what it opens in turn. */
+/* Calls avformat_open_input, and limits the number of files that it opens. *endless: the limit was reached. */
 static int open_bounded(AVFormatContext **input, const char *url, const AVInputFormat *format, AVDictionary **wishes,
                         bool *endless) {
   struct openings openings;
@@ -264,7 +265,7 @@ static int open_bounded(AVFormatContext **input, const char *url, const AVInputF
   return code;
 }
 
-/* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
+/* True for any file whose name ends in .txt: FFmpeg draws it as a terminal's screen. */
 static bool is_text(const AVFormatContext *input) {
   return !strcmp(input->iformat->name, "tty");
 }
@@ -306,7 +307,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);
     goto done;
   }
-  if (io && !format) /* before FFmpeg would, for the error line */
+  if (io && !format) /* done here, so that the error message knows the format */
     av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
   code = open_bounded(input, url, format, &wishes, &endless);
   if (endless && (code < 0 || !(*input)->nb_streams)) {
@@ -361,7 +362,7 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
 int ffmpeg_read_failure(AVFormatContext *input, int code) {
   int failure = input->pb ? input->pb->error : 0;
   if (failure < 0 && failure != AVERROR_EOF && failure != AVERROR_EXIT) {
-    input->pb->error = 0; /* it is told once */
+    input->pb->error = 0; /* each error is reported once */
     return failure;
   }
   bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;

@@ -9,18 +9,18 @@
 
 #include "unet/base/platform.h"
 
-/* Decoders read and write that far behind a plane, whatever they say of its size; planes begin at multiples of it. */
+/* Decoders read and write up to this many bytes beyond a plane. Planes begin at multiples of it. */
 enum { ROOM = 128 };
 
 struct frame_memory {
   struct gpu gpu;
   pthread_mutex_t lock;
-  /* Protected by lock */
+  /* Protected by lock. */
   AVBufferPool *pool;
-  size_t bytes; /* of its buffers */
+  size_t bytes; /* size of the pool's buffers */
 };
 
-/* What AVFrame.opaque of such frames points to. */
+/* AVFrame.opaque of frames in such memory points to this. */
 static const char is_locked;
 
 static void give_back(void *opaque, uint8_t *data) {
@@ -29,7 +29,7 @@ static void give_back(void *opaque, uint8_t *data) {
   free(gpu);
 }
 
-/* Zeroed, as FFmpeg's own is: what a damaged picture leaves out of it is black. */
+/* Allocates zeroed memory, as FFmpeg does, so that what a damaged picture leaves out is black. */
 static AVBufferRef *alloc_locked(void *opaque, size_t bytes) {
   struct gpu *gpu = malloc(sizeof *gpu);
   if (!gpu)
@@ -82,7 +82,8 @@ static AVBufferRef *take(struct frame_memory *memory, size_t bytes) {
   return buffer;
 }
 
-/* Where each plane begins, by the frame's format and pitches. Returns the bytes of all; 0: it cannot be said. */
+/* Computes where each plane begins, from the frame's format and pitches. Returns the bytes of all planes; 0:
+ * unknown. */
 static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   const ptrdiff_t pitches[4] = {frame->linesize[0], frame->linesize[1], frame->linesize[2], frame->linesize[3]};
   size_t sizes[4], bytes = 0;
@@ -96,12 +97,12 @@ static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   return bytes;
 }
 
-/* Sets the pitches as the codec wants them, then as place_planes. */
+/* Sets the pitches that the codec needs, and then does what place_planes does. */
 static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) {
   int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS];
   bool aligned;
   avcodec_align_dimensions2(context, &width, &height, align);
-  /* Planes of half the width have half the pitch, so the pitch of the first is widened until all suit. */
+  /* Planes of half the width have half the pitch, so the pitch of the first plane is widened until all fit. */
   do {
     aligned = true;
     if (av_image_fill_linesizes(frame->linesize, frame->format, width) < 0)

@@ -1,5 +1,5 @@
-/* Page-locked memory that software decoders write their pictures into, and copies of surfaces lie in, so that a GPU
- * copies from it by itself. */
+/* Page-locked memory for the pictures of software decoders and for copies of surfaces, from which a GPU copies without
+ * the processor. */
 #ifndef APP_SOURCE_FRAME_MEMORY_H
 #define APP_SOURCE_FRAME_MEMORY_H
 
@@ -9,18 +9,18 @@
 
 struct frame_memory;
 
-/* gpu without impl: there is no such memory, and *memory is NULL. */
+/* Opens a pool of such memory. gpu without impl: there is none, and *memory is NULL. Returns 0, or -1 with err. */
 int frame_memory_open(struct frame_memory **memory, const struct gpu *gpu, struct error *err);
-/* Stores NULL; takes NULL. Frames that are still held keep what they lie in. No decoder uses it any more. */
+/* Stores NULL; accepts NULL. Frames that are still held keep their memory. No decoder may use the pool any more. */
 void frame_memory_close(struct frame_memory **memory);
 
-/* For AVCodecContext.get_buffer2, on any thread: gives the frame such memory where the codec lets others choose and
- * there is some, else what FFmpeg gives by itself. */
+/* The function for AVCodecContext.get_buffer2, on any thread. The frame gets such memory if the codec allows it and
+ * some is left, else FFmpeg's own. */
 int frame_memory_get(struct frame_memory *memory, AVCodecContext *context, AVFrame *frame, int flags);
-/* Such memory for a frame that has its format, its size and its pitches, and that no decoder writes. Takes NULL. false:
- * there is none. */
+/* Gives such memory to a frame whose format, size and pitches are set, and into which no decoder writes. Accepts NULL.
+ * Returns false if there is none. */
 bool frame_memory_lend(struct frame_memory *memory, AVFrame *frame);
-/* Whether the frame's planes lie in it. */
+/* True if the frame's planes are in such memory. */
 bool frame_memory_holds(const AVFrame *frame);
 
 #endif

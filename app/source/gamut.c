@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where light of 1 has its bits, and light of 2^-24, the least that is not black. */
+/* Bits of the floating-point number 1, and of 2^-24, the smallest light that is not black. */
 static const uint32_t bits_of_one = 0x3f800000, bits_of_least = 0x33800000;
 enum { BITS_DROPPED = 15, CODE_BITS_DROPPED = 2, WHITE = 255 << 8 };
 
@@ -18,7 +18,8 @@ struct chromaticities {
 
 static const struct chromaticities bt709 = {{0.640, 0.330}, {0.300, 0.600}, {0.150, 0.060}, D65};
 
-/* Those of television before BT.709 are so near to it that nothing fades. */
+/* Primaries that are wider than BT.709's. Those of older television are so similar to BT.709 that no colour looks
+ * paler. */
 static const struct {
   enum AVColorPrimaries primaries;
   struct chromaticities at;
@@ -67,7 +68,7 @@ static void invert(matrix3 to, matrix3 m) {
       to[i][j] = adjugate[i][j] / determinant;
 }
 
-/* XYZ of a chromaticity whose Y is 1. */
+/* Computes XYZ of a chromaticity whose Y is 1. */
 static void find_xyz(double xyz[3], const double at[2]) {
   xyz[0] = at[0] / at[1];
   xyz[1] = 1;
@@ -79,7 +80,7 @@ static void transform(double to[3], matrix3 m, const double from[3]) {
     to[i] = m[i][0] * from[0] + m[i][1] * from[1] + m[i][2] * from[2];
 }
 
-/* From R, G, B to XYZ: equal parts make white. */
+/* Computes the matrix from R, G, B to XYZ. Equal parts are white. */
 static void find_matrix(matrix3 to, const struct chromaticities *at) {
   const double *primary[3] = {at->red, at->green, at->blue};
   double white[3], weight[3];
@@ -98,7 +99,7 @@ static void find_matrix(matrix3 to, const struct chromaticities *at) {
       to[i][j] *= weight[j];
 }
 
-/* White becomes BT.709's by Bradford's way. */
+/* Computes the adaptation of another white to BT.709's, with Bradford's matrix. */
 static void adapt_white(matrix3 to, const double from[2]) {
   static double bradford[3][3] = {{0.8951, 0.2664, -0.1614}, {-0.7502, 1.7135, 0.0367}, {0.0389, -0.0685, 1.0296}};
   double xyz[2][3], cones[2][3];
@@ -129,7 +130,7 @@ static void find_conversion(float to[3][3], const struct chromaticities *from) {
 
 /* --- curves --- */
 
-/* The exponent of a display's curve: BT.1886 for video. 0: sRGB's curve. */
+/* Returns the exponent of a display's curve, which is BT.1886 for video; 0: sRGB's curve. */
 static double find_gamma(enum AVColorTransferCharacteristic transfer) {
   switch (transfer) {
   case AVCOL_TRC_IEC61966_2_1:
@@ -181,7 +182,8 @@ void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AV
   }
 }
 
-/* By the leading bits of the number, so that dark colours have as many steps as bright ones. */
+/* Looks up the code of a light by the leading bits of its floating-point number, so that dark colours have as many
+ * steps as bright ones. */
 static inline uint8_t code_of(const struct gamut *gamut, float light) {
   uint32_t bits;
   if (!(light >= 0x1p-24f))

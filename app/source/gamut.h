@@ -1,5 +1,5 @@
-/* Colours of wider primaries than BT.709's (BT.2020, Display P3 and their kin) as colours of BT.709: made linear,
- * multiplied by a matrix, and made what they were. What BT.709 cannot show is cut off. HDR is left as it is. */
+/* Converts colours of wider primaries (BT.2020, Display P3 and similar) to BT.709: to linear light, by a matrix, and
+ * back to codes. Colours that BT.709 cannot show are clipped. HDR is not converted. */
 #ifndef APP_SOURCE_GAMUT_H
 #define APP_SOURCE_GAMUT_H
 
@@ -9,11 +9,11 @@
 #include <libavcodec/avcodec.h>
 
 enum {
-  GAMUT_LINEAR = 1 << 14,     /* entries for codes of 16 bits */
-  GAMUT_CODES = (24 << 8) + 1 /* entries for light from 2^-24 to 1, 256 each time it doubles */
+  GAMUT_LINEAR = 1 << 14,     /* entries for 16-bit codes */
+  GAMUT_CODES = (24 << 8) + 1 /* entries for light from 2^-24 to 1, 256 for each doubling */
 };
 
-/* Zero-initialise to start. */
+/* Tables of one conversion. Zero-initialise to start. */
 struct gamut {
   enum AVColorPrimaries primaries;
   enum AVColorTransferCharacteristic transfer;
@@ -22,14 +22,13 @@ struct gamut {
   uint8_t codes[GAMUT_CODES];
 };
 
-/* Whether colours of such primaries are to be converted. */
+/* True if colours of these primaries are to be converted. */
 bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
-/* Gets ready for such colours, which are wide. */
+/* Fills the tables for colours that gamut_is_wide, unless they are. */
 void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
-/* Converts pixels of red, green, blue and alpha in 16 bits each, of which the upper 8 are those of 8-bit pixels, to
- * such of 8 bits. Alpha stays. */
+/* Converts a row of 16-bit RGBA to 8-bit RGBA. The upper 8 bits of the input are those of 8-bit pixels. Alpha stays. */
 void gamut_convert_row(const struct gamut *gamut, const uint16_t *from, uint8_t *to, int width);
 
 #endif

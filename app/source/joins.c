@@ -5,12 +5,12 @@
 #include <libavcodec/packet.h>
 #include <libavutil/avstring.h>
 
-/* A step forward of so many seconds is a join where containers carry clocks that may be reset, as in FFmpeg. */
+/* A step forward of this many seconds is a join in containers whose clocks may be reset. FFmpeg uses the same limit. */
 static const double leap_seconds = 10;
-/* A step back counts at a key frame, with which every recording begins. In the midst of others it has to be so long:
- * pictures are not decoded in the order in which they are shown. */
+/* A step back is a join at a key frame, with which each recording begins. At other packets it must be at least this
+ * long, because pictures are not decoded in the order in which they are shown. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
-/* A wild time is one that is undone within so many seconds. */
+/* A time is wrong if a later packet undoes its jump within this many seconds. */
 static const double wild_seconds = 1;
 
 static int64_t ticks(const struct joins *joins, double seconds) {
@@ -38,7 +38,7 @@ void joins_restart(struct joins *joins) {
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
   *joins = (struct joins){
       .base = video->time_base,
-      /* MP4 and MOV say by edit lists when each picture is shown. */
+      /* the edit lists of MP4 and MOV tell when each picture is shown */
       .watches = !av_match_name("mp4", input->iformat->name),
       .leaps = input->iformat->flags & AVFMT_TS_DISCONT,
       .step = usual_step(input, video),
@@ -46,7 +46,7 @@ void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
   joins_restart(joins);
 }
 
-/* The time that a packet is ordered by; AV_NOPTS_VALUE: it has none. */
+/* Returns the time by which a packet is ordered; AV_NOPTS_VALUE: it has none. */
 static int64_t time_of(const struct joins *joins, const AVPacket *packet) {
   return joins->by_showing ? packet->pts : packet->dts;
 }
@@ -59,7 +59,7 @@ static bool is_join(const struct joins *joins, const AVPacket *packet) {
   return jump < -back || (joins->leaps && jump > ticks(joins, leap_seconds));
 }
 
-/* True if the newest part was no more than one wild time: this packet goes on where the part before it stood. */
+/* True if the newest part was one wrong time only: this packet continues the part before it. */
 static bool undoes(const struct joins *joins, const AVPacket *packet) {
   if (!joins->newest)
     return false;
@@ -87,14 +87,15 @@ static void begin_part(struct joins *joins, const AVPacket *packet) {
   *newest(joins) = (struct join_part){shift, time, time};
 }
 
-/* A container without times of decoding shows by its first packet that those of the others are FFmpeg's guesses. */
+/* Begins the first part. If the first packet has no decoding time, the container stores none, and those of later
+ * packets are FFmpeg's guesses. */
 static void begin_first(struct joins *joins, const AVPacket *packet) {
   joins->by_showing = packet->dts == AV_NOPTS_VALUE;
   joins->delay = reorder_delay(joins, packet);
   newest(joins)->first = newest(joins)->last = joins->next = time_of(joins, packet);
 }
 
-/* A time far ahead counts where the one after it is as far: a single one is wild. */
+/* Continues a part. A time far ahead counts only if the next one is also far ahead; a single one is wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
   bool doubts = time > joins->next + ticks(joins, wild_seconds) && !joins->doubts;

@@ -8,7 +8,7 @@
 
 #include "app/source/ffmpeg_util.h"
 
-/* In the order of telling. */
+/* Things that may be left out, in the order in which they are told. */
 enum thing { SUBTITLES, CHAPTERS, COVERS, ATTACHMENTS, TIMECODES, VIDEOS, DATA, SOUNDS, TRANSPARENCY, THINGS };
 
 static const struct {
@@ -53,7 +53,8 @@ static bool has_timecode_tag(const AVDictionary *tags) {
   return av_dict_get(tags, "timecode", NULL, 0) != NULL;
 }
 
-/* tracks: of timecodes. Some containers keep a timecode as a tag of the video or of the file. */
+/* Returns how many timecodes the output will lack. tracks: number of timecode tracks. Some containers store a timecode
+ * as a tag of the video or of the file instead. */
 static int count_timecodes(const AVFormatContext *input, const AVStream *video, int tracks, bool read_twice,
                            const struct source_options *options) {
   bool of_file = has_timecode_tag(input->metadata), of_video = tracks || has_timecode_tag(video->metadata);
@@ -71,7 +72,7 @@ static bool is_palette_transparent(const AVFrame *frame) {
   return false;
 }
 
-/* Whether one value of a row is below the greatest one. Of floating-point numbers that is 1. */
+/* True if a pixel of the row is not opaque. Opaque is the greatest value, and 1 for floating-point numbers. */
 static bool is_row_transparent(const uint8_t *row, const AVComponentDescriptor *alpha, int width) {
   for (int x = 0; x < width; x++, row += alpha->step)
     if (alpha->depth == 8    ? *row != 255
@@ -97,8 +98,8 @@ bool left_out_is_transparent(const AVFrame *frame) {
   return false;
 }
 
-/* VP8 and VP9 have it beside their pictures, where FFmpeg's own decoders do not look. Any palette could have
- * transparent colours. */
+/* True if the video has transparency. VP8 and VP9 store it apart from their pictures, where FFmpeg's own decoders do
+ * not look. Palettes say nothing without a picture, because any of them could have transparent colours. */
 static bool has_transparency(const AVStream *video, const AVFrame *first) {
   enum AVPixelFormat format = (enum AVPixelFormat)video->codecpar->format;
   const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get(format);
@@ -141,7 +142,8 @@ void left_out_tell_transparency(const char *spec, const struct log *log) {
   log_line(log, LOG_WARNING, "%s: left out: %s", spec, words[TRANSPARENCY].one);
 }
 
-/* The profile of Dolby Vision whose pictures are in colours of its own, which no other decoder reads; 0: none. */
+/* Returns the profile of Dolby Vision whose pictures have colours of its own, which no other decoder reads; 0: it is
+ * none. */
 static int own_colours_profile(const AVStream *video) {
   size_t size = 0;
   const AVDOVIDecoderConfigurationRecord *dolby =

@@ -1,4 +1,4 @@
-/* What the output will lack of the input, said before it is made. */
+/* Tells the user what the output will lack, before it is made. */
 #ifndef APP_SOURCE_LEFT_OUT_H
 #define APP_SOURCE_LEFT_OUT_H
 
@@ -6,18 +6,20 @@
 
 #include "app/source/source.h"
 
-/* One line that names everything but the video and the sound that is copied with it: further tracks, chapters,
- * attachments, timecodes, sound that cannot be read a second time, and transparency. Nothing where there is nothing of
- * it, or options do not ask. first: the video's first picture; NULL: it is not known. Returns whether a later picture's
- * transparency is to be told, since this line had none. */
+/* Logs one line that names all parts of the input except the video and the sound copied with it: further tracks,
+ * chapters, attachments, timecodes, sound that cannot be read a second time, and transparency. Logs nothing if there
+ * are none, or options do not ask for it. first: the video's first picture; NULL: unknown. Returns true if transparency
+ * of a later picture must still be told, because this line did not. */
 bool left_out_tell(const AVFormatContext *input, const AVStream *video, const AVFrame *first, const char *spec,
                    const struct source_options *options);
 
-/* Whether the picture has a pixel that is not opaque. */
+/* True if a pixel of the picture is not opaque. */
 bool left_out_is_transparent(const AVFrame *frame);
+/* Logs that the input's transparency is left out. */
 void left_out_tell_transparency(const char *spec, const struct log *log);
 
-/* A line each for video that is HDR, in Dolby Vision's own colours or interlaced, which is taken as if it were not. */
+/* Logs a line each if video is HDR, in Dolby Vision's own colours, or interlaced; all of these are treated as ordinary
+ * video. */
 void left_out_tell_video(const AVStream *video, const char *spec, const struct log *log);
 
 #endif

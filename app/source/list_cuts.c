@@ -9,7 +9,7 @@
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* Times in a list are in microseconds, and those of packets are rounded by their containers. */
+/* Tolerance: times in a list are in microseconds, and containers round those of packets. */
 static const int64_t slack_us = 1000;
 
 int list_cuts_ask(AVDictionary **wishes) {
@@ -34,11 +34,11 @@ struct list_cuts list_cuts_of(const AVFormatContext *input) {
   }
   if (list)
     fclose(list);
-  cuts.ends &= !durations; /* these stand in the place of the outpoint's, and cut nothing off */
+  cuts.ends &= !durations; /* durations replace outpoints, and cut nothing off */
   return cuts;
 }
 
-/* Returns a number that the reader has given to the packet, or AV_NOPTS_VALUE. */
+/* Returns a number that the demuxer attached to the packet, or AV_NOPTS_VALUE. */
 static int64_t number_of(const AVDictionary *words, const char *name) {
   const AVDictionaryEntry *entry = av_dict_get(words, name, NULL, 0);
   return entry ? strtoll(entry->value, NULL, 10) : AV_NOPTS_VALUE;

@@ -17,20 +17,21 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-enum { CHUNK_HZ = 100, NAP_NS = 5000000, PROBE_US = 500000 };
+enum { CHUNK_HZ = 100, SLEEP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
-/* What does not answer for so long when the program ends is not waited for. */
+/* When the program ends, an input that does not answer is waited for this long. */
 static const int64_t leave_ns = 2000000000;
-/* For so long what was heard last counts. */
+/* The values heard last are valid for this long. */
 static const int64_t heard_ns = 300000000;
-/* To open may take so many times the silence that is allowed later. */
+/* Opening may take this many times the read timeout. */
 static const double patience_to_open = 5;
-/* Packets come late now and then, in lumps, and never early: so much of what one seems too late is believed. */
+/* Packets sometimes come late and in groups, but never early. So of the time by which one seems late, only this share
+ * is added to its expected time. */
 static const double late_share = 0.02;
 static const double age_most_s = 2;
-/* What is later than that comes after a gap. */
+/* A packet that is this late comes after a gap. */
 static const double gap_s = 1;
-/* A file that is so far behind goes on from there. */
+/* A file that is this far behind its pace is not sped up; it continues from the current time. */
 static const int64_t behind_ns = 500000000;
 
 struct listener {
@@ -38,7 +39,7 @@ struct listener {
   struct errand errand;
   atomic_bool stop;
 
-  /* The thread's alone */
+  /* Used by the thread only. */
   AVFormatContext *input;
   AVCodecContext *decoder;
   struct mono mono;
@@ -46,18 +47,18 @@ struct listener {
   AVPacket *packet;
   int stream;
   bool device, paced;
-  int64_t until_ns; /* when a blocked call is given up; 0: never */
+  int64_t until_ns; /* when a blocking call is aborted; 0: never */
   int64_t due_ns;   /* when the next sample is to be heard; 0: now */
   int64_t came_ns;  /* when something came last */
-  double begins_s;  /* where the next packet is expected to begin; 0: not known */
-  bool heard;       /* since the input was opened */
-  bool told;        /* that it is away */
+  double begins_s;  /* expected begin of the next packet; 0: unknown */
+  bool heard;       /* something was heard since the input was opened */
+  bool told;        /* a line has said that the input is away */
   bool told_end;
   int64_t again_ns;
   struct sound_levels levels;
 
   pthread_mutex_t lock;
-  /* Protected by lock */
+  /* Protected by lock. */
   double values[SOUND_VALUES];
   int64_t at_ns;
   char away[LISTENER_REASON_MAX]; /* why nothing is heard; "": something is */
@@ -84,7 +85,7 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
   return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
 }
 
-/* NULL: nobody, or it may be gone by now. */
+/* Returns the tap; NULL: there is none, or it may be closed by now. */
 static struct sound_tap *tap_of(const struct listener *listener) {
   return atomic_load(&listener->stop) ? NULL : listener->params.tap;
 }
@@ -163,9 +164,9 @@ static void publish(struct listener *listener) {
   pthread_mutex_unlock(&listener->lock);
 }
 
-static void nap(const struct listener *listener, int64_t ns) {
-  for (; ns > 0 && !atomic_load(&listener->stop); ns -= NAP_NS)
-    platform_sleep_ns(ns < NAP_NS ? ns : NAP_NS);
+static void sleep_unless_stopped(const struct listener *listener, int64_t ns) {
+  for (; ns > 0 && !atomic_load(&listener->stop); ns -= SLEEP_NS)
+    platform_sleep_ns(ns < SLEEP_NS ? ns : SLEEP_NS);
 }
 
 static void keep_pace(struct listener *listener, double seconds) {
@@ -174,7 +175,7 @@ static void keep_pace(struct listener *listener, double seconds) {
     return;
   if (now_ns - listener->due_ns > behind_ns)
     listener->due_ns = now_ns;
-  nap(listener, listener->due_ns - now_ns);
+  sleep_unless_stopped(listener, listener->due_ns - now_ns);
   listener->due_ns += (int64_t)(seconds * 1e9);
 }
 
@@ -195,7 +196,7 @@ static void say_back(struct listener *listener) {
   listener->again_ns = 0;
 }
 
-/* In pieces, so that a file's sound does not come in steps. */
+/* Takes samples in short pieces, so that a file's levels change smoothly. */
 static void hear(struct listener *listener, const float *samples, int count, int rate) {
   if (listener->levels.rate != rate)
     sound_levels_begin(&listener->levels, rate);
@@ -219,8 +220,8 @@ static int mix(struct listener *listener) {
   return count;
 }
 
-/* Damage is skipped; so is the packet of nothing at the end of a file that was cut short, which a decoder would take
- * for a mistake of ours. */
+/* Decodes a packet. Damage is skipped, and so is the empty packet at the end of a truncated file, which a decoder would
+ * reject as a wrong call. */
 static int decode(struct listener *listener, const AVPacket *packet) {
   if (packet && !packet->size)
     return 0;
@@ -232,14 +233,16 @@ static int decode(struct listener *listener, const AVPacket *packet) {
   return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
-/* ALSA tells how long ago it was, with what waits in its buffers. 0: nobody does. */
+/* Returns the age of a packet's sound in seconds, with what waits in ALSA's buffers; 0: unknown, since only ALSA
+ * tells. */
 static double stamped_age(const struct listener *listener) {
   double age = (double)(av_gettime() - listener->packet->pts) * 1e-6;
   bool stamps = !strcmp(listener->input->iformat->name, "alsa") && listener->packet->pts != AV_NOPTS_VALUE;
   return stamps && age > 0 && age < age_most_s ? age : 0;
 }
 
-/* When this packet's sound began, by the clock of the machine: that of the input drifts, and packets come in lumps. */
+/* Returns when this packet's sound began, by the machine's clock. The input's own clock drifts, and its packets come in
+ * groups. */
 static double place(struct listener *listener, double seconds) {
   int64_t now_ns = platform_now_ns(), due_ns = listener->due_ns;
   double age = stamped_age(listener);
@@ -268,16 +271,16 @@ static void give(struct listener *listener, AVPacket *packet) {
   sound_tap_put(tap, listener->input, packet, at - (double)packet->pts * tick);
 }
 
-/* Nothing came, which a device says at once. */
+/* Handles a read that gave nothing, as a device's may. Fails if that lasts too long. */
 static int wait_for_more(struct listener *listener, struct error *err) {
   double silent_s = (double)(platform_now_ns() - listener->came_ns) * 1e-9, most_s = listener->params.read_timeout;
   if (most_s > 0 && silent_s > most_s)
     return error_set(err, STATUS_INPUT, "%s: nothing came in time", listener->params.input);
-  nap(listener, NAP_NS);
+  sleep_unless_stopped(listener, SLEEP_NS);
   return 0;
 }
 
-/* Until it ends (0), fails or is to stop. */
+/* Hears the input until it ends or the listener stops (0), or fails (-1 with err). */
 static int listen(struct listener *listener, struct error *err) {
   int code = 0;
   listener->came_ns = platform_now_ns();
@@ -305,7 +308,7 @@ static int listen(struct listener *listener, struct error *err) {
 
 /* --- the thread --- */
 
-/* A file that ends begins again as usual; all else is away. */
+/* Logs once that the input is away, with the reason. A file that ends (why NULL) is not away; it begins again. */
 static void tell(struct listener *listener, const struct error *why) {
   if (why)
     set_away(listener, why->message);
@@ -323,13 +326,13 @@ static void tell(struct listener *listener, const struct error *why) {
              option(listener), listener->params.input);
 }
 
-/* Pauses double while nothing is heard. */
+/* Waits before the input is opened again. Pauses double while nothing is heard. */
 static void wait_a_while(struct listener *listener) {
   int64_t twice = 2 * listener->again_ns;
   bool at_once = listener->heard && listener->paced;
   listener->again_ns = twice < again_least_ns ? again_least_ns : twice > again_most_ns ? again_most_ns : twice;
   if (!at_once)
-    nap(listener, listener->again_ns);
+    sleep_unless_stopped(listener, listener->again_ns);
 }
 
 static void listen_on(void *opaque) {
@@ -396,5 +399,5 @@ void listener_stop(struct listener **pointer) {
     return;
   *pointer = NULL;
   atomic_store(&listener->stop, true);
-  errand_leave(&listener->errand, leave_ns, listener_free); /* it may hang in a call to a server of sound */
+  errand_leave(&listener->errand, leave_ns, listener_free); /* the thread may be blocked in a call to a sound server */
 }

@@ -1,6 +1,6 @@
-/* Listens to an input with sound, on a thread of its own: what the sound does at this moment. A file is heard at its
- * own pace and again at its end; of a device or stream the newest samples count. What fails is opened again, as often
- * as it takes, and one line says so. */
+/* Listens to an input with sound, on a thread of its own, and measures its levels at each moment. A file is heard at
+ * its own pace and repeated; of a device or stream the newest samples count. If the input fails, it is opened again and
+ * again, and one line says so. */
 #ifndef APP_SOURCE_LISTENER_H
 #define APP_SOURCE_LISTENER_H
 
@@ -15,20 +15,20 @@ enum { LISTENER_REASON_MAX = 160 };
 struct sound_tap;
 
 struct listener_params {
-  const char *input;   /* a file, URL or device of FFmpeg's; outlives every listener, one that was left alone as well */
-  double read_timeout; /* seconds without sound after which a stream is opened again; 0: none */
-  const struct log *log; /* as the tap, it is not used after listener_stop */
-  const char *option;    /* that names the input, in what is said of it; NULL: --sound */
-  struct sound_tap *tap; /* gets all that is heard, at positions that are seconds of platform_now_ns; NULL: nobody */
+  const char *input;     /* a file, URL or FFmpeg device; must outlive each listener, even one that was left running */
+  double read_timeout;   /* seconds without sound after which a stream is opened again; 0: none */
+  const struct log *log; /* not used after listener_stop, nor is the tap */
+  const char *option;    /* the option that messages name; NULL: --sound */
+  struct sound_tap *tap; /* gets all that is heard, at positions in seconds of platform_now_ns; NULL: none */
 };
 
-/* The input opens on the thread. */
+/* Starts the thread, which opens the input. Returns 0, or -1 with err. */
 int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
-/* Any thread, at any time; zeros while there is no sound. */
+/* Returns the current levels; zeros while there is no sound. Callable from any thread. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-/* Whether nothing is heard because the input is gone or was not there yet, and why. Any thread. */
+/* True, with the reason, if nothing is heard because the input is gone or not there yet. Callable from any thread. */
 bool listener_is_away(struct listener *listener, char reason[LISTENER_REASON_MAX]);
-/* Waits two seconds at most: the thread of an input that hangs is left alone. Stores NULL; takes NULL. */
+/* Ends the thread. If its input blocks it for more than two seconds, it is left running. Stores NULL; accepts NULL. */
 void listener_stop(struct listener **listener);
 
 #endif

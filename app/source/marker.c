@@ -9,7 +9,7 @@ enum { NUMBER_BYTES = 4, TIME_BYTES = 6, SUM_BYTES = 2, BYTES = NUMBER_BYTES + T
 enum { BLACK = 16, GREY = 128, WHITE = 235 };
 _Static_assert(BYTES * 8 == MARKER_BLOCKS, "each bit has its block");
 
-/* Unlike zeros and ones alone, of which a sum of zero would be right. */
+/* The checksum starts from this value, so that a strip of zeros only is not valid. */
 static const uint32_t sum_seed = 0x5ac3;
 
 static void put(uint8_t *to, uint64_t value, int bytes) {

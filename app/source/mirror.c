@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-/* Inlined, so that each size is a loop of plain loads. */
+/* Inlined, so that each size gets a loop with plain loads and stores. */
 static inline void turn_units(const uint8_t *from, uint8_t *to, int count, size_t size) {
   for (int i = 0; i < count; i++)
     memcpy(to + (size_t)i * size, from + (size_t)(count - 1 - i) * size, size);
 }
 
-/* Y0 Cb Y1 Cr for two pixels each. */
+/* Mirrors a row of YUYV, in which Y0 Cb Y1 Cr are two pixels. */
 static void turn_pairs(const uint8_t *from, uint8_t *to, int width) {
   for (int x = 0; x < width; x += 2, to += 4) {
     int first = width - 1 - x, second = first ? first - 1 : 0;

@@ -1,4 +1,4 @@
-/* Frames as a mirror shows them. */
+/* Mirrors frames, left to right. */
 #ifndef APP_SOURCE_MIRROR_H
 #define APP_SOURCE_MIRROR_H
 
@@ -6,15 +6,16 @@
 
 #include "unet/base/picture.h"
 
-enum mirror_wish { MIRROR_AUTO /* of cameras that people stand before */, MIRROR_ON, MIRROR_OFF };
+enum mirror_wish { MIRROR_AUTO /* mirrors cameras in which people look at themselves */, MIRROR_ON, MIRROR_OFF };
 
-/* Shared by sources and whoever changes it while they run. */
+/* Shared by sources and the thread that changes it. */
 struct mirror {
-  atomic_int wish; /* enum mirror_wish */
-  atomic_bool now; /* whether the frame read last is mirrored */
+  atomic_int wish; /* an enum mirror_wish */
+  atomic_bool now; /* true if the frame read last was mirrored */
 };
 
-/* Puts the mirror image in the frame's place, which keeps all that it says beside. On failure the frame is released. */
+/* Replaces the frame's picture by its mirror image; all else in the frame stays. Returns 0, or -1 with err; then the
+ * frame is released. */
 int mirror_frame(struct host_pictures *pictures, struct frame *frame, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ int mono_mix(struct mono *mono, const AVFrame *frame, const float **samples, int
   mixed->sample_rate = frame->sample_rate;
   mixed->ch_layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_MONO;
   int code = swr_convert_frame(mono->mixer, mixed, frame);
-  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) { /* in midstream */
+  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) { /* the format has changed within the stream */
     swr_close(mono->mixer);
     code = swr_convert_frame(mono->mixer, mixed, frame);
   }

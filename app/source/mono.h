@@ -1,4 +1,4 @@
-/* Decoded sound as one channel of floats, at its own rate. */
+/* Mixes decoded sound to one channel of floats, at its own rate. */
 #ifndef APP_SOURCE_MONO_H
 #define APP_SOURCE_MONO_H
 
@@ -13,9 +13,10 @@ struct mono {
   AVFrame *mixed;
 };
 
+/* Allocates what mixing needs. Returns 0, or -1 with err and nothing to free. */
 int mono_init(struct mono *mono, struct error *err);
-void mono_free(struct mono *mono); /* takes zeros */
-/* How many samples came of the frame, which are valid until the next call; negative: FFmpeg's code. */
+void mono_free(struct mono *mono); /* accepts zeros */
+/* Mixes a frame. Returns the number of samples, which are valid until the next call, or a negative FFmpeg code. */
 int mono_mix(struct mono *mono, const AVFrame *frame, const float **samples, int *rate);
 
 #endif

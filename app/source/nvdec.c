@@ -1,22 +1,22 @@
-/* NVDEC through FFmpeg's hwaccel. */
+/* Decodes with NVDEC through FFmpeg's hwaccel. */
 #include "app/source/hardware.h"
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/pixdesc.h>
 
-/* The header of FFmpeg's wants the names of two handles, not CUDA. */
+/* FFmpeg's header needs the names of two CUDA handles, but not CUDA. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 #define CUDA_VERSION 0
 #include <libavutil/hwcontext_cuda.h>
 
-/* Codecs whose every decoder has to give the same pictures to the bit. */
+/* True for codecs whose decoders must all give the same pictures to the bit. */
 static bool is_exact(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_VP8 ||
          codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
-/* Whether its surfaces have a format that the engine reads. */
+/* True if the surfaces have a format that the engine reads. */
 static bool is_readable(enum AVPixelFormat format) {
   return format == AV_PIX_FMT_YUV420P || format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUV420P10LE ||
          format == AV_PIX_FMT_NV12;
@@ -30,7 +30,7 @@ static bool has_surfaces(const AVCodec *codec) {
   return false;
 }
 
-/* Not FFmpeg's first choice of AV1, which decodes in software alone. */
+/* Finds a decoder with CUDA surfaces. For AV1, FFmpeg's first choice decodes in software only. */
 static const AVCodec *find(const AVCodecParameters *video) {
   const AVCodec *codec;
   void *next = NULL;
@@ -38,12 +38,12 @@ static const AVCodec *find(const AVCodecParameters *video) {
     return NULL;
   while ((codec = av_codec_iterate(&next)))
     if (codec->id == video->codec_id && av_codec_is_decoder(codec) && has_surfaces(codec) &&
-        !(codec->capabilities & AV_CODEC_CAP_HARDWARE)) /* not NVIDIA's own parser */
+        !(codec->capabilities & AV_CODEC_CAP_HARDWARE)) /* NVIDIA's decoder has its own parser */
       return codec;
   return NULL;
 }
 
-/* FFmpeg asks again, without AV_PIX_FMT_CUDA, where NVDEC did not take it. */
+/* Chooses the format of frames. If NVDEC does not take the video, FFmpeg calls this again without AV_PIX_FMT_CUDA. */
 static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelFormat *formats) {
   for (; *formats != AV_PIX_FMT_NONE; formats++)
     if (*formats == AV_PIX_FMT_CUDA && is_readable(context->sw_pix_fmt))
@@ -52,7 +52,7 @@ static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelForm
   return AV_PIX_FMT_NONE;
 }
 
-/* In the engine's own context, so that it reads the surfaces where they are. */
+/* Uses the engine's own CUDA context, so that the engine can read the surfaces without a copy. */
 static int prepare(AVCodecContext *context, const struct gpu *gpu) {
   void *shared = gpu->impl->context(gpu);
   AVBufferRef *device = shared ? av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA) : NULL;

@@ -20,7 +20,7 @@ enum picture_state { PICTURE_WAITS, PICTURE_SENT, PICTURE_GIVEN, PICTURE_MISSING
 
 struct picture_file {
   char *path;
-  int number; /* by its name, where pictures->numbered */
+  int number; /* number in its name, if pictures->numbered */
   int64_t time;
   enum picture_state state;
 };
@@ -28,12 +28,12 @@ struct picture_file {
 struct pictures {
   char *spec, *pattern;
   bool is_glob, numbered;
-  size_t number_at; /* where numbers begin in the paths */
+  size_t number_at; /* offset of the number in each path */
   struct picture_file *files;
   size_t count, capacity, next;
   int64_t newest;                /* time of the picture that the decoder gave out last; -1: none */
-  struct source_options options; /* for one picture */
-  char *wishes;                  /* options.input_options */
+  struct source_options options; /* the options to open one picture */
+  char *wishes;                  /* memory of options.input_options */
 };
 
 static int no_memory(struct error *err) {
@@ -85,7 +85,7 @@ bool pictures_unmark_glob(const char *path, char *globbed, size_t size) {
   return marked;
 }
 
-/* The digits of a name that come last, before its extension. False: there are none. */
+/* Finds the last digits of a name, before its extension. Returns false if there are none. */
 static bool find_last_digits(const char *path, size_t *begin, size_t *end) {
   const char *name = text_last_part(path), *dot = strrchr(name, '.'), *to = dot ? dot : name + strlen(name);
   while (to > name && !isdigit((unsigned char)to[-1]))
@@ -98,7 +98,7 @@ static bool find_last_digits(const char *path, size_t *begin, size_t *end) {
   return from < to && to - from <= 9;
 }
 
-/* Whether two paths are alike but for the numbers in them. */
+/* True if two paths differ only in these digits. */
 static bool is_alike(const char *path, const char *other) {
   size_t begin, end, other_begin, other_end;
   return find_last_digits(path, &begin, &end) && find_last_digits(other, &other_begin, &other_end) &&
@@ -124,7 +124,7 @@ static int add_file(struct pictures *pictures, const char *path, int number) {
 
 struct listing {
   struct pictures *pictures;
-  long first; /* lower numbers do not count */
+  long first; /* lower numbers are left out */
 };
 
 static int take_name(void *opaque, const char *path) {
@@ -145,7 +145,7 @@ static int compare_numbers(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-/* A glob's names have numbers where they differ in one number alone. */
+/* Numbers the files of a glob, if their names differ in one number only. */
 static bool number_names(struct pictures *pictures) {
   size_t begin, end;
   for (size_t i = 0; i < pictures->count; i++) {
@@ -170,14 +170,14 @@ static void order(struct pictures *pictures) {
         pictures->is_glob ? (int64_t)i : (int64_t)pictures->files[i].number - pictures->files[0].number;
 }
 
-/* --- what spec means --- */
+/* --- kinds of spec --- */
 
 static const char *value_of(const AVDictionary *wishes, const char *key) {
   const AVDictionaryEntry *entry = av_dict_get(wishes, key, NULL, 0);
   return entry ? entry->value : NULL;
 }
 
-/* Whether the pictures are listed here, and by which glob. */
+/* Tells if the pictures are listed here, and not by FFmpeg. Stores the glob that finds them. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
   const char *kind = value_of(wishes, "pattern_type");
@@ -200,7 +200,7 @@ static bool is_image2(const char *spec, const struct source_options *options) {
   return format && !strcmp(format->name, "image2");
 }
 
-/* What is to be read of one picture is asked of FFmpeg with the user's options, but for those about the list. */
+/* Keeps the user's options for opening each picture, without those about the sequence. */
 static int keep_wishes(struct pictures *pictures, AVDictionary **wishes) {
   static const char *const of_list[] = {"start_number", "start_number_range"};
   for (size_t i = 0; i < sizeof of_list / sizeof *of_list; i++)
@@ -266,7 +266,7 @@ void source_pictures_close(struct pictures **pointer) {
 
 /* --- reading --- */
 
-/* 0 or -1, as ffmpeg_open_input. */
+/* Opens a picture's file as ffmpeg_open_input does. */
 static int open_file(const struct pictures *pictures, const struct picture_file *file, AVFormatContext **input,
                      struct error *err) {
   char url[PATH_MAX + 8];
@@ -297,7 +297,7 @@ void pictures_describe(const struct pictures *pictures, AVStream *stream) {
   stream->duration = pictures->files[pictures->count - 1].time + 1;
 }
 
-/* FFmpeg's code. */
+/* Reads a picture as a packet. Returns 0 or an FFmpeg code. */
 static int read_file(const struct pictures *pictures, const struct picture_file *file, AVPacket *packet) {
   AVFormatContext *input = NULL;
   struct error ignored;
@@ -339,7 +339,7 @@ int pictures_read(struct pictures *pictures, AVPacket *packet) {
   return AVERROR_EOF;
 }
 
-/* The index of the first picture at this time or behind it; pictures->count where there is none. */
+/* Returns the index of the first picture at or after this time; pictures->count if there is none. */
 static size_t find_time(const struct pictures *pictures, int64_t time) {
   size_t low = 0, high = pictures->count;
   while (low < high) {
@@ -377,7 +377,7 @@ bool pictures_number(const struct pictures *pictures, int64_t time, int *number)
   return true;
 }
 
-/* Pictures a second. */
+/* Returns the sequence's pictures per second. */
 static AVRational rate_of(const struct source_options *options) {
   AVDictionary *wishes = NULL;
   char text[64] = "25";
@@ -393,7 +393,7 @@ static AVRational rate_of(const struct source_options *options) {
   return rate;
 }
 
-/* As the source places --start and --duration. */
+/* Computes the part as the source does for --start and --duration. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last) {
   AVRational tick = av_inv_q(rate_of(options));
@@ -413,16 +413,16 @@ int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick) {
   return duration > 0 ? begin + (int64_t)ceil(duration / av_q2d(tick) - 1e-6) : INT64_MAX;
 }
 
-/* --- what was not there --- */
+/* --- missing pictures --- */
 
-/* Names in a line, of which so many characters are told. */
+/* Names for one line, which ends when `text` is full. */
 struct names {
   char text[180];
   size_t used;
   long untold;
 };
 
-/* first and last: of a row of pictures without one between them. */
+/* Adds a run of pictures that follow each other to the line. first, last: its names. */
 static void tell(struct names *names, const char *first, const char *last, long count) {
   char words[2 * PATH_MAX];
   int length = snprintf(words, sizeof words, "%s%s%s%s", names->used ? ", " : "", first,
@@ -447,7 +447,7 @@ static void end_names(const struct names *names, const char *what, char *text, s
     snprintf(text + used, size - used, " and %ld more", names->untold);
 }
 
-/* The name without its folder, unless the number is in the folder's name. */
+/* Returns a file's name without its folder, unless the number is in the folder's name. */
 static const char *short_name(const struct pictures *pictures, const char *path) {
   const char *name = text_last_part(path);
   return pictures->is_glob || pictures->number_at >= (size_t)(name - path) ? name : path;
@@ -462,7 +462,7 @@ static void tell_numbers(const struct pictures *pictures, struct names *names, i
   tell(names, short_name(pictures, paths[0]), short_name(pictures, paths[1]), (long)(last - first + 1));
 }
 
-/* One after the other, as long as they are in the same state and no number is between them. */
+/* Returns the end of the run that begins at `begin`: pictures with the same error whose numbers follow each other. */
 static size_t end_of_row(const struct pictures *pictures, size_t begin, size_t end,
                          bool (*is_wrong)(const struct pictures *, const struct picture_file *)) {
   size_t i = begin + 1;
@@ -494,9 +494,9 @@ static void tell_damaged(const struct pictures *pictures, size_t begin, size_t e
   }
 }
 
-/* Of a glob only what was there when it was listed can be missing. */
+/* Names the missing pictures. For a glob, only files that were there when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* all before it are there or told */
+  int64_t from = begin; /* all before this number are there, or were named */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

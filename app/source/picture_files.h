@@ -1,6 +1,6 @@
-/* The pictures of a sequence: the files whose names a pattern with a number in it makes (frames/%04d.png), or that a
- * glob finds. They are listed when the input is opened and read one by one, each under the number in its own name:
- * FFmpeg's reader of sequences ends at the first number that is missing, and counts what it reads. */
+/* Reads the pictures of a sequence: files whose names follow a pattern with a number (frames/%04d.png) or that a glob
+ * finds. They are listed when the input is opened and read one by one, each with the number in its own name. FFmpeg's
+ * own demuxer would end at the first missing number, and count the pictures from there. */
 #ifndef APP_SOURCE_PICTURE_FILES_H
 #define APP_SOURCE_PICTURE_FILES_H
 
@@ -13,48 +13,47 @@
 
 struct pictures;
 
-/* Lists the pictures that spec names; *pictures is NULL where spec is no sequence, where there is none of its pictures,
- * and where the user's options ask for what only FFmpeg's own reader does. Returns 0, or -1 where memory is short. */
+/* Lists the pictures that spec names. *pictures is NULL if spec is no sequence, if none of its pictures exist, or if
+ * the user's options need FFmpeg's own demuxer. Returns 0, or -1 with err if memory is short. */
 int source_pictures_open(struct pictures **pictures, const char *spec, const struct source_options *options,
                          struct error *err);
-void source_pictures_close(struct pictures **pictures); /* stores NULL; takes NULL */
+void source_pictures_close(struct pictures **pictures); /* stores NULL; accepts NULL */
 
-/* Opens the first picture that can be read, else the first of all, which tells what kind of pictures these are. As
- * ffmpeg_open_input. */
+/* Opens the first picture that can be read, else the first of all, which tells the kind of pictures. Returns as
+ * ffmpeg_open_input does. */
 int pictures_open_first(struct pictures *pictures, AVFormatContext **input, struct error *err);
-/* Stores in the stream of that input how long the sequence is. */
+/* Stores the length of the sequence in the stream of that input. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
-/* Reads the next picture that can be read as a packet of stream 0. Its time is its place: how many numbers behind the
- * first one it stands, and for a glob how many files. Returns 0 or an FFmpeg code, AVERROR_EOF at the end. */
+/* Reads the next readable picture, as a packet of stream 0. Its time is its place in the sequence: its number minus the
+ * first number; for a glob its index. Returns 0 or an FFmpeg code, at the end AVERROR_EOF. */
 int pictures_read(struct pictures *pictures, AVPacket *packet);
-/* The next picture to be read is the first one at this time or behind it. */
+/* Makes the first picture at or after this time the next to be read. */
 void pictures_seek(struct pictures *pictures, int64_t time);
-/* Notes that the decoder has made a picture of the packet of this time. */
+/* Notes that the decoder has given the picture of this time. */
 void pictures_note_given(struct pictures *pictures, int64_t time);
 
-/* Whether the picture of this time has a number by its name, which *number is then. */
+/* True if the picture of this time has a number in its name, which is stored in *number. */
 bool pictures_number(const struct pictures *pictures, int64_t time, int *number);
-/* The numbers of the first and the last picture of the part that options ask for, of `most` pictures at most (0: all).
- * False where there is none in it, or where they have no numbers. */
+/* Finds the numbers of the first and last picture in the part that options ask for, which has at most `most` pictures
+ * (0: no limit). Returns false if it has no pictures, or they have no numbers. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last);
-/* The time at which a part ends that begins at `begin` and lasts so many seconds (0: to the end). */
+/* Returns the end of a part that begins at `begin` and lasts `duration` seconds (0: to the end of the sequence). */
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
 
-/* Whether all pictures were there and could be decoded whose times are from `begin` on and before `end`: 0, or -1 with
- * a line that names the others. ended: the decoder has given out all that it had. */
+/* Checks that all pictures from `begin` on and before `end` existed and were decoded. Returns 0, or -1 with err, which
+ * names the others. ended: the decoder has given out all that it held. */
 int pictures_check(const struct pictures *pictures, int64_t begin, int64_t end, bool ended, struct error *err);
 
 /* --- names with a number in them --- */
 
-/* Writes a glob that finds all names which the pattern makes, and some that it does not. number_at is where their
- * numbers begin. False where size is too small. */
+/* Writes a glob that matches all names of the pattern, and some others. number_at: offset of the number in them.
+ * Returns false if size is too small. */
 bool pictures_glob(const char *pattern, char *globbed, size_t size, size_t *number_at);
-/* The number of which the pattern makes this path; -1: there is none. */
+/* Returns the number for which the pattern gives this path; -1: there is none. */
 long pictures_number_of(const char *path, const char *pattern, size_t number_at);
-/* FFmpeg's reader of pictures takes "%*" and the like for globs, unless told what a name means. Writes the glob, and
- * returns whether path is one. */
+/* True if path is a glob as FFmpeg's demuxer of pictures writes it ("%*"). Stores it as an ordinary glob. */
 bool pictures_unmark_glob(const char *path, char *globbed, size_t size);
 
 #endif

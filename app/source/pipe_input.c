@@ -12,17 +12,17 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
-/* TELL_LOOKS: so long nothing is said of a writer that takes its time. */
-enum { BUFFER_BYTES = 65536, LOOK_UP_MS = 100, TELL_LOOKS = 10 };
+/* CHECKS_UNTIL_TOLD: no line says that a writer is waited for before this many checks. */
+enum { BUFFER_BYTES = 65536, CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 
 struct pipe_input {
   AVIOContext *io;
   AVIOInterruptCB interrupt;
   const char *spec;
-  const struct log *log; /* NULL: nobody is told */
-  int empty_looks;       /* until something came */
+  const struct log *log; /* NULL: nothing is logged */
+  int empty_checks;      /* checks without data, until data came */
   int fd;
-  bool owned; /* fd was opened here */
+  bool owned; /* fd was opened by pipe_input_open */
 };
 
 int pipe_input_descriptor(const char *spec) {
@@ -45,7 +45,7 @@ static int read_packet(void *opaque, uint8_t *bytes, int size) {
   for (;;) {
     if (pipe->interrupt.callback && pipe->interrupt.callback(pipe->interrupt.opaque))
       return AVERROR_EXIT;
-    int64_t got = platform_read_pipe(pipe->fd, bytes, (size_t)size, LOOK_UP_MS);
+    int64_t got = platform_read_pipe(pipe->fd, bytes, (size_t)size, CHECK_MS);
     if (got > 0) {
       pipe->log = NULL;
       return (int)got;
@@ -54,7 +54,7 @@ static int read_packet(void *opaque, uint8_t *bytes, int size) {
       return AVERROR_EOF;
     if (errno != EAGAIN)
       return AVERROR(errno);
-    if (++pipe->empty_looks == TELL_LOOKS)
+    if (++pipe->empty_checks == CHECKS_UNTIL_TOLD)
       log_line(pipe->log, LOG_WARNING, "%s: waiting for it to be written", pipe->spec);
   }
 }
@@ -101,7 +101,7 @@ void pipe_input_close(struct pipe_input **pointer) {
   struct pipe_input *pipe = *pointer;
   if (!pipe)
     return;
-  av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the one it was given */
+  av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the buffer */
   avio_context_free(&pipe->io);
   if (pipe->owned)
     platform_close_descriptor(pipe->fd);

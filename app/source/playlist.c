@@ -36,8 +36,7 @@ void playlist_remove(struct playlist *list, int index) {
   memmove(entry, entry + 1, (size_t)(--list->count - index) * sizeof *entry);
 }
 
-/* Whether a name of a file counts from the folder of the list: it is no device's, and nothing that is known by a word.
- */
+/* True if a name is a file's path relative to the list's folder: no device, and no word with a meaning of its own. */
 static bool is_relative(const char *name, struct error *err) {
   char resolved[SPEC_MAX];
   static const char *const words[] = {"camera", "pattern", "-"};
@@ -49,7 +48,7 @@ static bool is_relative(const char *name, struct error *err) {
   return true;
 }
 
-/* A line without what is around its name; NULL: there is none. */
+/* Returns the name in a line, without blanks around it; NULL: there is none. */
 static char *trim(char *line) {
   size_t length = strlen(line);
   while (length && isspace((unsigned char)line[length - 1]))

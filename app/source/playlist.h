@@ -1,4 +1,4 @@
-/* A list of sources by name. */
+/* A list of sources' names. */
 #ifndef APP_SOURCE_PLAYLIST_H
 #define APP_SOURCE_PLAYLIST_H
 
@@ -11,7 +11,7 @@ enum { PLAYLIST_MAX = 1000 };
 
 struct playlist_entry {
   char *name;
-  bool plain; /* dropped on the window: what the command line says of inputs is not about it */
+  bool plain; /* dropped on the window; the command line's input options do not apply to it */
 };
 
 /* Zero-initialise to start. */
@@ -20,16 +20,19 @@ struct playlist {
   int count;
 };
 
-/* name is copied, and comes to lie at this index. */
+/* Inserts a copy of name at this index. Returns 0, or -1 with err. */
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
+/* Removes the entry of this index. */
 void playlist_remove(struct playlist *list, int index);
-/* Adds the sources that a file names, one a line; an M3U file is one. Lines that are empty or begin with # say nothing;
- * names of files count from the folder of that file. A pipe is read to its end first, until *stop. */
+/* Adds the sources that a file names, one in each line; M3U files are such files. Empty lines and lines that begin with
+ * # are skipped. Relative names start from that file's folder. A pipe is first read to its end, unless *stop is set.
+ * Returns 0, or -1 with err. */
 int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,
                   struct error *err);
-/* Of the command line's, those that are about this source: of one that was dropped on the window none that name a
- * format, a size or a place. */
+/* Removes from the command line's options those that do not apply to this source: for a dropped file format, size and
+ * place. */
 void playlist_narrow(const struct playlist_entry *entry, struct source_options *options);
+/* Frees the entries. Accepts zeros. */
 void playlist_free(struct playlist *list);
 
 #endif

@@ -12,10 +12,10 @@
 #include "app/platform/app_platform.h"
 #include "app/source/device_wishes.h"
 
-#define INSIDE "crypto,data" /* read what is named along with them */
+#define INSIDE "crypto,data" /* each reads another URL that is part of its own */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
 
-/* Of the schemes that need more than themselves. */
+/* Schemes that need other protocols, too. */
 static const struct {
   const char *scheme, *needs;
 } needs[] = {
@@ -50,7 +50,7 @@ static const struct {
     {"rtmpts", "ffrtmphttp," WEB},
 };
 
-/* Protocols around another URL, which was typed as well: "cache:http://...", "crypto+file:...". */
+/* Protocols around another URL, which the user typed as well: "cache:http://...", "crypto+file:...". */
 static const char *const wrappers[] = {"async", "cache", "crypto"};
 
 static bool is_wrapper(const char *scheme) {
@@ -60,7 +60,7 @@ static bool is_wrapper(const char *scheme) {
   return false;
 }
 
-/* "file" for a path, whatever colons are in its folders. Returns what follows the scheme. */
+/* Splits a URL into its scheme ("file" for a path, even with colons in it) and the rest, which is returned. */
 static const char *split(const char *url, char scheme[32]) {
   size_t length = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
   bool named = url[length] == ':' || (url[length] == ',' && !strncmp(url, "subfile", length)) ||
@@ -96,7 +96,7 @@ const char *protocols_for_pipe(void) {
   return INSIDE;
 }
 
-/* Path of a file in a URL; NULL: the URL is none of a file. */
+/* Returns the path in a file's URL; NULL: the URL is no file's. */
 static const char *path_of(const char *url) {
   char scheme[32];
   const char *rest = split(url, scheme);
@@ -170,7 +170,7 @@ static uint64_t number_of(const char *url) {
   return hash;
 }
 
-/* A list may name the same one several times, for several kinds of sound. */
+/* True if one more URL may be opened. A list may name the same one several times, once for each sound track. */
 static bool may_open(struct openings *openings, const char *url) {
   uint64_t number = number_of(url);
   int same = 0;

@@ -17,34 +17,36 @@ enum {
   RETRY_MOST_MS = 4000,
 };
 
-/* What is read, and how to open it again. */
+/* A source that is read, with what is needed to open it again. */
 struct origin {
-  struct source *source; /* NULL: to be opened */
+  struct source *source; /* NULL: not open yet */
   char *spec;
   struct source_options options;
-  const atomic_bool *stop; /* the program's; that of options is the reader's */
+  const atomic_bool *stop; /* the program's flag; options.stop is the reader's */
 };
 
 struct reader {
+  /* Used by the thread only, except as said below. */
   pthread_t thread;
   struct origin now;
-  struct ahead *ahead; /* reads now.source; NULL: the reader's own thread does */
+  struct ahead *ahead; /* reads now.source; NULL: the reader's thread does */
   struct source_info info;
   struct mailbox *mailbox;
   struct timetable timetable;
-  int retry_ms;    /* the pause before a lost source is opened again; grows until a frame comes */
-  long from_here;  /* frames that this source gave */
-  uint64_t serial; /* of the next frame, of whichever source */
-  bool urgent;     /* the thread is */
-  bool refused;    /* it may not be */
+  int retry_ms;    /* pause before a lost source is opened again; grows until a frame comes */
+  long from_here;  /* number of frames from this source */
+  uint64_t serial; /* number of the next frame, over all sources */
+  bool urgent;     /* the thread runs at an urgent priority */
+  bool refused;    /* the system does not permit that */
   bool failed;
-  struct error err; /* valid after the thread's end if failed */
+  struct error err; /* if failed: the reason; valid after the thread's end */
 
-  atomic_bool stop, away; /* set under the lock; away: the thread is to leave this source, to stop or for another */
+  /* Signals to the thread. */
+  atomic_bool stop, away; /* set under the lock; away: the thread is to leave this source, to end or for another one */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock, and so are the pointer now.source and info, which the thread alone changes */
-  struct origin next, replaced; /* replaced: what waited in its place, for the thread to close */
+  /* Protected by lock, as are info and the pointer now.source, which only the thread changes. */
+  struct origin next, replaced; /* replaced: a source that waited in next's place; the thread closes it */
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
   struct reader_status status;
@@ -55,7 +57,7 @@ static void origin_free(struct origin *origin) {
   free(origin->spec);
 }
 
-/* Takes over *source. */
+/* Fills origin and takes over *source. Returns 0, or -1 with err. */
 static int origin_set(struct reader *reader, struct origin *origin, struct source **source, const char *spec,
                       const struct source_options *options, struct error *err) {
   *origin = (struct origin){.spec = strdup(spec), .options = *options, .stop = options->stop};
@@ -67,9 +69,9 @@ static int origin_set(struct reader *reader, struct origin *origin, struct sourc
   return 0;
 }
 
-/* A frame is handed on when it is due by an urgent thread, and what takes long is done by a usual one: opening and
- * closing, and decoding, but for hardware, which is only handed packets and waited for. Asked for once where the system
- * permits nothing. */
+/* Sets the thread's priority. It is urgent for handing a frame on in time, and for hardware decoding, in which the
+ * thread only hands over packets and waits. It is usual for opening, closing and decoding in software. If the system
+ * does not permit it, it is not asked again. */
 static void be_urgent(struct reader *reader, bool wanted) {
   bool urgent = wanted && reader->now.options.urgent && !reader->refused;
   if (urgent != reader->urgent)
@@ -77,7 +79,7 @@ static void be_urgent(struct reader *reader, bool wanted) {
   reader->urgent = urgent && !reader->refused;
 }
 
-/* Waits until the clock says until_ns. False: the source is to be left. */
+/* Waits until this time. Returns false if the source is to be left. */
 static bool wait_until(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
@@ -88,7 +90,7 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Returns false when the source is to be left. *waited: it stood still. */
+/* Waits while the reader is paused. Returns false if the source is to be left. *waited: it was paused. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
@@ -112,14 +114,16 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Under the lock: what others may know of the source. That of a stream is only known by its first frame. */
+/* Stores what other threads may know of the source; a stream's is known by its first frame only. The caller holds the
+ * lock. */
 static void learn(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
   pthread_cond_broadcast(&reader->changed);
 }
 
-/* Replaces the source. The old one may be NULL. Under the lock, because reader_stop interrupts whatever is there. */
+/* Replaces the source by another; the old one may be NULL. This is done under the lock, because reader_stop interrupts
+ * the current source. */
 static void swap_source(struct reader *reader, struct source *source) {
   struct source_info info;
   if (source)
@@ -141,15 +145,15 @@ static bool is_told_to_stop(const struct reader *reader) {
   return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
 }
 
-/* Until the next try, counted from the begin of the one before. */
+/* Waits until the next try is due, counted from the begin of the last one. */
 static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
   reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
   return wait_until(reader, until_ns);
 }
 
-/* Opens the source, for as long as it takes where it may be there later: one that was there before. 0: it is open, or
- * is to be left; -1. */
+/* Opens the source, again and again if it may come later or was there before. Returns 0: it is open, or is to be left;
+ * or -1 with err. */
 static int open_source(struct reader *reader, bool was_there, struct error *err) {
   be_urgent(reader, false);
   for (bool told = was_there;; told = true) {
@@ -179,7 +183,7 @@ static int recover(struct reader *reader, struct error *err) {
   return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
 }
 
-/* Waits until the frame's time has come. 1: it has; 0: the frame is not wanted; -1: the source is to be left. */
+/* Waits until the frame is due. Returns 1: it is; 0: the frame is not wanted; -1: the source is to be left. */
 static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
@@ -192,13 +196,14 @@ static int await_time(struct reader *reader, struct frame *frame) {
   int64_t due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps);
   if (!wait_until(reader, due_ns))
     return -1;
-  /* A file's frame counts as captured when it is due: until then it waited on purpose. */
+  /* a file's frame counts as captured when it is due, because it waited on purpose */
   frame->captured_ns = platform_now_ns();
   frame->late_ns = frame->captured_ns - due_ns;
   return 1;
 }
 
-/* Under the lock. A stream may change its size at any frame, and hardware may leave the rest to software. */
+/* Notes changes that a frame shows: a stream may change its size at any frame, and hardware may hand over to software.
+ * The caller holds the lock. */
 static void follow_frame(struct reader *reader, const struct frame *frame, const char *hardware) {
   reader->info.hardware = hardware;
   struct source_info info = reader->info;
@@ -213,7 +218,7 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   learn(reader, &info);
 }
 
-/* Hands one frame on when its time has come. hardware: what decoded it. */
+/* Hands a frame on when it is due. hardware: what decoded it. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
   int wanted = await_time(reader, frame);
@@ -240,7 +245,7 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
-/* What is left of it is too little to be seen. */
+/* True if a pipe has ended that another program read before: what may be left is too little to be seen. */
 static bool had_ended(const struct reader *reader, const struct error *err) {
   bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
   if (ended)
@@ -248,8 +253,8 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* The next frame of the source, when it is time to ask for it: as source_read, and 0 where the source is to be left.
- * *decoder: the hardware that decoded it. */
+/* Reads the next frame, when it is time to ask for it. Returns as source_read does, and 0 also if the source is to be
+ * left. *decoder: the hardware that decoded it. */
 static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
@@ -265,9 +270,10 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
   return got;
 }
 
-/* From the first frame's time on: reading the second says that the first is shown, which its sound goes by. Not what
- * paces itself, or may come back, nor what nobody could read again after this program. Where there is no thread to be
- * had, frames are read when the one before has gone. */
+/* Starts to read ahead. This begins when the first frame is due, because reading the second one tells the source that
+ * the first is shown, which its sound depends on. Sources that are live, may come back, or could not be read again by a
+ * following program are not read ahead. If no thread can be started, each frame is read after the one before is handed
+ * on. */
 static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
@@ -277,7 +283,7 @@ static void begin_ahead(struct reader *reader) {
     log_line(reader->now.options.log, LOG_DEBUG, "%s", err.message);
 }
 
-/* Reads and delivers frames of one source, which is open. 0: it has ended, or is to be left; -1. */
+/* Reads and hands on the frames of an open source. Returns 0: it has ended or is to be left; or -1 with err. */
 static int read_frames(struct reader *reader, struct error *err) {
   while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
@@ -310,7 +316,7 @@ static int read_source(struct reader *reader, struct error *err) {
   return got;
 }
 
-/* Under the lock: the source that waits is the one that is read. Returns the former one. */
+/* Makes the waiting source the current one, and returns the former one. The caller holds the lock. */
 static struct origin begin_next(struct reader *reader) {
   struct origin former = reader->now;
   struct source_info info;
@@ -332,7 +338,7 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* After a source has ended or failed: whether there is another one. Waits for it where the last picture stays. */
+/* Returns true if another source follows one that has ended or failed. Waits for it if the last picture stays. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);
@@ -421,7 +427,7 @@ int reader_start_list(struct reader **reader, struct source **source, const char
   return start(reader, source, spec, options, mailbox, true, err);
 }
 
-/* Under the lock: the thread leaves the source. */
+/* Makes the thread leave the source. The caller holds the lock. */
 static void call_away(struct reader *reader) {
   reader->away = true;
   if (reader->now.source)
@@ -434,7 +440,7 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(reader, &next, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  before = reader->replaced; /* nothing, unless the thread has heard of neither */
+  before = reader->replaced; /* empty, unless the thread has not yet taken either of them */
   reader->replaced = reader->next;
   reader->next = next;
   reader->next_when = when;
@@ -456,7 +462,7 @@ void reader_leave(struct reader *reader) {
   pthread_mutex_unlock(&reader->lock);
 }
 
-/* Said again and again: the reader is woken by what is new alone. */
+/* Sets a flag. This is called each turn, so the thread is woken only by a change. */
 static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
   if (*what != value)

@@ -9,50 +9,50 @@
 
 enum { AHEAD = 4 };
 
-/* Times that containers round may differ by so much from equal ones. */
+/* Tolerance in seconds for times that containers round. */
 static const double rounding_most = 1e-3, rounding_least = 1e-6;
-/* Behind for so long although nobody waits: worth a notice. */
+/* After this time without a frame, SECOND_SOURCE_BEHIND is reported even if callers do not wait. */
 static const int64_t behind_ns = 2000000000;
 
 struct timed_frame {
   struct frame frame;
-  double at; /* seconds */
+  double at; /* time in seconds */
 };
 
 struct second_source {
   pthread_t thread;
   struct source *source;
-  double time_base, fps; /* of its frames; the larger rate of the two, 0: unknown */
+  double time_base, fps; /* unit of frames' times in seconds; the higher rate of the two sources; 0: unknown */
   double rounding;
   int patience_ms;
 
-  /* The caller's alone */
-  struct timed_frame shown; /* no size: none yet */
-  int64_t behind_since_ns;  /* 0: it is not */
+  /* Used by the caller's thread only. */
+  struct timed_frame shown; /* the size of its frame is 0 before the first */
+  int64_t behind_since_ns;  /* when frames began to be late; 0: they are not */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock */
+  /* Protected by lock. */
   struct timed_frame ahead[AHEAD];
   int count;
   long read;
-  double first_at, last_at; /* of the frames that it has read */
-  double step;              /* between the last two */
-  double begun;             /* the first moment asked for; NAN: none was yet */
-  double shift;             /* of moments to its own times */
-  double wanted;            /* asked for last, in its own times */
+  double first_at, last_at; /* times of the first and the last frame read */
+  double step;              /* time between the last two */
+  double begun;             /* first moment that was asked for; NAN: none yet */
+  double shift;             /* from moments to the source's own times */
+  double wanted;            /* last moment asked for, in the source's own times */
   bool stop, ended, failed;
   struct error err;
 };
 
-/* --- what is ahead, under the lock --- */
+/* --- frames read ahead; callers hold the lock --- */
 
 static void pop(struct second_source *second, struct timed_frame *first) {
   *first = second->ahead[0];
   memmove(second->ahead, second->ahead + 1, (size_t)--second->count * sizeof *second->ahead);
 }
 
-/* Whoever is behind does not show every frame. */
+/* Drops frames that a later one replaces for this moment: a caller that is slow does not see every frame. */
 static void drop_passed(struct second_source *second) {
   while (second->count > 1 && second->ahead[1].at <= second->wanted) {
     struct timed_frame passed;
@@ -61,7 +61,7 @@ static void drop_passed(struct second_source *second) {
   }
 }
 
-/* Whether nothing that is still to come changes what belongs to the moment asked for. */
+/* True if no later frame can belong to the moment asked for. */
 static bool is_settled(const struct second_source *second) {
   return second->ended || (second->count > 0 && second->ahead[second->count - 1].at > second->wanted);
 }
@@ -106,7 +106,7 @@ static void *read_ahead(void *opaque) {
 
 /* --- the caller --- */
 
-/* Once, when both have begun. */
+/* Determines the shift, once both sources have begun. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;
@@ -129,7 +129,7 @@ static bool patience_is_left(const struct second_source *second, int64_t now_ns)
   return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
-/* Under the lock. */
+/* Waits for the frame of this moment, as far as patience allows. The caller holds the lock. */
 static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
     show_newest(second, seconds);
@@ -147,7 +147,7 @@ static void wait_until_settled(struct second_source *second, double seconds) {
   }
 }
 
-/* Under the lock. */
+/* Returns how well the source keeps up. The caller holds the lock. */
 static enum second_source_state state_of(const struct second_source *second) {
   if (second->failed && !second->count)
     return SECOND_SOURCE_FAILED;

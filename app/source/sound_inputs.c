@@ -5,7 +5,7 @@
 #include "unet/base/text.h"
 
 struct system {
-  const char *device, *name, *nobody; /* nobody: why there is nothing to be listed, though FFmpeg could */
+  const char *device, *name, *nobody; /* nobody: the reason why nothing can be listed, although FFmpeg has the device */
 };
 static const struct system systems[] = {
     {"pulse", "PulseAudio", "no server of PulseAudio or PipeWire answers"},
@@ -17,7 +17,8 @@ int sound_inputs_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **l
   return format ? devices->list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
 }
 
-/* ALSA lists each card several times, and filters that are no inputs. plughw takes any rate and format. */
+/* True if an ALSA device is useful: it lists each card several times, and filters that are no inputs. plughw takes any
+ * rate and format. */
 static bool is_worth_listing(const struct system *system, const char *name) {
   return strcmp(system->device, "alsa") != 0 || !strncmp(name, "plughw:", strlen("plughw:"));
 }
@@ -26,7 +27,8 @@ static void print_one(FILE *out, const struct system *system, const AVDeviceInfo
   fprintf(out, "  %s:", system->device);
   text_put(out, input->device_name);
   fputs("  ", out);
-  for (const char *part = input->device_description, *next; *part; part = next) { /* ALSA's have lines */
+  /* ALSA's descriptions have several lines */
+  for (const char *part = input->device_description, *next; *part; part = next) {
     char line[256];
     next = part + strcspn(part, "\n");
     snprintf(line, sizeof line, "%.*s", (int)(next - part), part);

@@ -2,19 +2,19 @@
 
 #include <math.h>
 
-static const double bass_below = 200, treble_above = 2500;                     /* Hz */
-static const double level_s = 0.03, onset_s = 0.03, mean_s = 1, beat_s = 0.12; /* time constants */
-static const double louder_s = 0.5, quieter_s = 15;                            /* of the gain */
+static const double bass_below = 200, treble_above = 2500;                     /* limits of the bands in Hz */
+static const double level_s = 0.03, onset_s = 0.03, mean_s = 1, beat_s = 0.12; /* time constants in seconds */
+static const double louder_s = 0.5, quieter_s = 15;                            /* time constants of the gain */
 static const double hops_a_second = 200;
-/* Powers of a full scale of 1: what is quieter than this is not made as loud as the rest. */
+/* Power, relative to full scale, below which sound is not amplified to the usual level. */
 static const double faint = 1e-5;
-/* A band counts as loud only beside what is loud: else what leaks into it would. */
+/* A band is measured against at least this share of the loudest power, since other bands leak into a quiet one. */
 static const double band_least = 0.01;
 static const double beat_over_mean = 2.5, beat_least = 0.05, beats_apart_s = 0.25;
-/* What is less than this is none, so that silence comes to an end. */
+/* Smaller values are set to 0, so that silence ends in zeros. */
 static const double least_value = 1e-3;
 
-/* --- filters: Butterworth's second order, twice in a row --- */
+/* --- filters: two Butterworth filters of second order in a row --- */
 
 static void design(struct sound_filter *filter, bool high, double rate, double frequency) {
   double k = tan(M_PI * frequency / rate), norm = 1 / (1 + M_SQRT2 * k + k * k);
@@ -47,7 +47,7 @@ void sound_levels_begin(struct sound_levels *levels, double rate) {
   }
 }
 
-/* --- following --- */
+/* --- gain and beat --- */
 
 static double share(double step_s, double constant_s) {
   return 1 - exp(-step_s / constant_s);

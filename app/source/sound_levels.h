@@ -1,8 +1,8 @@
-/* What sound does at this moment, as numbers from 0 to 1: how loud it is, in all and in three bands, and its beat. Pure
- * arithmetic on samples of one channel.
+/* Measures sound at each moment, as numbers from 0 to 1: its level, the levels of three bands, and its beat. It only
+ * computes, on samples of one channel.
  *
- * Levels are relative to the loudest of the last seconds: the gain adapts, slowly, and never so far that silence counts
- * as sound. */
+ * Levels are relative to the loudest of the last seconds: the gain adapts slowly, and never so far that silence is
+ * taken for sound. */
 #ifndef APP_SOURCE_SOUND_LEVELS_H
 #define APP_SOURCE_SOUND_LEVELS_H
 
@@ -13,7 +13,7 @@ enum sound_value {
   SOUND_BASS, /* below 200 Hz */
   SOUND_MID,
   SOUND_TREBLE, /* above 2.5 kHz */
-  SOUND_BEAT,   /* 1 where the bass sets in, then falling */
+  SOUND_BEAT,   /* 1 when the bass sets in, then falling */
   SOUND_VALUES
 };
 #define SOUND_WORDS "level|bass|mid|treble|beat"
@@ -24,21 +24,24 @@ struct sound_filter {
   double b0, b1, b2, a1, a2, z1, z2;
 };
 
-/* A plain value. */
+/* The state of one measurement; it owns no memory. */
 struct sound_levels {
   double rate;
   struct sound_filter filter[SOUND_FILTERS];
-  double power[SOUND_BANDS], loudest[SOUND_BANDS]; /* of the level and each band */
-  double onset, mean;                              /* power of the bass, followed fast and slowly */
+  double power[SOUND_BANDS], loudest[SOUND_BANDS]; /* power of the whole sound and of each band; their maxima of late */
+  double onset, mean;                              /* power of the bass, averaged over a short and a long time */
   bool above;                                      /* onset is far above mean */
-  double beat, since_beat;                         /* since_beat: seconds */
-  long beats;                                      /* so far */
-  int hop, in_hop;                                 /* samples between two steps of what is slow; since the last */
+  double beat, since_beat;                         /* since_beat: in seconds */
+  long beats;                                      /* number of beats so far */
+  /* samples between two updates of the slow values; samples since the last one */
+  int hop, in_hop;
 };
 
-/* rate: samples a second, from some thousands on. */
+/* Begins a measurement. rate: samples per second, at least some thousands. */
 void sound_levels_begin(struct sound_levels *levels, double rate);
+/* Measures the next samples. */
 void sound_levels_take(struct sound_levels *levels, const float *samples, int count);
+/* Returns the values of this moment. */
 void sound_levels_get(const struct sound_levels *levels, double values[SOUND_VALUES]);
 
 #endif

@@ -8,7 +8,7 @@
 #include "app/flow/wait.h"
 #include "unet/base/platform.h"
 
-/* More than what lies between a picture and its sound in any file: some 20 s of AAC. */
+/* Greatest number of packets kept: some 20 s of AAC, more than lies between a picture and its sound in any file. */
 enum { PACKETS = 1024 };
 
 struct entry {
@@ -19,10 +19,10 @@ struct entry {
 struct sound_tap {
   pthread_mutex_t lock;
   pthread_cond_t arrived;
-  /* Protected by lock */
-  struct entry entry[PACKETS]; /* of number n: n modulo PACKETS */
-  unsigned long put;           /* so far */
-  unsigned long begun;         /* put when this sound began */
+  /* Protected by lock. */
+  struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
+  unsigned long put;           /* number of packets so far */
+  unsigned long begun;         /* value of put when this sound began */
   const void *owner;
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;

@@ -1,8 +1,7 @@
-/* The sound of what is shown live: packets that a source has read beside its pictures, for whoever records. The newest
- * ones are kept, whether anybody wants them or not.
+/* Keeps the newest packets of sound that a live source reads next to its pictures, for recording and measuring.
  *
- * Positions are seconds as frame.pts counts them, so that sound and pictures are told apart from the moments they were
- * shown at. One thread at a time puts; any thread takes. */
+ * Positions are seconds as frame.pts counts them, which do not depend on when pictures are shown. One thread at a time
+ * puts; any thread takes. */
 #ifndef APP_SOURCE_SOUND_TAP_H
 #define APP_SOURCE_SOUND_TAP_H
 
@@ -13,47 +12,51 @@
 
 struct sound_tap;
 
+/* Returns 0, or -1 with err. The caller closes the tap when no thread uses it any more. */
 int sound_tap_open(struct sound_tap **tap, struct error *err);
-void sound_tap_close(struct sound_tap **tap); /* stores NULL; takes NULL */
+void sound_tap_close(struct sound_tap **tap); /* stores NULL; accepts NULL */
 
-/* Whose packets come. */
+/* Describes the sound of a source. */
 struct sound_origin {
   const void *owner;
-  const char *name;               /* as people call it */
-  const AVCodecParameters *codec; /* NULL: it has no sound */
+  const char *name;               /* the source's name in messages */
+  const AVCodecParameters *codec; /* NULL: the source has no sound */
   AVRational time_base;
-  double tick; /* of the pictures' times, in seconds */
+  double tick; /* unit of the pictures' times, in seconds */
 };
 
 enum { SOUND_NAME_MAX = 256 };
 
-/* A source: from now on packets of this owner are what is kept, in the place of another sound where it takes over, else
- * only where there is no owner. What origin points to is copied. */
+/* Makes a source the owner, whose packets are kept from now on. takes_over: it replaces another owner; else it only
+ * becomes the owner if there is none. What origin points to is copied. */
 void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, bool takes_over);
-/* shift: what positions are beyond the packet's own times. Nothing where another one is the owner, or the packet is
+/* Keeps a packet. shift: its position minus its own time. Does nothing if the owner is another one, or the packet is
  * empty. */
 void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift);
-/* There is no owner, if it was this one. */
+/* Ends the ownership of this owner, if it is the current one. */
 void sound_tap_leave(struct sound_tap *tap, const void *owner);
 
-/* Zero-initialise to start with what comes next. */
+/* A reader's place among the packets. Zero-initialise to begin with the oldest packet that is kept. */
 struct sound_cursor {
   bool begun;
   unsigned long next;
 };
 
-/* The next packet there is, which begins at a position of at most `until`. 1: packet is the caller's to unref; 0: none
- * yet. */
+/* Takes the next packet if its position is at most `until`. Returns 1: packet is filled, and the caller unrefs it; 0:
+ * there is none yet. */
 int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double until, AVPacket *packet,
                    double *position);
-/* Waits until there may be a packet to take, but not for long. */
+/* Waits for a packet to take, for at most wait_ms. */
 void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, int wait_ms);
-/* What packets taken now are, and which sound since the first; 0: none. codec gets a copy. */
+/* Copies the codec of the packets that are taken now to codec, and returns the number of their sound, from 1; 0: there
+ * is none. */
 unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base);
+/* True if the current owner has sound. */
 bool sound_tap_has_sound(struct sound_tap *tap);
-/* Counts the sounds so far, those of sources without any as well. *present: this is one that can be heard; name: its
- * source's, NULL: nobody asks. */
+/* Returns how many sounds there were so far, including sources without sound. *present: the current one can be heard.
+ * name: gets its source's name; may be NULL. */
 unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]);
+/* Returns the position of a frame's time, in seconds. */
 double sound_tap_position(struct sound_tap *tap, int64_t pts);
 
 #endif

@@ -10,7 +10,7 @@
 #include "app/source/spec.h"
 #include "unet/base/platform.h"
 
-/* In order of asking; ffmpeg takes whatever the others do not. */
+/* The first kind of source that accepts a spec opens it; ffmpeg accepts every spec. */
 static const struct source_impl *const sources[] = {&source_pattern, &source_ffmpeg};
 enum { SOURCES = sizeof sources / sizeof *sources, CAMERAS = 64 };
 
@@ -22,7 +22,7 @@ static int open_spec(struct source **source, const char *spec, const struct sour
   return error_set(err, STATUS_INPUT, "%s: nothing here opens this", spec);
 }
 
-/* The first video device that opens: on many machines some of them only carry metadata. */
+/* Opens the first video device that works: on many machines some of them carry metadata only. */
 static int open_camera(struct source **source, const struct source_options *options, struct error *err) {
   bool any = false;
   for (int i = 0; i < CAMERAS; i++) {

@@ -1,7 +1,7 @@
-/* Where frames come from: a const struct of functions per kind of source, and the array that lists them.
+/* Sources of frames. Each kind of source is a const struct of functions in one array.
  *
- * Threads: one thread at a time uses a source; source_interrupt alone may be called from another thread or a signal
- * handler, and makes a blocked read return soon. */
+ * Threads: one thread at a time uses a source. Only source_interrupt may be called from another thread or a signal
+ * handler; it makes a blocking read return soon. */
 #ifndef APP_SOURCE_SOURCE_H
 #define APP_SOURCE_SOURCE_H
 
@@ -17,109 +17,123 @@ struct hardware;
 struct source;
 struct sound_tap;
 
-/* Software decoders give the first, those in hardware the second, and the third with ten bits. */
+/* Pixels of the pattern: those of software decoders, of hardware decoders, and of hardware decoders with ten bits. */
 enum pattern_pixels { PATTERN_YUV420P, PATTERN_NV12, PATTERN_P010 };
 
 struct source_options {
-  bool live;                  /* newest frame matters, not every frame: slice threads only, small buffers */
-  bool loop;                  /* start again at the end */
-  bool alpha;                 /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
-  const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
+  /* Which frames are read, and in which form. */
+  bool live;                  /* the newest frame matters, not every frame: slice threads only, small buffers */
+  bool loop;                  /* the source starts again at its end */
+  bool alpha;                 /* frames come with their alpha, in RGBA or BGRA; pixels without alpha are an error */
+  const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: chosen by name */
   const char *input_options;  /* "key=value:key=value" for it; NULL: none */
-  int width, height;          /* wanted of a camera, screen or pattern; 0: its own choice */
-  enum pattern_pixels pixels; /* of the pattern */
-  double fps;                 /* wanted likewise */
-  double start;               /* seconds into the input of the first frame given out */
-  double resume;              /* seconds that the first frame is further than that; a loop begins at start */
-  double duration;            /* seconds of input; 0: all */
-  bool patient;               /* live: whatever keeps it from being opened, it is tried again */
-  bool begun;                 /* live: another program has read of it; a pipe that cannot be opened then has ended */
-  double read_timeout;        /* live: seconds of silence after which a stream or camera is lost; 0: none */
-  const atomic_bool *stop;    /* set from anywhere, it interrupts opening and reading alike; NULL: none */
-  struct mirror *mirror;      /* whether frames come mirrored, from the next on; NULL: never */
-  struct sound_tap *tap;      /* gets the sound beside the frames; NULL: nobody wants it */
-  struct gpu gpu;             /* that reads the frames; without impl: none does */
-  const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software does */
-  bool hardware_must;              /* what it cannot decode is an error */
-  bool beside;                     /* it goes along with another source: pictures that it lacks are no error */
-  bool urgent;                     /* a reader's thread is, where it does not decode itself (app_platform.h) */
-  bool tell_left_out;              /* one line names what beside the pictures the output will lack */
-  bool tell_transparency;          /* and whether it will lack their transparency */
-  bool keeps_timecode;             /* the output does, of an input that can be read twice */
-  bool keeps_file_timecode;        /* the same of one that is a tag of the whole input */
-  bool no_sound;                   /* sound that the output lacks is no loss */
+  int width, height;          /* size wanted of a camera, screen or pattern; 0: its own choice */
+  enum pattern_pixels pixels; /* pixels of the pattern */
+  double fps;                 /* rate wanted of a camera, screen or pattern; 0: its own choice */
+  double start;               /* the place of the first frame in the input, in seconds */
+  double resume;              /* seconds after start at which to begin; loops begin at start */
+  double duration;            /* seconds of the input to read; 0: all */
+  /* Opening and waiting. */
+  bool patient;            /* live: opening is tried again after any error */
+  bool begun;              /* live: another program has read of it; a pipe that cannot be opened then has ended */
+  double read_timeout;     /* live: seconds without data after which a stream or camera is lost; 0: no limit */
+  const atomic_bool *stop; /* if set by any thread, it interrupts opening and reading; NULL: none */
+  /* Where frames and sound go, and what decodes. */
+  struct mirror *mirror;           /* tells if frames are mirrored, from the next one on; NULL: never */
+  struct sound_tap *tap;           /* gets the sound of the source; NULL: not wanted */
+  struct gpu gpu;                  /* the GPU that reads the frames; without impl: none */
+  const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software decodes */
+  bool hardware_must;              /* video that the hardware cannot decode is an error */
+  bool beside;                     /* second source of another one: missing pictures are no error */
+  /* a reader's thread gets an urgent priority while it does not decode itself (app_platform.h) */
+  bool urgent;
+  /* Messages about what the output will lack. */
+  bool tell_left_out;       /* a line tells which parts of the input the output will lack */
+  bool tell_transparency;   /* and also if it will lack transparency */
+  bool keeps_timecode;      /* the output keeps a timecode, if the input can be read twice */
+  bool keeps_file_timecode; /* the output keeps one that is a tag of the whole input */
+  bool no_sound;            /* sound that the output lacks is not mentioned */
   const struct log *log;
 };
 
-/* What opening a source gives where it failed and may work later: a sender that does not send yet. */
+/* Result of opening a source that failed, but may work later: a sender that is not sending yet. */
 enum { SOURCE_NOT_YET = -2 };
 
 struct source_info {
-  char description[192];            /* "clip.mp4: h264 1280x720, 25 fps", by source_describe */
-  char name[128];                   /* what it begins with: "clip.mp4: h264"; "": it stays as it is */
-  int width, height;                /* as stored, in pixels; 0 unknown */
-  double shape;                     /* width / height it is to be seen in; 0 unknown */
-  double fps;                       /* average; 0 unknown */
-  int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
-  double duration;                  /* seconds; 0 unknown or endless */
-  double length;                    /* seconds, of one that starts again each time; 0 unknown */
-  int64_t end;                      /* of the last frame that is asked for, in units of pts; 0 unknown */
-  long frames;                      /* expected; 0 unknown */
-  bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
-  bool returns;                     /* when it ends or fails, it may be there again later */
-  bool passes;                      /* what has been read is gone, and what follows is no input without it */
-  const char *hardware;             /* decodes it, by its name; NULL: software does */
-  long damaged;                     /* packets and frames skipped or patched up so far */
+  /* Words for the user. */
+  char description[192]; /* "clip.mp4: h264 1280x720, 25 fps", from source_describe */
+  char name[128];        /* begin of the description: "clip.mp4: h264"; "": it stays as it is */
+  /* The frames. */
+  int width, height;                /* size of stored pictures in pixels; 0: unknown */
+  double shape;                     /* width / height of displayed pictures; 0: unknown */
+  double fps;                       /* average; 0: unknown */
+  int time_base_num, time_base_den; /* unit of frame.pts: seconds = pts * num / den */
+  double duration;                  /* seconds; 0: unknown or endless */
+  double length;                    /* seconds of one round of a source that loops; 0: unknown */
+  int64_t end;                      /* end of the last frame that is wanted, in units of pts; 0: unknown */
+  long frames;                      /* number of frames expected; 0: unknown */
+  /* How the source behaves. */
+  /* a camera, screen or live stream: it sets its own pace and cannot be made to wait */
+  bool realtime;
+  bool returns;         /* after it ends or fails, it may be there again later */
+  bool passes;          /* reading consumes the input, and the rest alone is no valid input */
+  const char *hardware; /* name of the hardware that decodes; NULL: software does */
+  long damaged;         /* packets and frames skipped or concealed so far */
 };
 
-/* Seconds from one frame.pts to the next; 0: unknown. */
+/* Returns the unit of frame.pts in seconds; 0: unknown. */
 static inline double source_tick(const struct source_info *info) {
   return info->time_base_den > 0 ? (double)info->time_base_num / info->time_base_den : 0;
 }
 
-/* Writes the description again, of what is known by now: a stream that is joined in its middle has its size later. */
+/* Writes the description anew: a stream that is joined in its middle learns its size later. */
 void source_describe(struct source_info *info);
 
 struct source_impl {
   const char *name; /* "ffmpeg", "pattern" */
   bool (*accepts)(const char *spec);
   int (*open)(struct source **source, const char *spec, const struct source_options *options, struct error *err);
-  /* 1: *frame is filled, with a hold on its picture; 0: the end; -1: an error. */
+  /* Returns 1: *frame is filled, with a hold on its picture; 0: the end; -1: an error. */
   int (*read)(struct source *source, struct frame *frame, struct error *err);
   int (*check)(const struct source *source, struct error *err); /* NULL: nothing is ever missing */
   void (*info)(const struct source *source, struct source_info *info);
   void (*close)(struct source *source);
 };
 
-/* Every source begins with this. */
+/* The first member of each source's own struct. */
 struct source {
   const struct source_impl *impl;
   const atomic_bool *stop; /* options.stop */
   atomic_bool interrupted;
-  bool is_mirror; /* people stand before it, and expect one */
+  bool is_mirror; /* people look at themselves in it and expect a mirror */
   struct mirror *mirror;
   struct host_pictures mirrored;
-  struct frame ahead; /* read before its turn */
+  struct frame ahead; /* the frame that source_read_ahead has read */
   bool has_ahead;
 };
 
-/* 0, SOURCE_NOT_YET or -1, both with err. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
- * "lavfi:testsrc2=s=512x512:r=30"), "camera", or another spelling of one of these (spec.h). */
+/* Opens a source. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
+ * "lavfi:testsrc2=s=512x512:r=30"), "camera", or another spelling of one of these (spec.h). Returns 0, or
+ * SOURCE_NOT_YET or -1 with err. The caller closes the source. What options point to must outlive it. */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
-/* Whether opening it may take as long as somebody else likes: another computer, the writer of a pipe. */
+/* True if opening it depends on others and may take any time: another computer, or the writer of a pipe. */
 bool source_opens_late(const char *spec);
-/* Reads the first frame, which source_read then has at once. */
+/* Reads the first frame, which the next source_read returns. Returns 0, or -1 with err. */
 int source_read_ahead(struct source *source, struct error *err);
+/* Reads the next frame. Returns 1: *frame is filled, and the caller releases it; 0: the end, or an interrupt; -1 with
+ * err. */
 int source_read(struct source *source, struct frame *frame, struct error *err);
-/* For a reader that stops before the end: whether all that lies before the last frame was there to be read. 0, or -1
- * with what was not, which source_read says at the end. */
+/* Checks that everything before the last frame could be read, for a caller that stops before the end; at the end,
+ * source_read does the same. Returns 0, or -1 with err. */
 int source_check(const struct source *source, struct error *err);
+/* Copies what is known of the source by now. The strings that it points to are constants. */
 void source_get_info(const struct source *source, struct source_info *info);
+/* Makes this source return the end from now on, also from a read that is blocked. Callable from any thread. */
 void source_interrupt(struct source *source);
-/* Whether someone wants blocking calls to return; reading then gives the end. */
+/* True if blocking calls are to return. Reading then returns the end. */
 static inline bool source_interrupted(const struct source *source) {
   return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
 }
-void source_close(struct source **source); /* stores NULL; takes NULL */
+void source_close(struct source **source); /* stores NULL; accepts NULL */
 
 #endif

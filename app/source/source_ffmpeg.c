@@ -10,7 +10,8 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* Where the decoder never catches up with a stream, a picture is given out after so long all the same. */
+/* If the decoder cannot catch up with a stream, it gives a picture after this time at the latest, even if a newer one
+ * waits. */
 static const int64_t starved_ns = 100000000;
 
 static bool accepts(const char *spec) {
@@ -20,7 +21,7 @@ static bool accepts(const char *spec) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  source_interrupt(source); /* what the thread waits for */
+  source_interrupt(source); /* aborts what arrivals' thread waits for */
   arrivals_stop(&from->arrivals);
   if (from->options.tap)
     sound_tap_leave(from->options.tap, from);
@@ -36,7 +37,8 @@ static void ffmpeg_close(struct source *source) {
   free(from);
 }
 
-/* takes_over: the tap may have another source's sound, of which the frames are no longer wanted. */
+/* Tells the tap about this source's sound. takes_over: this source replaces another one's sound in the tap, because
+ * that one's frames are no longer shown. */
 static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
   const AVStream *sound = from->sound;
   const struct shown name = address_name(from->spec);
@@ -49,7 +51,7 @@ static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
     sound_tap_begin(from->options.tap, &origin, takes_over);
 }
 
-/* A stream's first packets may not be those that tell what is in it. */
+/* Finds the video and opens its decoder. A stream whose first packets do not tell what it contains is not there yet. */
 static int find_decoder(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
   from->heard_ns = platform_now_ns();
@@ -57,13 +59,13 @@ static int find_decoder(struct ffmpeg_source *from, struct error *err) {
     about_orientation(from, NULL);
     if (decode_open(from, codec, err) == 0)
       return 0;
-    if (from->options.hardware_must) /* which stays as it is */
+    if (from->options.hardware_must) /* this error is final */
       return -1;
   }
   return input_is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
 }
 
-/* From now on the input is another thread's, where it is a stream. */
+/* Starts the thread for a stream's packets. From now on only that thread uses the input. */
 static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   bool stream = input_is_stream(from), may_return = from->info.returns && from->options.live;
   from->watched = may_return && from->options.read_timeout > 0 && strcmp(from->input->iformat->name, "lavfi") != 0;
@@ -95,7 +97,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   return begin_reading(from, err);
 }
 
-/* The time of the frame after the one that is given out next. */
+/* Returns the time of the frame after the next one. */
 static int64_t next_time(struct ffmpeg_source *from) {
   if (!from->looked_ahead) {
     from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
@@ -104,7 +106,8 @@ static int64_t next_time(struct ffmpeg_source *from) {
   return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
 }
 
-/* Codecs whose pictures may say themselves how they are to be turned, or have transparency or not in one format. */
+/* True for codecs whose pictures may have an orientation of their own, or may have transparency in some pictures
+ * only. */
 static bool is_looked_at(enum AVCodecID codec) {
   static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG,
                                        AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF, AV_CODEC_ID_GIF};
@@ -114,8 +117,8 @@ static bool is_looked_at(enum AVCodecID codec) {
   return false;
 }
 
-/* The first picture is decoded for its shape, which is to be known before there is an engine, and its transparency.
- * What paces itself is not waited for. */
+/* Decodes the first picture, whose shape must be known before there is an engine, and whose transparency is told.
+ * Realtime sources are not waited for. */
 static void look_at_first(struct ffmpeg_source *from) {
   if (from->realtime || input_is_stream(from) || !is_looked_at(from->stream->codecpar->codec_id))
     return;
@@ -150,7 +153,7 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   return 0;
 }
 
-/* Live, and beside another source, a picture that is missing is no error: the one before it stands. */
+/* Checks a sequence for missing pictures. For a live or second source they are no error: the picture before stays. */
 static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool ended, struct error *err) {
   struct error missing;
   bool is_error = !from->options.live && !from->options.beside;
@@ -163,13 +166,13 @@ static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool en
   return 0;
 }
 
-/* Of a sequence, what was missing so far. */
+/* Checks the pictures of a sequence up to the last one given. */
 static int ffmpeg_check(const struct source *source, struct error *err) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;
 }
 
-/* Why what comes after the last frame could not be read: 0 when nothing does. */
+/* Fails if more frames should follow the last one and could not be read. */
 static int check_end(const struct ffmpeg_source *from, struct error *err) {
   char reason[128];
   if (from->read_error)
@@ -225,34 +228,35 @@ static int next_frame(struct ffmpeg_source *from, struct error *err) {
   return from->ahead_got;
 }
 
-/* A time for the frame that is greater than the last one's, in the stream's time base. Live, and where the input starts
- * again, no frame waits for the next one. */
+/* Returns a time for the frame that is greater than the last one's, in the stream's time base. A live or looping source
+ * does not wait for the next frame's time. */
 static int64_t settle_time(struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   bool wait = !from->options.live && !from->options.loop && frame_clock_doubts(&from->clock, time);
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
 
-/* Whether the frame lies between the key frame that a loop begins again at and the start. Its settled time cannot tell:
- * that only rises. */
+/* True if a loop's frame lies between the key frame where it begins again and the start. The settled time cannot tell
+ * that, because it always rises. */
 static bool is_before_start(const struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 
-/* Whether the frame lies between the key frame that the input was first begun at and the place to begin at. */
+/* True if a frame lies between the key frame where reading began and the place to begin at. */
 static bool is_too_early(const struct ffmpeg_source *from, double seconds) {
   double first = from->loop_shift ? 0 : from->options.resume;
   return from->options.start + first > 0 && seconds < first;
 }
 
-/* A frame is not shown where a newer one can be: its packet is there already. */
+/* True if a frame need not be shown, because a packet of a newer one is there already. */
 static bool is_outdated(const struct ffmpeg_source *from) {
   return from->arrivals && from->given_ns && platform_now_ns() - from->given_ns < starved_ns &&
          arrivals_has_more(from->arrivals);
 }
 
-/* The next frame that belongs to the part asked for: 1 with from->frame filled, 0 at the end, -1. */
+/* Finds the next frame of the part that was asked for. Returns 1 with from->frame filled, 0 at the end, or -1 with
+ * err. */
 static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
   int got;
   while ((got = next_frame(from, err)) > 0) {
@@ -272,8 +276,8 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
   return got;
 }
 
-/* What the header promises may be about the sound. Not before the first frame: to find a place in some containers, the
- * other streams must not be asked for. */
+/* Reads also the other streams, because the header's promise may be about sound. This begins after the first frame: a
+ * seek in some containers works only if other streams are discarded. */
 static void read_all_streams(struct ffmpeg_source *from) {
   if (from->options.live || from->options.loop || !completeness_wants_all(&from->completeness))
     return;
@@ -288,8 +292,8 @@ static void tell_transparency(struct ffmpeg_source *from) {
   from->untold = false;
 }
 
-/* 1: frame has the picture; 0: it is left out; -1. Live, where a surface cannot be had, software decodes what follows:
- * if it is the GPU that fails, the engine finds out. */
+/* Converts from->frame. Returns 1: frame has the picture; 0: it is left out; -1 with err. If a live source cannot use a
+ * hardware surface, software decodes what follows; if the GPU itself has failed, the engine will report that. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
   int64_t captured_ns = decode_arrival(from, from->frame);
   about_orientation(from, from->frame);
@@ -308,8 +312,8 @@ static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct 
   return 1;
 }
 
-/* Returns how long the frame is shown, by what the input says, and within the part asked for. A field stands for a
- * whole frame. */
+/* Returns how long the frame is shown: as long as the input says, within the part that was asked for. A single field
+ * counts as a whole frame. */
 static int64_t settle_duration(const struct ffmpeg_source *from, int64_t pts) {
   int64_t duration = ffmpeg_duration_of(from->frame);
   if (duration > 0 && duration < from->clock.step && from->frame->interlaced_frame)
@@ -325,7 +329,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   int got, taken = 0;
   if (source_interrupted(&from->source))
     return 0;
-  if (from->serial == 1) /* the first one was read ahead, perhaps; now it is shown */
+  if (from->serial == 1) /* the first frame may have been read ahead, but is shown by now */
     begin_sound(from, true);
   do {
     av_frame_unref(from->frame);
@@ -348,7 +352,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   return 1;
 }
 
-/* The decoder is another thread's, so what was known at opening has to do. */
+/* Returns info as known at opening, except what other threads may read: the decoder is used by another thread. */
 static void ffmpeg_info(const struct source *source, struct source_info *info) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   *info = from->info;

@@ -1,4 +1,4 @@
-/* What the kinds of source share with source.c. */
+/* Declares the kinds of source for source.c. */
 #ifndef APP_SOURCE_SOURCE_IMPL_H
 #define APP_SOURCE_SOURCE_IMPL_H
 

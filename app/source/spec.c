@@ -10,7 +10,7 @@
 
 static const char digits[] = "0123456789";
 
-/* Moves *at behind a word that it begins with. */
+/* Moves *at past a word, if it begins with it. */
 static bool skip(const char **at, const char *word) {
   size_t length = strlen(word);
   bool begins = !strncmp(*at, word, length);
@@ -24,7 +24,7 @@ static bool skip_digits(const char **at) {
   return count > 0;
 }
 
-/* ":91", ":91.0", ":91.0+100,100" */
+/* True for ":91", ":91.0", ":91.0+100,100". */
 static bool is_x_display(const char *spec) {
   bool fits = skip(&spec, ":") && skip_digits(&spec);
   if (fits && skip(&spec, "."))

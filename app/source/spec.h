@@ -1,4 +1,4 @@
-/* Names of sources as FFmpeg, mpv and people write them, put into the spelling that source_open's kinds know. */
+/* Translates names of sources as FFmpeg, mpv and users write them into those that source_open knows. */
 #ifndef APP_SOURCE_SPEC_H
 #define APP_SOURCE_SPEC_H
 
@@ -6,9 +6,9 @@
 
 enum { SPEC_MAX = 4096 };
 
-/* "av://X" is X, "tv://" the first camera and "tv://X" X, "v4l2:/dev/video0" the device, ":91.0" and ":91.0+100,100" X
- * displays, "desktop" and "screen" the whole of $DISPLAY's where no file is called so. Anything else is itself. out
- * holds SPEC_MAX characters. */
+/* Translates "av://X" to X, "tv://" to the first camera and "tv://X" to X, "v4l2:/dev/video0" to the device, ":91.0"
+ * and ":91.0+100,100" to X displays, "desktop" and "screen" to the whole screen of $DISPLAY, unless a file has that
+ * name. Any other spec stays as it is. out holds SPEC_MAX characters. Returns 0, or -1 with err. */
 int spec_resolve(const char *spec, char *out, struct error *err);
 
 #endif

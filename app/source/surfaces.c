@@ -10,8 +10,8 @@
 
 enum {
   PAGE = 4096,
-  /* After so many pictures in a row that nobody asked to share, a surface's are no longer copied ahead. One is not
-   * enough: some are dropped on their way to the window. */
+  /* Number of pictures in a row that nobody asked to share, after which a surface's pictures are no longer copied in
+   * advance. One is too few: some are dropped on their way to the window. */
   UNSHARED = 8,
 };
 
@@ -20,14 +20,14 @@ struct surface {
   struct gpu gpu;
   AVFrame *frame;
   pthread_mutex_t lock;
-  /* Protected by lock, but for the thread that takes the picture out of its pool */
-  uint8_t *host; /* whole pages, nothing behind them before somebody asks */
+  /* Protected by lock, except while the picture is taken from its pool. */
+  uint8_t *host; /* whole pages; they use no memory before the copy is asked for */
   size_t host_bytes;
-  bool locked; /* in memory, for the GPU to copy to */
+  bool locked; /* page-locked, so that the GPU can copy to it */
   struct gpu_share *share;
-  bool filling;    /* share, with what the surface holds */
-  int ahead;       /* pictures for which filling begins before anybody asks */
-  unsigned filled; /* kinds of memory, or-ed, with what the surface holds */
+  bool filling;    /* a copy of the surface to share has begun */
+  int ahead;       /* number of pictures that are copied before anybody asks */
+  unsigned filled; /* kinds of memory, or-ed, that have the surface's pixels */
 };
 
 static int surface_make(void *opaque, struct picture *picture, struct error *err) {
@@ -78,7 +78,8 @@ static int bring_down(struct surface *surface, struct error *err) {
   return gpu->impl->download(gpu, &surface->base.template, err);
 }
 
-/* Bytes from the first plane's beginning to the last one's end; 0: they do not lie one behind the other. */
+/* Returns the bytes from the first plane's beginning to the last one's end; 0: the planes are not in order and close
+ * together. */
 static size_t find_span(const struct frame *frame) {
   uint8_t *const *plane = (uint8_t *const *)frame->picture->device_plane;
   size_t span = 0;
@@ -91,8 +92,9 @@ static size_t find_span(const struct frame *frame) {
   return span;
 }
 
-/* OpenGL cannot import what decoders allocate: it gets a copy, which stays in the GPU's memory. That never shrinks, so
- * whoever has imported it sees by its size that it is another: the old one stays until there is a larger one. */
+/* Begins the copy of the surface to memory that OpenGL can import, since it cannot import a decoder's own. The copy
+ * stays on the GPU. Its memory only grows: so a user who has imported it notices by the size that it was replaced, and
+ * the old one remains until a larger one is needed. */
 static int begin_share(struct surface *surface, struct error *err) {
   struct picture *picture = &surface->base;
   const struct gpu *gpu = &surface->gpu;
@@ -128,8 +130,8 @@ static int share(struct surface *surface, struct error *err) {
   return end_share(surface, err);
 }
 
-/* The copy is made beside the engine's run, so that the window, which asks for it again and again, finds it done. What
- * fails here is tried again when somebody asks, who is told. */
+/* Begins the copy in advance, while the engine runs, so that it is done when the window asks. If that fails, it is
+ * tried again, with an error, when the window asks. */
 static void share_ahead(struct surface *surface) {
   if (surface->ahead)
     surface->ahead = begin_share(surface, NULL) ? 0 : surface->ahead - 1;
@@ -169,7 +171,7 @@ bool surfaces_readable(const AVFrame *in, enum pixel_format *format) {
   return pixels == AV_PIX_FMT_NV12 || pixels == AV_PIX_FMT_P010LE;
 }
 
-/* Pages for the planes, in the order and with the pitches of the surface. */
+/* Allocates pages for the planes, in the order and with the pitches of the surface. */
 static int lay_out(struct surface *surface, struct frame *frame, struct error *err) {
   size_t bytes = 0, begin[3] = {0};
   for (int i = 0; i < frame_planes(frame->format); i++) {
@@ -191,11 +193,11 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
   return 0;
 }
 
-/* The surface of `in` becomes the picture's. Giving one back to the decoder takes 0.1 ms, which is this thread's, and
- * not that of whoever releases the picture. */
+/* Gives the surface of `in` to the picture. The former one is returned to the decoder here, which takes 0.1 ms, and not
+ * by the thread that releases the picture. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
-  end_share(surface, NULL); /* the copy may still be reading the old surface */
+  end_share(surface, NULL); /* a copy may still read the former surface */
   av_frame_unref(surface->frame);
   frame->picture = picture;
   for (int i = 0; i < frame_planes(frame->format); i++) {
@@ -227,7 +229,7 @@ int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in,
   return -1;
 }
 
-/* Memory of the host's for what the surface holds, with the same pitches. */
+/* Allocates a frame in the host's memory with the surface's format, size and pitches. */
 static AVFrame *make_copy(struct frame_memory *memory, const AVFrame *in) {
   AVFrame *copy = av_frame_alloc();
   if (!copy || av_frame_copy_props(copy, in) < 0) {

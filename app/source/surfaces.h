@@ -1,5 +1,5 @@
-/* Pictures that are a hardware decoder's surfaces: the GPU reads them where they are, and the host has a copy of its
- * own when somebody asks for it. */
+/* Pictures that are a hardware decoder's surfaces. The GPU reads them without a copy; the host gets a copy when it asks
+ * for one. */
 #ifndef APP_SOURCE_SURFACES_H
 #define APP_SOURCE_SURFACES_H
 
@@ -7,24 +7,26 @@
 
 #include "unet/base/picture.h"
 
-/* Zero-initialise to start. It must stay where it is. */
+/* Zero-initialise to start. The struct must not move while it is used. */
 struct surfaces {
   struct gpu gpu;
   struct picture_pool *pool;
-  struct frame_memory *copies; /* of those that could not be kept */
+  struct frame_memory *copies; /* memory for copies of surfaces that could not be kept */
 };
 
-/* Whether the frame is such a surface, and the engine reads its format: then *format says which. */
+/* surfaces_is_one: true if the frame is a surface. surfaces_readable: true if the engine also reads its format, which
+ * is then stored in *format. */
 bool surfaces_is_one(const AVFrame *in);
 bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
 
-/* Gives frame, whose format, size, matrix and range are set, a picture that takes over what `in` refers to. 1; 0: so
- * many are held that the decoder needs this one back; -1. */
+/* Gives frame a picture that takes over the reference of `in`; frame's format, size, matrix and range must be set.
+ * Returns 1; 0: the decoder needs the surface back, because too many are held; or -1 with err. */
 int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
                   struct error *err);
-/* Puts a copy in memory of the host's in the place of the surface: page-locked, where there is such memory. */
+/* Replaces the surface by a copy in the host's memory, which is page-locked if there is such memory. Returns 0, or -1
+ * with err. */
 int surfaces_bring_down(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct error *err);
-/* What is held lasts until it is released. */
+/* Pictures that are held stay valid until they are released. */
 void surfaces_free(struct surfaces *surfaces);
 
 #endif

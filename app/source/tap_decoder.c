@@ -28,7 +28,7 @@ static void open_codec(struct tap_decoder *decoder, const AVCodecParameters *abo
              avcodec_get_name(about->codec_id));
 }
 
-/* To the sound that there is now. false: there is none that can be decoded. */
+/* Opens a codec for the current sound. Returns false if there is none that can be decoded. */
 static bool follow_source(struct tap_decoder *decoder) {
   bool present;
   if (sound_tap_number(decoder->tap, &present, NULL) == decoder->of && present)

@@ -1,4 +1,4 @@
-/* Sound as samples, out of the packets that a tap holds: of whichever source's sound there is at that moment. */
+/* Decodes the packets that a tap keeps, of the source that owns it at each moment. */
 #ifndef APP_SOURCE_TAP_DECODER_H
 #define APP_SOURCE_TAP_DECODER_H
 
@@ -9,19 +9,20 @@ struct tap_decoder {
   struct sound_tap *tap;
   struct sound_cursor cursor;
   const struct log *log;
-  unsigned of; /* which sound it is at; 0: none */
+  unsigned of; /* number of the sound that is decoded; 0: none */
   AVCodecContext *codec;
-  AVRational time_base; /* of packets */
-  double shift;         /* of the last packet's position beyond its own time */
+  AVRational time_base; /* unit of packets' times */
+  double shift;         /* position minus time of the last packet */
   AVPacket *packet;
   AVFrame *frame;
 };
 
+/* Allocates a decoder for the sounds in tap, which must outlive it. Returns 0, or -1 with err and nothing to close. */
 int tap_decoder_open(struct tap_decoder *decoder, struct sound_tap *tap, const struct log *log, struct error *err);
-void tap_decoder_close(struct tap_decoder *decoder); /* takes zeros */
+void tap_decoder_close(struct tap_decoder *decoder); /* accepts zeros */
 
-/* 1: decoder->frame is the next samples, of packets that begin up to `until`, from *position on; 0: there are none yet;
- * else FFmpeg's code. Damage is skipped. */
+/* Decodes the next samples, from packets whose positions are at most `until`. Returns 1: they are in decoder->frame,
+ * and begin at *position; 0: there are none yet; or an FFmpeg code. Damage is skipped. */
 int tap_decoder_next(struct tap_decoder *decoder, double until, double *position);
 
 #endif

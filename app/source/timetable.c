@@ -5,10 +5,10 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* What a disk or a thread may take longer than before while the frame is still in time. */
+/* Time that a disk or a thread may take longer than before without a frame being late. */
 static const int64_t spare_ns = 4000000;
-/* Such a part of what was seen is forgotten with each frame: most frames that take long come again within some seconds,
- * as key frames do. */
+/* Share of a measured time that is forgotten with each frame, as 1 / these. Most slow frames come again within a few
+ * seconds, as key frames do. */
 enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
@@ -17,7 +17,7 @@ void timetable_follow(struct timetable *timetable, double fps) {
   *timetable = (struct timetable){.begin_ns = begin_ns};
 }
 
-/* When the first frame is due. */
+/* Returns when the first frame is due. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

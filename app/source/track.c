@@ -11,17 +11,17 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* Some 40 s: more than any file has its sound before its pictures. */
-enum { ENTRIES = 4096, STEP_HZ = 100, LOOK_UP_MS = 50 };
-/* Sound that ended so long before a picture is no longer heard with it. Where a stream brings sound late, the newest
- * there is counts, as long as more keeps coming. */
+/* ENTRIES are some 40 s: in no file is the sound further ahead of its pictures. */
+enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
+/* Greatest time between the end of a sound and a picture that it is heard with. If a stream's sound is late, the newest
+ * is used as long as more comes. */
 static const double heard_s = 0.3;
 static const int64_t late_ns = 500000000;
-/* A picture that stands longer has no sound. */
+/* A picture that stays longer than this has no sound. */
 static const int64_t stands_ns = 1000000000;
 
 struct entry {
-  double position; /* up to which was heard */
+  double position; /* end of the sound that these values are for */
   float values[SOUND_VALUES];
 };
 
@@ -30,21 +30,21 @@ struct track {
   struct errand errand;
   atomic_bool stop;
 
-  /* The thread's alone */
+  /* Used by the thread only. */
   struct tap_decoder decoder;
   struct mono mono;
   struct sound_levels levels;
 
-  /* Whoever asks */
-  uint64_t serial; /* of the frame asked for last */
+  /* Used by the caller only. */
+  uint64_t serial; /* number of the frame asked for last */
   bool asked;
   int64_t since_ns;
 
   pthread_mutex_t lock;
-  /* Protected by lock */
-  struct entry entry[ENTRIES]; /* of number n: n modulo ENTRIES; their positions rise */
+  /* Protected by lock. */
+  struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; positions rise */
   unsigned long first, next;
-  unsigned of; /* the sound they are of */
+  unsigned of; /* number of the sound that they belong to */
   int64_t at_ns;
 };
 
@@ -88,7 +88,7 @@ static void listen(void *opaque) {
     if (tap_decoder_next(&track->decoder, INFINITY, &position) > 0)
       hear(track, position);
     else
-      sound_tap_wait(track->tap, &track->decoder.cursor, LOOK_UP_MS);
+      sound_tap_wait(track->tap, &track->decoder.cursor, CHECK_MS);
   }
 }
 
@@ -125,9 +125,9 @@ void track_stop(struct track **pointer) {
   *pointer = NULL;
 }
 
-/* --- whoever asks --- */
+/* --- the caller --- */
 
-/* Under the lock: the last one up to this position; NULL: there is none. */
+/* Returns the last entry up to this position; NULL: there is none. The caller holds the lock. */
 static const struct entry *find(const struct track *track, double position) {
   unsigned long low = track->first, high = track->next;
   while (low < high) {
@@ -140,7 +140,7 @@ static const struct entry *find(const struct track *track, double position) {
   return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
 }
 
-/* Under the lock. */
+/* True if the sound of an entry is heard at this position. The caller holds the lock. */
 static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
   return position - entry->position < heard_s || (newest && now_ns - track->at_ns < late_ns);

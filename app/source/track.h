@@ -1,5 +1,5 @@
-/* What a source's own sound does at the moment of a picture: the levels of all that a tap holds are taken as it comes,
- * on a thread of its own, and kept by their positions, so that a picture is given those of its own time. */
+/* Measures the sound of a live source. A thread takes the levels of all sound in a tap as it comes, and keeps them by
+ * their positions, so that each picture gets the levels of its own time. */
 #ifndef APP_SOURCE_TRACK_H
 #define APP_SOURCE_TRACK_H
 
@@ -10,13 +10,14 @@
 
 struct track;
 
-/* tap and log outlive it. */
+/* Starts the thread. tap and log must outlive the track. Returns 0, or -1 with err. */
 int track_start(struct track **track, struct sound_tap *tap, const struct log *log, struct error *err);
-/* The frame is the one that is shown at time now; NULL: none yet. Zeros where the source is silent or has no sound, and
- * where the frame stands for good; a frame that is only halted keeps its own (track_halt). One thread. */
+/* Gets the levels for the frame that is shown at time now_ns; frame NULL: none is shown yet. They are zeros if the
+ * source is silent or has no sound, and if the frame stays for good; a frame that is halted keeps its levels
+ * (track_halt). One thread at a time. */
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]);
-/* The frame stands on purpose: it counts as new when it moves on. */
+/* Says that the frame stays on purpose; it counts as new when it moves on. */
 void track_halt(struct track *track, int64_t now_ns);
-void track_stop(struct track **track); /* stores NULL; takes NULL */
+void track_stop(struct track **track); /* stores NULL; accepts NULL */
 
 #endif
