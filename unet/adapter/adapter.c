@@ -1,3 +1,5 @@
+/* Opens an adapter: reads the file's tensors, finds the module of the model that each group of tensors changes, and
+ * reads the factors of the changes. Several threads read them. */
 #include "unet/adapter/adapter_impl.h"
 
 #include <limits.h>
@@ -11,7 +13,7 @@
 
 enum { READERS_MAX = 16 };
 
-/* What is needed while an adapter is opened. */
+/* The state that is needed only while an adapter is opened. */
 struct opening {
   struct adapter *adapter;
   const struct adapter_options *options;
@@ -26,7 +28,8 @@ struct opening {
 
 /* --- the file --- */
 
-/* The file itself, or the one that PEFT or diffusers leaves in a folder; allocated, NULL: out of memory. */
+/* Returns the path of the file: path itself, or the file that PEFT or diffusers saved in this folder. The caller frees
+ * it. NULL: out of memory. */
 static char *find_file(const char *path) {
   static const char *const names[] = {"adapter_model.safetensors", "pytorch_lora_weights.safetensors"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -40,7 +43,7 @@ static char *find_file(const char *path) {
   return strdup(path);
 }
 
-/* Of path; file is what was found there. */
+/* Opens `file`, which was found for `path`, and groups its tensors. */
 static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
   if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
     return error_set(err, STATUS_MODEL,
@@ -53,7 +56,8 @@ static int open_found(struct opening *o, const char *path, const char *file, str
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
   int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
-  if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER)) /* FaceID has both */
+  /* FaceID files hold an IP-Adapter and a LoRA */
+  if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER))
     result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)
     result = groups_init(&o->groups, o->files, err) || peft_open(&o->peft, o->files, file, err) ? -1 : 0;
@@ -61,9 +65,9 @@ static int open_file(struct opening *o, const char *path, struct error *err) {
   return result;
 }
 
-/* --- which module --- */
+/* --- modules of the model --- */
 
-/* Tensors that no module of the model takes, and the first of them. */
+/* The number of tensors that fit no module of the model, and the name of the first one. */
 struct unmatched {
   int count;
   const char *first;
@@ -77,8 +81,8 @@ static void add_unmatched(struct unmatched *unmatched, const struct group *group
     }
 }
 
-/* Refuses a file for another family, and one of which nothing, or not all, has a place. found: modules that have
- * one. */
+/* Explains why the file is refused: it is for another family of models, or none or only some of its tensors fit the
+ * model. found: number of modules that fit. */
 static int refuse_unmatched(const struct opening *o, const struct unmatched *unmatched, int found, struct error *err) {
   const char *path = safetensors_path(o->files), *first = unmatched->first;
   enum adapter_base base = groups_base(&o->groups), own = base_of_checkpoint(o->checkpoint);
@@ -112,8 +116,9 @@ static int report_unmatched(const struct opening *o, const struct unmatched *unm
   return 0;
 }
 
-/* Without an alpha a layer's rank counts as it. That is so by definition in files of diffusers and PEFT, and a guess
- * where other layers of the file have one, or where kohya's names say that its trainer writes one. */
+/* Logs that the rank of layers without an alpha is taken as their alpha. In files of diffusers and PEFT this is the
+ * rule. It is a guess, and a warning, if other layers of the file have an alpha, or if kohya's names show that the
+ * trainer writes one. */
 static void report_scaleless(const struct opening *o) {
   int without = 0, with = 0, kohya = 0;
   for (int i = 0; i < o->recipe_count; i++) {
@@ -132,7 +137,7 @@ static void report_scaleless(const struct opening *o) {
              guessed ? "; --lora FILE:WEIGHT makes it weaker where that is too much" : "");
 }
 
-/* Says what of the file changes nothing in any picture of this model. */
+/* Warns of tensors that change no picture of this model. */
 static void report_left_out(const struct opening *o, const struct unmatched *unused) {
   const char *path = safetensors_path(o->files);
   if (unused->count)
@@ -168,7 +173,7 @@ static int find_modules(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* Files may name a module twice, as single files and as diffusers do: the latter stays. */
+/* A file may name a module in both layouts, that of single files and that of diffusers. The latter is used then. */
 static int choose_names(struct opening *o, struct error *err) {
   struct group **of_module = calloc((size_t)o->table.module_count + 1, sizeof(*of_module));
   int result = of_module ? 0 : error_set(err, STATUS_FAILED, "out of memory");
@@ -189,7 +194,7 @@ static int choose_names(struct opening *o, struct error *err) {
   return result;
 }
 
-/* --- what is added --- */
+/* --- factors --- */
 
 static int plan(struct opening *o, struct error *err) {
   struct adapter *adapter = o->adapter;
@@ -213,7 +218,7 @@ static int plan(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* Recipes that several threads fill, each taking the next. */
+/* The work of threads that read factors: each takes the next recipe until none is left. */
 struct filling {
   struct opening *opening;
   int next;

@@ -1,18 +1,18 @@
-/* Adapters: small files that change a model's weights, each by so much as its weight says. LoRA and LoCon (with a
- * middle factor, too), LoHa, LoKr, DoRA and whole differences, under the names that kohya, LyCORIS, diffusers and PEFT
- * give their tensors.
+/* Adapters: small files that change a model's weights, in proportion to the weight that is given to each. The kinds are
+ * LoRA, LoCon (a LoRA of convolutions, which may have a middle factor), LoHa, LoKr, DoRA and plain differences. Tensors
+ * may be named as by kohya, LyCORIS, diffusers or PEFT.
  *
- * adapter.c       opening: the file, its tensors by module, what they add to which tensor of the model
- * groups.c        a file's tensors by module
- * tensor_names.c  what a tensor's name says
- * base.c          which family of models a file is for
- * modules.c       the model's modules by every name they may have
- * factors.c       tensors to the factors of a blend (unet/plan/blend.h)
- * peft.c          scales that are in a header or a config
- * describe.c      lines for people
+ * adapter.c       opens an adapter: which tensors of the model it changes, and by what
+ * groups.c        groups a file's tensors by module
+ * tensor_names.c  reads the names of tensors
+ * base.c          finds out for which family of models a file is
+ * modules.c       the model's modules, under every name that a file may use
+ * factors.c       makes the factors of a blend (unet/plan/blend.h) from tensors
+ * peft.c          reads scales from a file's header or from PEFT's config
+ * describe.c      text for people
  *
- * Ownership: an adapter owns its factors, which must outlive the resources made of them, and borrows the checkpoint.
- * Threads: read-only once open. */
+ * Ownership: an adapter owns its factors and borrows the checkpoint. The factors must outlive the resources made of
+ * them. Threads: an open adapter is never changed, so that any thread may read it. */
 #ifndef UNET_ADAPTER_ADAPTER_H
 #define UNET_ADAPTER_ADAPTER_H
 
@@ -20,14 +20,14 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/blend.h"
 
-/* What an adapter adds to one tensor of the checkpoint. */
+/* The change that an adapter makes to one tensor of the checkpoint. */
 struct adapter_place {
   const struct safetensor *tensor;
-  struct blend_term term; /* its weight is 1, its store is the caller's to set */
+  struct blend_term term; /* its weight is 1; its store is set by the caller */
 };
 
-/* The families of models that files are for. Those from BASE_OTHER on have no U-Net, or one that is not supported;
- * where a file shows signs of several of them, the first one counts. */
+/* The families of models for which files are made. Those from BASE_OTHER on have no U-Net, or one that is not
+ * supported. If a file shows signs of several of these, the first one in this order counts. */
 enum adapter_base {
   BASE_UNKNOWN,
   BASE_SD, /* SD 1 or SD 2 */
@@ -55,13 +55,13 @@ enum adapter_base {
   BASES
 };
 
-/* What a file has, whatever model it is for. */
+/* A summary of a file, which does not depend on the model. */
 struct adapter_summary {
-  int modules[PARTS];     /* of each part */
-  int kinds[FAMILY_ANY];  /* modules of each family */
-  int middle, magnitude;  /* modules with a middle factor; with a magnitude (DoRA) */
-  int rank_min, rank_max; /* 0: there is none */
-  int scaleless;          /* modules with factors and without an alpha, which then is their rank */
+  int modules[PARTS];     /* number of modules in each part of the model */
+  int kinds[FAMILY_ANY];  /* number of modules of each family */
+  int middle, magnitude;  /* numbers of modules that have a middle factor, and that have a magnitude (DoRA) */
+  int rank_min, rank_max; /* 0: no module has a rank */
+  int scaleless;          /* number of modules that have factors but no alpha, so that their rank is taken as alpha */
   enum adapter_base base;
   size_t bytes;
 };
@@ -76,20 +76,21 @@ struct adapter {
 };
 
 struct adapter_options {
-  bool lenient; /* tensors of modules that the model does not have are left out with one line, else refused */
+  bool lenient; /* tensors that fit no module of the model are left out with a log line instead of refused */
   const struct log *log;
 };
 
-/* Opens a file, or a folder with one as PEFT and diffusers save it, and reads all of it. Errors are STATUS_MODEL. */
+/* Opens a file, or the file that PEFT or diffusers saved in a folder, and reads all of it. Errors are STATUS_MODEL. The
+ * caller closes *adapter, which is NULL after a failure. */
 int adapter_open(struct adapter **adapter, const char *path, const struct checkpoint *checkpoint,
                  const struct adapter_options *options, struct error *err);
-void adapter_close(struct adapter **adapter); /* stores NULL; takes NULL */
+void adapter_close(struct adapter **adapter); /* Frees the adapter. Stores NULL; takes NULL. */
 
-/* Whether a file is an adapter of any kind, also one that is refused. */
+/* Returns true if the file is an adapter of any kind, even one that is not supported. */
 bool adapter_recognise(const struct safetensors *files);
-/* Lines for people about a file that is one. STATUS_MODEL where it is refused. */
+/* Prints a description of an adapter's file. Fails with STATUS_MODEL if the file is refused. */
 int adapter_print(const struct safetensors *files, FILE *out, struct error *err);
-/* In a few words: "LoRA of rank 16, 128 modules of the U-Net". */
+/* Writes a summary in a few words: "LoRA of rank 16, 128 layers of the U-Net". */
 void adapter_describe(const struct adapter_summary *summary, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Adapters from the inside: what the files of unet/adapter/ share. */
+/* What the files of unet/adapter/ share. */
 #ifndef UNET_ADAPTER_ADAPTER_IMPL_H
 #define UNET_ADAPTER_ADAPTER_IMPL_H
 
@@ -7,82 +7,85 @@
 
 struct cJSON;
 
-/* A module's tensors in the file. */
+/* The tensors that a file has for one module. */
 struct group {
-  struct adapter_key key; /* of one of them */
+  struct adapter_key key; /* key of one of the tensors */
   const struct safetensor *piece[PIECES];
-  enum family family; /* FAMILY_FULL: a difference alone */
-  int module;         /* of the model's table */
-  bool original;      /* found by the name that single files have for it */
+  enum family family; /* FAMILY_FULL: a plain difference without factors */
+  int module;         /* index in the model's table of modules; -1: none */
+  bool original;      /* the name is that of the single-file layout */
 };
 
-/* A file's tensors by module, and those that are none of an adapter's. */
+/* All tensors of a file, grouped by module, and counts of those that belong to no group. */
 struct groups {
   struct group *list;
   int count;
-  int strange;                 /* tensors */
+  int strange;                 /* number of tensors whose names are not those of an adapter */
   const char *first_strange;   /* NULL: none */
-  int left_out;                /* tensors that act on nothing: scales without factors */
+  int left_out;                /* number of tensors that have no effect: alphas without factors */
   const char *first_left_out;  /* NULL: none */
-  enum adapter_base said;      /* what the file's metadata says that it is for */
-  int embeddings;              /* tensors of embeddings that the file brings with it */
+  enum adapter_base said;      /* the family that the file's metadata names */
+  int embeddings;              /* number of tensors of embeddings that the file has besides its adapter */
   const char *first_embedding; /* NULL: none */
 };
 
-/* groups_free must follow, also on failure. A kind that is refused, tensors of two kinds for one module and tensors
- * that are missing are errors. */
+/* Groups the file's tensors. Fails if the file is of a kind that is refused, if a module has tensors of two kinds, or
+ * if tensors are missing. groups_free must be called afterwards, even after a failure. */
 int groups_init(struct groups *groups, const struct safetensors *files, struct error *err);
 void groups_free(struct groups *groups);
-/* All of the summary but the file's bytes. */
+/* Fills in all of the summary except `bytes`. */
 void groups_summarise(const struct groups *groups, struct adapter_summary *summary);
 
 /* --- base.c --- */
 
-/* What the file's names and shapes say of the model that it is for, and its metadata where those leave a choice. */
+/* Returns the family for which the file is, by names and shapes of its tensors. Metadata decides where these fit
+ * several families. */
 enum adapter_base groups_base(const struct groups *groups);
-/* What its names and shapes alone say. */
+/* Returns the family by names and shapes alone. */
 enum adapter_base groups_base_by_names(const struct groups *groups);
-/* What its metadata alone says. */
+/* Returns the family by metadata alone. */
 enum adapter_base base_said(const struct safetensors *files);
-/* What a model is, as far as its config says. */
+/* Returns the family of a model by its config. */
 enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint);
-/* False if a file for the one family cannot be for a model of the other. */
+/* Returns false if a file for one family cannot fit a model of the other. */
 bool base_fits(enum adapter_base base, enum adapter_base own);
-/* "SDXL"; NULL for BASE_UNKNOWN. */
+/* Returns the name for people, such as "SDXL"; NULL for BASE_UNKNOWN. */
 const char *base_name(enum adapter_base base);
 
 /* --- peft.c --- */
 
-/* Scales that tensors do not have: the header's lora_adapter_metadata, or the adapter_config.json beside the file. */
+/* Scales that are not stored as tensors: from lora_adapter_metadata in the header, or from adapter_config.json in the
+ * same folder. */
 struct peft {
   struct cJSON *root; /* NULL: there are none */
-  bool prefixed;      /* its fields begin with the part's name: "unet.lora_alpha" */
+  bool prefixed;      /* the names of fields begin with the part: "unet.lora_alpha" */
 };
 int peft_open(struct peft *peft, const struct safetensors *files, const char *path, struct error *err);
 void peft_close(struct peft *peft);
-/* Of a module of this rank; false: nothing is said. */
+/* Stores the scale of a module with this rank. Returns false if neither header nor config has one. */
 bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank, double *scale);
 
 /* --- factors.c --- */
 
-/* What becomes of a group: a term of the weight, one of the bias, or both. */
+/* How a group of tensors is used: it changes the module's weight, its bias, or both. */
 struct recipe {
   const struct group *group;
   const struct module *module;
-  int weight, bias; /* places in the adapter; -1: none */
+  int weight, bias; /* indices of these changes in adapter->places; -1: none */
 };
 
-/* Shapes are checked against the module, the places' terms and sizes settled; *used grows by the factors' elements. */
+/* Checks the tensors' shapes against the module, adds the places, and reserves memory for the factors: *used is the
+ * number of values so far. */
 int recipe_plan(struct recipe *recipe, const struct peft *peft, struct adapter *adapter, size_t *used,
                 struct error *err);
-/* The factors themselves, into adapter->factors. Several recipes of one adapter may be filled at once. */
+/* Reads the factors into adapter->factors. Several threads may do this for different recipes of one adapter. */
 int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct error *err);
 
-/* The rank of a group; 0: it has none. */
+/* Returns the rank of a group; 0: it has none. */
 int group_rank(const struct group *group);
-/* True for a group with factors of a rank, and no alpha. */
+/* Returns true if the group has factors with a rank, but no alpha. */
 bool group_is_scaleless(const struct group *group);
-/* A one-element tensor's value. */
+/* Reads the value of a tensor with one element. */
 int read_scalar(const struct safetensor *t, double *value, struct error *err);
 
 #endif

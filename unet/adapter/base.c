@@ -1,5 +1,5 @@
-/* Which family of models an adapter's file is for: told by the blocks that its names name, and by the widths of its
- * tensors. */
+/* Finds out for which family of models an adapter's file is. Names of blocks and widths of tensors tell; where several
+ * families share these, the file's metadata does. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -36,7 +36,7 @@ const char *base_name(enum adapter_base base) {
   return names[base];
 }
 
-/* A text that a module's path begins with, or with `anywhere` has inside. '#' stands for a number. */
+/* A text that shows the family: a module's path begins with it, or has it anywhere. '#' stands for a number. */
 static const struct sign {
   const char *text;
   bool anywhere;
@@ -95,7 +95,7 @@ static const struct sign {
     {"encoder_block_#_layer_#_", true, BASE_T5},
     {"layers_#_self_attn", false, BASE_LANGUAGE},
     {"layers_#_mlp", false, BASE_LANGUAGE},
-    /* U-Nets: where attention is, and how deep */
+    /* U-Nets differ in which blocks have attention, and in how many transformer layers each has. */
     {"down_blocks_0_attentions_", false, BASE_SD},
     {"down_blocks_3_", false, BASE_SD},
     {"up_blocks_3_", false, BASE_SD},
@@ -119,7 +119,7 @@ static const char *skip_number(const char *text) {
   return text + strspn(text, "0123456789");
 }
 
-/* True if the text begins with the pattern. */
+/* Returns true if the text begins with the pattern, in which '#' stands for a number. */
 static bool begins(const char *text, const char *pattern) {
   for (; *pattern; pattern++) {
     if (*pattern != '#' && *pattern != *text)
@@ -140,7 +140,7 @@ static bool has_sign(const char *path, const struct sign *sign) {
   return false;
 }
 
-/* Columns of the first factor; 0: it does not show. */
+/* Returns the number of columns of the first factor, which are the layer's inputs; 0: unknown. */
 static int columns(const struct group *g) {
   const struct safetensor *t = g->piece[g->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
   return g->family < FAMILY_LOKR && t && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;
@@ -150,8 +150,8 @@ static enum adapter_base base_of_width(int width) {
   return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
 }
 
-/* Transformers that name their blocks alike in diffusers: FLUX, HunyuanVideo, Qwen-Image, SD 3; and those of attention
- * in turns, LTX, Mochi and CogVideoX. FLUX has 19 blocks, HunyuanVideo 20, SD 3 up to 38, Qwen-Image 60. */
+/* Tells transformers apart that name their blocks alike in diffusers, by the number of the block and the width: FLUX
+ * (19 blocks), HunyuanVideo (20), SD 3 (up to 38) and Qwen-Image (60); and LTX from Mochi and CogVideoX. */
 static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   if (begins(rest, "attn1_to_") || begins(rest, "attn2_to_"))
     return width == 2048 || width == 4096 ? BASE_LTX : width == 3072 || width == 1920 ? BASE_MOCHI : BASE_UNKNOWN;
@@ -162,7 +162,8 @@ static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   return block > 20 ? BASE_QWEN : block > 18 ? BASE_HUNYUAN : BASE_FLUX;
 }
 
-/* HunyuanVideo has a block more of the one kind than FLUX, and two of the other; FLUX.2, which is wider, even more. */
+/* Returns true if the block's number is too high for FLUX. HunyuanVideo has one double block and two single blocks
+ * more. FLUX.2 has still more, but other widths. */
 static bool is_beyond_flux(const char *path, int width) {
   int block;
   if (width != 3072 && width != 15360)
@@ -181,8 +182,8 @@ static enum adapter_base base_of_blocks(const struct group *g, const char *path)
   return base_of_alike(path + end, block, columns(g));
 }
 
-/* Keys and values of the attention to the text have as many columns as the text's width, and so has what reads the
- * text encoder's own stream. */
+/* Tells by width: the layers that compute keys and values from the text have as many inputs as the text encoding has
+ * channels, and those of a text encoder have its width. */
 static enum adapter_base base_by_width(const struct group *g, const char *path) {
   if (begins(path, "blocks_#_"))
     return BASE_UNKNOWN;
@@ -210,12 +211,13 @@ static enum adapter_base base_of_group(const struct group *g) {
   return width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : name;
 }
 
-/* Of U-Nets the more special sign counts, of others the first family of the list. */
+/* Returns true if the family `next` replaces `before`: among U-Nets the more specific one, among others the first in
+ * the enum. Others go before U-Nets. */
 static bool says_more(enum adapter_base next, enum adapter_base before) {
   return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
 }
 
-/* True if families that the file may be for have the same names. */
+/* Returns true if several families share the names by which this one was found. */
 static bool is_open(enum adapter_base base) {
   return base == BASE_UNKNOWN || base == BASE_FLUX || base == BASE_WAN || base == BASE_LUMINA || base == BASE_MOCHI ||
          base == BASE_TRANSFORMER;
@@ -239,7 +241,7 @@ enum adapter_base groups_base(const struct groups *groups) {
 
 /* --- metadata --- */
 
-/* A part of what trainers write into ss_base_model_version and modelspec.architecture. */
+/* Texts in the metadata ss_base_model_version and modelspec.architecture, which trainers write. */
 static const struct word {
   const char *text;
   enum adapter_base base;

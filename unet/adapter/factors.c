@@ -1,3 +1,6 @@
+/* Makes the factors of blends (unet/plan/blend.h) from a file's tensors. recipe_plan checks all shapes and decides
+ * where each factor lies in adapter->factors; recipe_fill then reads, converts and stores them. In names, "take"
+ * reserves memory, "left" and "right" are the factors of a product. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -17,7 +20,7 @@ static int64_t side(const struct safetensor *t, int dimension) {
   return dimension < t->rank ? t->shape[dimension] : 1;
 }
 
-/* A tensor of the model as rows and columns: [taps, channels] in a resource's order. */
+/* The shape of a model's tensor: rows, and columns [taps, channels] in the order of resources. */
 struct extent {
   int64_t rows, channels, taps;
 };
@@ -29,7 +32,8 @@ static struct extent extent_of(const struct safetensor *t) {
   return e;
 }
 
-/* Refuses a tensor that is not rows by columns; what its dimensions are beyond the first does not matter. */
+/* Refuses a tensor whose first dimension is not `rows`, or that has another number of elements than rows * columns. How
+ * its further dimensions are divided does not matter. */
 static int expect(const struct safetensor *t, int64_t rows, int64_t columns, struct error *err) {
   if (t->rank > 0 && t->shape[0] == rows && rows > 0 && columns > 0 && elements(t) / rows == columns &&
       elements(t) % rows == 0)
@@ -48,7 +52,7 @@ static int check_rank(const struct safetensor *t, int64_t rank, struct error *er
                    text_quote(t->name).text, (long long)rank, BLEND_RANK_MAX);
 }
 
-/* All of a tensor, FP32. */
+/* Reads a whole tensor as FP32. */
 static int read_tensor(const struct safetensor *t, float *out, struct error *err) {
   const struct weight_part part = {
       .dtype = t->dtype, .rows = (int)side(t, 0), .file = t->file, .offset = t->offset, .name = t->key};
@@ -97,7 +101,7 @@ int read_scalar(const struct safetensor *t, double *value, struct error *err) {
 
 /* --- small matrices --- */
 
-/* [n][channels][taps] -> [n][taps][channels] */
+/* Changes the order [n][channels][taps] to [n][taps][channels]. */
 static void turn(const float *from, int64_t n, const struct extent *e, float *to) {
   for (int64_t i = 0; i < n; i++, from += e->channels * e->taps)
     for (int64_t tap = 0; tap < e->taps; tap++)
@@ -111,7 +115,7 @@ static void transpose(const float *from, int64_t rows, int64_t columns, float *t
       *to++ = from[r * columns + c];
 }
 
-/* to [rows][columns] = a [rows][inner] b [inner][columns] */
+/* Matrix product: to [rows][columns] = a [rows][inner] b [inner][columns]. */
 static void multiply(const float *a, const float *b, int64_t rows, int64_t inner, int64_t columns, float *to) {
   memset(to, 0, (size_t)(rows * columns) * sizeof *to);
   for (int64_t r = 0; r < rows; r++, to += columns)
@@ -120,7 +124,7 @@ static void multiply(const float *a, const float *b, int64_t rows, int64_t inner
         to[c] += *a * b[k * columns + c];
 }
 
-/* The middle factor's sum: to [p][taps][channels] = sum over q of middle [p][q][taps] down [q][channels]. */
+/* Applies the middle factor: to [p][taps][channels] = sum over q of middle [p][q][taps] down [q][channels]. */
 static void expand(const float *middle, const float *down, int64_t p_count, int64_t q_count, const struct extent *e,
                    float *to) {
   memset(to, 0, (size_t)(p_count * e->taps * e->channels) * sizeof *to);
@@ -135,7 +139,7 @@ static void expand(const float *middle, const float *down, int64_t p_count, int6
 
 struct product {
   const struct safetensor *left, *right, *middle; /* middle NULL: none */
-  bool turned;                                    /* with a middle, left is [rank, rows] */
+  bool turned;                                    /* with a middle factor, left is stored transposed: [rank, rows] */
 };
 
 static int64_t product_rank(const struct product *p) {
@@ -210,7 +214,7 @@ static struct product lokr_product(const struct group *g, int which) {
                : (struct product){g->piece[PIECE_W1_A], g->piece[PIECE_W1_B], NULL, false};
 }
 
-/* The extents of both factors, as far as the file's tensors say; they are checked afterwards. */
+/* Computes the shapes of both factors from the tensors' shapes. The tensors are checked against these afterwards. */
 static int lokr_extents(const struct group *g, const struct extent *e, struct extent left_right[2], struct error *err) {
   const struct safetensor *whole = g->piece[PIECE_W1], *rows = whole ? whole : g->piece[PIECE_W1_A],
                           *channels = whole ? whole : g->piece[PIECE_W1_B];
@@ -269,7 +273,7 @@ bool group_is_scaleless(const struct group *g) {
   return g->family != FAMILY_FULL && group_rank(g) && !g->piece[PIECE_ALPHA];
 }
 
-/* alpha / rank; an alpha that is missing or 0 stands for the rank. */
+/* Stores alpha / rank. If there is no alpha, or it is 0, the rank is taken as alpha. */
 static int find_scale(const struct group *g, const struct peft *peft, float *scale, struct error *err) {
   const struct safetensor *alpha = g->piece[PIECE_ALPHA];
   int rank = group_rank(g);
@@ -287,7 +291,7 @@ static int find_scale(const struct group *g, const struct peft *peft, float *sca
 
 /* --- magnitudes --- */
 
-/* As many as there are rows in the file's tensor, or as input channels: its shape says which. */
+/* Plans the magnitudes. The tensor's shape tells whether there is one for each row or one for each input channel. */
 static int plan_gain(const struct group *g, const struct extent *e, struct blend_term *term, size_t *used,
                      struct error *err) {
   const struct safetensor *t = g->piece[PIECE_MAGNITUDE];
@@ -303,7 +307,7 @@ static int plan_gain(const struct group *g, const struct extent *e, struct blend
   return 0;
 }
 
-/* Adds the squares of rows of the changed weight to those of their rows or channels. */
+/* Adds the squares of the changed weight's values to the sum of their row or channel. */
 static void add_squares(const float *values, size_t first, size_t rows, const struct extent *e, enum blend_gain axis,
                         double *squares) {
   for (size_t r = 0; r < rows; r++)
@@ -311,7 +315,8 @@ static void add_squares(const float *values, size_t first, size_t rows, const st
       squares[axis == GAIN_ROWS ? (int64_t)(first + r) : i % e->channels] += (double)*values * (double)*values;
 }
 
-/* The squares of the weight's norms when the term, without magnitudes, is added whole. */
+/* Sums the squares of the weight for each row or channel, as if the term were added with weight 1 and without
+ * magnitudes. */
 static int sum_squares(const struct safetensor *weight, const struct blend *blend, const struct extent *e,
                        enum blend_gain axis, double *squares, struct error *err) {
   size_t columns = (size_t)(e->taps * e->channels);
@@ -339,7 +344,7 @@ static int sum_squares(const struct safetensor *weight, const struct blend *blen
   return result;
 }
 
-/* magnitude / norm */
+/* Computes each gain as magnitude / norm of the changed weight. */
 static int fill_gain(const struct recipe *recipe, const struct extent *e, struct adapter *adapter, struct error *err) {
   struct adapter_place *place = &adapter->places[recipe->weight];
   struct blend_term plain = place->term;
@@ -352,7 +357,7 @@ static int fill_gain(const struct recipe *recipe, const struct extent *e, struct
   int result = squares ? sum_squares(place->tensor, &blend, e, place->term.axis, squares, err)
                        : error_set(err, STATUS_FAILED, "out of memory");
   result = result ? result : read_tensor(recipe->group->piece[PIECE_MAGNITUDE], gain, err);
-  /* LyCORIS keeps away from 0, PEFT does not; rows of zeros stay zeros. */
+  /* LyCORIS adds an epsilon to the norm, PEFT does not. Rows of zeros stay zeros. */
   double epsilon = strstr(recipe->group->piece[PIECE_MAGNITUDE]->name, ".dora_scale") ? FLT_EPSILON : 0;
   for (int64_t i = 0; !result && i < count; i++)
     gain[i] = squares[i] > 0 ? (float)((double)gain[i] / (sqrt(squares[i]) + epsilon)) : 1;

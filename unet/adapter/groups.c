@@ -1,3 +1,5 @@
+/* Groups a file's tensors by module: reads all names, sorts them, checks that each group is complete, and counts what
+ * is left over. */
 #include "unet/adapter/adapter_impl.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@ struct entry {
   struct adapter_key key;
 };
 
-/* By module, which is the name's beginning. */
+/* Orders tensors by module: by the beginning of the name up to the piece. */
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
   size_t shorter = x->key.module < y->key.module ? x->key.module : y->key.module;
@@ -63,7 +65,7 @@ static bool is_whole(const struct group *g) {
   }
 }
 
-/* Names the pieces that are there: what is missing was not written, or belongs to another file. */
+/* Refuses an incomplete group. The message lists the pieces that are there. */
 static int refuse_part(const struct group *group, const struct entry *entry, struct error *err) {
   static const char *const names[PIECES] = {"the factor of the input",
                                             "the factor of the output",
@@ -103,7 +105,8 @@ static int check_usable(const struct group *group, const struct entry *entry, st
   return is_whole(group) ? 0 : refuse_part(group, entry, err);
 }
 
-/* A scale for nothing: some scripts write one for each layer, also for those that they did not train. */
+/* Returns true if the group has only an alpha, which has no effect. Some scripts write one for every layer, even for
+ * those that were not trained. */
 static bool is_alpha_alone(const struct group *group) {
   for (int i = 0; i < PIECES; i++)
     if (i != PIECE_ALPHA && group->piece[i])
@@ -177,9 +180,9 @@ void groups_free(struct groups *groups) {
   *groups = (struct groups){0};
 }
 
-/* --- what they are --- */
+/* --- summary --- */
 
-/* Of a module whose name does not say it. */
+/* Returns the part of the model; guesses it if the module's name does not tell. */
 static enum part guess_part(const struct adapter_key *key) {
   char name[512];
   if (key->part != PART_ANY)

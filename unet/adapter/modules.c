@@ -1,3 +1,5 @@
+/* A table of the model's modules, sorted by name: their names in the checkpoint, and for U-Nets also those of the
+ * single-file layout. */
 #include "unet/adapter/modules.h"
 
 #include <stdlib.h>
@@ -11,7 +13,7 @@ enum { PATH_MAX_LENGTH = 512 };
 
 /* --- making --- */
 
-/* Room for all: a module has a handful of names. */
+/* Allocates memory for all modules, with up to four names each. */
 static int reserve(struct module_table *table, const struct checkpoint *checkpoint, struct error *err) {
   size_t count = 1;
   const struct component *component;
@@ -45,7 +47,7 @@ static const struct safetensor *find_bias(const struct component *component, con
   return bias && bias->usable ? bias : NULL;
 }
 
-/* name: of the weight in its component. */
+/* Adds the module of this weight and its name in the checkpoint. */
 static int add_module(struct module_table *table, const struct component *component, const struct safetensor *weight,
                       enum part part, struct error *err) {
   bool text = part != PART_UNET && !strncmp(weight->name, text_prefix, strlen(text_prefix));
@@ -73,17 +75,17 @@ static int add_component(struct module_table *table, const struct component *com
   return 0;
 }
 
-/* The names of modules that begin like this one in the layout of single files. */
+/* Adds names in the single-file layout to the modules of one predictor; argument of add_originals. */
 struct originals {
   struct module_table *table;
-  int first, end; /* names of the predictor's modules */
+  int first, end; /* range of the predictor's own names in the table */
   struct error *err;
 };
 
 static int add_originals(void *opaque, const char *original, const char *name) {
   const struct originals *o = opaque;
   char beginning[PATH_MAX_LENGTH];
-  snprintf(beginning, sizeof beginning, "%.*s", (int)strlen(name) - 1, name); /* without the last dot */
+  snprintf(beginning, sizeof beginning, "%.*s", (int)strlen(name) - 1, name); /* without the dot at its end */
   flatten(beginning);
   size_t length = strlen(beginning);
   for (int i = o->first; i < o->end; i++) {
@@ -144,8 +146,8 @@ static void replace_end(char *path, const char *from, const char *to) {
     strcpy(path + length - size, to);
 }
 
-/* Names a layer as the model does that diffusers' attention processors named: attn1_processor_to_out is attn1_to_out_0,
- * self_attn_to_out is self_attn_out_proj. */
+/* Replaces a layer's name by diffusers' attention processors with that in the model: attn1_processor_to_out becomes
+ * attn1_to_out_0, self_attn_to_out becomes self_attn_out_proj. */
 static void name_processor(char path[PATH_MAX_LENGTH]) {
   static const char word[] = "_processor_";
   static const char *const text_names[][2] = {{"self_attn_to_q", "self_attn_q_proj"},
@@ -160,7 +162,7 @@ static void name_processor(char path[PATH_MAX_LENGTH]) {
   replace_end(path, "_to_out", "_to_out_0");
 }
 
-/* Writes the module's name as the table has it. False: it is too long for any. */
+/* Writes the module's name in the spelling of the table. Returns false if it is too long. */
 static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH]) {
   if (key->length + 16 > PATH_MAX_LENGTH)
     return false;
@@ -170,7 +172,7 @@ static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH
   return true;
 }
 
-/* The first of that text. */
+/* Returns the index of the first name that is not less than text. */
 static int first_name(const struct module_table *table, const char *text) {
   int low = 0, high = table->name_count;
   while (low < high) {
@@ -183,7 +185,7 @@ static int first_name(const struct module_table *table, const char *text) {
   return low;
 }
 
-/* Of the names that are equal to path, the module of those of one part; -1: there is none, -2: there are several. */
+/* Returns the module with this name in this part of the model; -1: there is none, -2: there are several. */
 static int find_in(const struct module_table *table, const char *path, enum part part, bool *original) {
   int found = -1;
   for (int i = first_name(table, path); i < table->name_count && !strcmp(table->names[i].text, path); i++) {
@@ -198,7 +200,7 @@ static int find_in(const struct module_table *table, const char *path, enum part
   return found;
 }
 
-/* The module in any part that the key allows; -1: there is none, -2: there are several. */
+/* Returns the module with this name in any part that the key allows; -1: there is none, -2: there are several. */
 static int find_anywhere(const struct module_table *table, const struct adapter_key *key, const char *path,
                          bool *original) {
   int found = -1;

@@ -1,3 +1,4 @@
+/* Scales of PEFT's adapters, which are in the file's header or in adapter_config.json instead of alpha tensors. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static int parse(struct peft *peft, const char *text, const char *path, struct e
   return error_set(err, STATUS_MODEL, "%s: its scales are no JSON object; the file is damaged, fetch it again", path);
 }
 
-/* The config beside a file that has PEFT's own name. */
+/* Returns the path of the config in the folder of a file that has PEFT's own name. The caller frees it. NULL: there is
+ * none. */
 static char *config_path(const char *path) {
   size_t length = strlen(path), size = strlen(folder_file);
   char *config = NULL;
@@ -60,7 +62,7 @@ static const cJSON *field(const struct peft *peft, const struct adapter_key *key
   return cJSON_GetObjectItemCaseSensitive(peft->root, full);
 }
 
-/* Whether a module's path is the pattern, or ends with it behind a dot. */
+/* Returns true if the module's path equals the pattern, or ends with a dot and the pattern. */
 static bool ends_with(const struct adapter_key *key, const char *pattern) {
   size_t size = strlen(pattern);
   return size && key->length >= size && !memcmp(key->path + key->length - size, pattern, size) &&
@@ -81,7 +83,7 @@ bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank
     return false;
   const cJSON *alpha = field(peft, key, "lora_alpha");
   if (!alpha)
-    alpha = field(peft, key, "alpha"); /* LoHa's and LoKr's */
+    alpha = field(peft, key, "alpha"); /* LoHa and LoKr */
   if (!cJSON_IsNumber(alpha))
     return false;
   double value = pattern_number(field(peft, key, "alpha_pattern"), key, alpha->valuedouble);

@@ -1,10 +1,12 @@
+/* Reads the names of an adapter's tensors: first their end, which tells what the tensor is, then the words before the
+ * module's path. */
 #include "unet/adapter/tensor_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What the end of a name says, without what PEFT puts behind it: the name of an adapter, and ".weight". */
+/* Ends of names, which tell what the tensor is. PEFT may append the name of an adapter, and ".weight". */
 static const struct ending {
   const char *text;
   enum piece piece;
@@ -45,16 +47,16 @@ static const struct ending {
     {".b_norm", PIECE_DIFF_BIAS, FAMILY_FULL},
 };
 
-/* What may stand before a module's path, in any order and number and in letters of either kind. A dot in the name is as
- * good as an underscore, and several of them as one. Those of PART_ANY do not say which part of the model it is. */
+/* Words that may come before a module's path, in any order, number and case. A dot counts as an underscore, and several
+ * underscores count as one. PART_ANY: the word does not tell the part of the model. */
 static const struct beginning {
   const char *text;
   enum part part;
 } beginnings[] = {
     {"lora_", PART_ANY},
     {"lycoris_", PART_ANY},
-    {"module_", PART_ANY},    /* torch's parallel wrappers, */
-    {"_orig_mod_", PART_ANY}, /* and its compiler's */
+    {"module_", PART_ANY},    /* torch.nn.DataParallel */
+    {"_orig_mod_", PART_ANY}, /* torch.compile */
     {"net_", PART_ANY},
     {"pipe_", PART_ANY},
     {"pipeline_", PART_ANY},
@@ -64,7 +66,7 @@ static const struct beginning {
     {"text_encoders_0_", PART_TEXT},
     {"text_encoders_1_", PART_TEXT_2},
     {"text_encoders_", PART_ANY},
-    {"text_encoder_3_", PART_ANY}, /* T5, which none of the models here has */
+    {"text_encoder_3_", PART_ANY}, /* T5, which no supported model has */
     {"te3_", PART_ANY},
     {"te_3_", PART_ANY},
     {"t5xxl_", PART_ANY},
@@ -92,7 +94,7 @@ static const struct beginning {
 
 static const struct {
   const char *text;
-  bool first; /* the name begins with it; else it has it anywhere */
+  bool first; /* the name begins with the text; false: it has the text anywhere */
   const char *kind;
 } refused[] = {
     {"lllite_", true, "a ControlNet-LLLite"},
@@ -134,7 +136,7 @@ const char *adapter_key_refused(const char *name) {
   return NULL;
 }
 
-/* Takes an ending off a name of *length. */
+/* Removes the text from the end of a name of *length characters; false if the name ends otherwise. */
 static bool cut(const char *name, size_t *length, const char *text) {
   if (!ends(name, *length, text))
     return false;
@@ -142,7 +144,7 @@ static bool cut(const char *name, size_t *length, const char *text) {
   return true;
 }
 
-/* Takes the last part of a name off, with its dot. */
+/* Removes the last part of a dotted name, with the dot. */
 static bool cut_part(const char *name, size_t *length) {
   size_t at = *length;
   while (at > 0 && name[at - 1] != '.')
@@ -170,7 +172,7 @@ static const struct ending *find_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Looks for those that PEFT puts the adapter's name behind. */
+/* Looks for an end to which PEFT appends the adapter's name, and removes it. */
 static const struct ending *find_peft_ending(const char *name, size_t *length) {
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (starts(endings[i].text, ".lora_") && cut(name, length, endings[i].text))
@@ -178,7 +180,8 @@ static const struct ending *find_peft_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Reads what a tensor is to its module, "MODULE.lora_A.NAME.weight", and leaves the module's length. */
+/* Reads what the tensor is from the end of its name, "MODULE.lora_A.NAME.weight". *length becomes that of the
+ * module. */
 static bool read_piece(const char *name, size_t *length, struct adapter_key *key) {
   bool bias = cut(name, length, ".bias");
   if (!bias)
@@ -186,7 +189,7 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
   const struct ending *ending = find_ending(name, length);
   if (!ending && cut_part(name, length))
     ending = find_ending(name, length);
-  while (!ending && cut_part(name, length)) /* the adapter's name has dots itself: ".lora_A.v1.2" */
+  while (!ending && cut_part(name, length)) /* the adapter's name contains dots: ".lora_A.v1.2" */
     ending = find_peft_ending(name, length);
   if (!ending || (bias && ending->piece != PIECE_UP))
     return false;
@@ -196,8 +199,8 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
   return true;
 }
 
-/* True if the path begins with the text of small letters, whose underscores may be dots there, and goes on behind it.
- */
+/* Returns true if the path begins with the text and is longer. Case is ignored, and a dot in the path matches an
+ * underscore in the text. */
 static bool starts_flat(const char *path, size_t length, const char *text) {
   size_t size = strlen(text);
   if (length <= size)
@@ -215,9 +218,9 @@ static const struct beginning *find_beginning(const struct adapter_key *key) {
   return NULL;
 }
 
-/* Takes one beginning off the path, or a second underscore behind the last one. False: there is none. */
+/* Removes one such word from the beginning of the path, or a repeated underscore. Returns false if there is none. */
 static bool cut_beginning(struct adapter_key *key, const char *name) {
-  /* The path itself may begin with a word of the list: "transformer_blocks" is a list of layers. */
+  /* The module's own path may begin with such a word: "transformer_blocks" is a list of layers. */
   const struct beginning *beginning = starts(key->path, "transformer_blocks") ? NULL : find_beginning(key);
   bool fits = beginning && (beginning->part == PART_ANY || key->part == PART_ANY || beginning->part == key->part);
   bool again = !beginning && key->path > name && key->length > 1 && (*key->path == '_' || *key->path == '.');
@@ -242,7 +245,7 @@ bool adapter_key_read(const char *name, struct adapter_key *key) {
 }
 
 void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size) {
-  static const char compiled[] = "__orig_mod"; /* torch.compile wraps single layers, too */
+  static const char compiled[] = "__orig_mod"; /* torch.compile may also wrap single layers */
   snprintf(path, size, "%.*s", (int)key->length, key->path);
   for (char *c = path; *c; c++)
     if (*c == '.')
