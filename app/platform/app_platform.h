@@ -36,7 +36,7 @@ bool platform_is_folder(const char *path);
 bool platform_can_read(const char *path);
 bool platform_can_write(const char *path);
 
-/* Returns how many bytes this user may still write on the volume of path, in *bytes. Returns 0 or -1. */
+/* Stores in *bytes how many bytes this user may still write on the volume of path. Returns 0 or -1. */
 int platform_free_space(const char *path, uint64_t *bytes);
 /* Writes buffered data of the file to the disk. Returns 0 or -1. */
 int platform_save(FILE *file);
@@ -79,7 +79,7 @@ FILE *platform_open_own(const char *path);
 
 /* --- pipes and terminals --- */
 
-/* Returns false if the name is known not to be a computer's, and true if it is one or that cannot be found out. */
+/* Returns false only if name is known not to be the name of a computer. */
 bool platform_may_be_host(const char *name);
 /* Opens a named pipe for reading without waiting for a writer. Returns a descriptor or -1. */
 int platform_open_pipe(const char *path);
@@ -164,15 +164,15 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
 int platform_begin_second(const char *variable, const char *value, const int *kept, int count);
 /* Makes two connected ends; each one can detect that the other was closed. Returns 0 or -1. */
 int platform_connect_pair(int ends[2]);
-/* Waits up to wait_ms. Returns 1 if the other end has called platform_say, 0 if not, -1 if it is closed. */
+/* Waits up to wait_ms. Returns 1 if platform_say was called at the other end, 0 if not, -1 if that end is closed. */
 int platform_hear(int end, int wait_ms);
 /* Makes platform_hear at the other end return 1, once for each call. Does not wait. */
 void platform_say(int end);
 void platform_drop(int end); /* closes the end */
 /* Makes a file without a name that contains text, to be passed to another program. Returns a descriptor or -1. */
 int platform_hold_text(const char *text, size_t size);
-/* Returns the text of such a file, with a terminating zero byte, and closes the descriptor. The caller frees it. NULL:
- * it is no such file, or longer than `most` bytes. */
+/* Returns the text of such a file, with a terminating zero byte, and closes the descriptor. The caller frees the text.
+ * NULL: it is no such file, and stays open, or it is longer than `most` bytes or cannot be read. */
 char *platform_take_text(int descriptor, size_t most, size_t *size);
 
 /* Returns the milliseconds since the process was started, including the time to load it; precise to 10 ms. 0:
