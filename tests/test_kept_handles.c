@@ -111,7 +111,7 @@ static void refused_ones_are_left_out(void **state) {
   int made = fake_engine_log()->handles_made;
   assert_int_equal(settle(&rig, wanted, 3, 0), 0);
   assert_int_equal(fake_engine_log()->handles_made, made);
-  handles_forgive(&rig.handles);
+  handles_forget_refusals(&rig.handles);
   assert_int_equal(settle(&rig, wanted, 3, 0), 2);
   finish(&rig);
 }

@@ -313,7 +313,7 @@ static void run_loop(int depth, bool wanted, enum urgency expected) {
   put_frame(&rig, 1);
   expect_picture(&rig);
   loop_get_status(rig.loop, &status);
-  EXPECT(status.hurries == (expected != URGENCY_USUAL));
+  EXPECT(status.wants_urgency == (expected != URGENCY_USUAL));
   EXPECT(one_comes_to_be(expected));
   EXPECT(status.urgency == expected);
   rig_finish(&rig, 0);

@@ -183,7 +183,7 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
 /* All else is measured without it, too. */
 static void begin_pulse(struct live *live) {
   struct error err;
-  if (pulse_start(&live->probe->pulse, live->probe->fps, live->engine.hurries, &err))
+  if (pulse_start(&live->probe->pulse, live->probe->fps, live->engine.wants_urgency, &err))
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 

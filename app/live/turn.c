@@ -36,7 +36,7 @@ static void tell_urgency(const struct live *live) {
   static const char *const words[] = {[URGENCY_USUAL] = "as others: real time is not permitted (LIVE.md says how)",
                                       [URGENCY_NICE] = "before others: real time is not permitted (LIVE.md says how)",
                                       [URGENCY_REAL_TIME] = "real time"};
-  if (live->engine.hurries)
+  if (live->engine.wants_urgency)
     log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
 }
 
@@ -44,7 +44,7 @@ static void tell_urgency(const struct live *live) {
 static void follow_urgency(struct live *live) {
   int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {
-    platform_be_urgent(live->engine.hurries && !window_is_software(live->window));
+    platform_be_urgent(live->engine.wants_urgency && !window_is_software(live->window));
     tell_urgency(live);
   }
   if (demoted != live->demoted_told)

@@ -25,7 +25,7 @@ int platform_make_alarm(int ends[2]);
 /* Wakes the waiting thread, given the second end. Any thread; does not wait. */
 void platform_ring(int end);
 /* Removes all rings so far, so that the first end is not readable any more. */
-void platform_hush(int end);
+void platform_clear_alarm(int end);
 void platform_end_alarm(int ends[2]);
 
 struct platform_wish {

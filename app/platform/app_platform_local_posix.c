@@ -112,7 +112,7 @@ void platform_ring(int end) {
   (void)!write(end, "", 1);
 }
 
-void platform_hush(int end) {
+void platform_clear_alarm(int end) {
   char bytes[64];
   while (read(end, bytes, sizeof bytes) > 0)
     ;

@@ -188,7 +188,7 @@ static void wait_for(struct ipc *ipc, struct platform_wish wishes[WISHES]) {
   platform_wait_for(wishes, WISHES, time_left_ms(ipc));
   if (!wishes[WISH_ALARM].read)
     return;
-  platform_hush(ipc->alarm[0]);
+  platform_clear_alarm(ipc->alarm[0]);
   atomic_store(&ipc->rung, false);
 }
 

@@ -380,7 +380,7 @@ static void wait_for(struct osc *osc, int wait_ms) {
   platform_wait_for(wishes, 2, wait_ms);
   if (!wishes[0].read)
     return;
-  platform_hush(osc->alarm[0]);
+  platform_clear_alarm(osc->alarm[0]);
   atomic_store(&osc->rung, false);
 }
 

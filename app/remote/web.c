@@ -170,7 +170,7 @@ static void wait_for(struct web *web, struct platform_wish wishes[WISHES]) {
   web->now_ns = platform_now_ns();
   if (!wishes[WISH_ALARM].read)
     return;
-  platform_hush(web->alarm[0]);
+  platform_clear_alarm(web->alarm[0]);
   atomic_store(&web->rung, false);
 }
 

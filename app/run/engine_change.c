@@ -42,7 +42,7 @@ void loop_publish_engine(struct loop *loop) {
   loop->status.tell_ms = patience_to_tell_ms(&loop->pace);
   loop->status.leave_ms = patience_to_leave_ms(&loop->pace);
   loop->status.engines = loop->engines;
-  loop->status.hurries = loop->hurries;
+  loop->status.wants_urgency = loop->wants_urgency;
   loop->status.urgency = loop->urgency;
   loop->status.info = info;
   loop->status.prepared = prepared;
@@ -127,7 +127,7 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   begin_pace(loop);
   /* the requested handle exists, so memory may have become free for refused ones */
   if (loop->ladder_used != loop->ladders)
-    handles_forgive(&loop->handles);
+    handles_forget_refusals(&loop->handles);
   loop->ladder_used = loop->ladders;
   loop->changes++;
   loop->refused = (struct engine_shape){0};
@@ -259,11 +259,11 @@ void loop_note_encoded(struct loop *loop, int slot, const char *text) {
 
 /* Makes the thread urgent if the device runs by itself. A thread that computes everything itself would keep other
  * threads from all processors. */
-static void hurry(struct loop *loop) {
+static void set_urgency(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);
-  loop->hurries = loop->params.urgent && info.depth > 1;
-  loop->urgency = platform_be_urgent(loop->hurries);
+  loop->wants_urgency = loop->params.urgent && info.depth > 1;
+  loop->urgency = platform_be_urgent(loop->wants_urgency);
 }
 
 static void name_engine(struct loop *loop) {
@@ -276,7 +276,7 @@ static void name_engine(struct loop *loop) {
 void loop_use_engine(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
-  hurry(loop);
+  set_urgency(loop);
   struct prepared_info info;
   prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);

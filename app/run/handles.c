@@ -42,7 +42,7 @@ bool handles_refused(const struct handles *handles, const struct engine_shape *s
   return false;
 }
 
-void handles_forgive(struct handles *handles) {
+void handles_forget_refusals(struct handles *handles) {
   handles->refusals = 0;
 }
 

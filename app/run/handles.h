@@ -36,10 +36,10 @@ struct prepared *handles_used(const struct handles *handles);
 int handles_find(const struct handles *handles, const struct engine_shape *shape);
 /* Puts the handle at index `place` into use. submitted: number of runs submitted so far. */
 void handles_use(struct handles *handles, int place, long submitted);
-/* True if the shape was refused since the last handles_forgive. */
+/* True if the shape was refused since the last handles_forget_refusals. */
 bool handles_refused(const struct handles *handles, const struct engine_shape *shape);
 /* Allows refused shapes to be tried again. */
-void handles_forgive(struct handles *handles);
+void handles_forget_refusals(struct handles *handles);
 
 /* Stores the handle whose preparation has finished. -1: *shape was refused, err says why, and it is not prepared again;
  * 0 otherwise. */

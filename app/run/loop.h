@@ -71,7 +71,7 @@ struct loop_status {
   double tell_ms, leave_ms; /* values of busy_ms at which the engine counts as hanging, and is given up (patience.h) */
 
   /* Scheduling, and changes that are under way. */
-  bool hurries;         /* the engine's device runs by itself, so threads that frames depend on should be urgent */
+  bool wants_urgency;   /* the engine's device runs by itself, so threads that frames depend on should be urgent */
   enum urgency urgency; /* scheduling class of the loop's thread */
   bool opening;         /* another engine is being opened */
   bool preparing;       /* a handle that the user asked for is being prepared */

@@ -88,7 +88,7 @@ struct loop {
   struct engine *former_engine;  /* to be closed; none of its frames is in flight */
   struct parameters opened_with; /* values with which the engine in use was opened, and files it has got since */
   bool guidance_embedded;
-  bool hurries; /* hurries and urgency are as in the status */
+  bool wants_urgency; /* wants_urgency and urgency are as in the status */
   enum urgency urgency;
   int64_t recovered_ns, pause_ns; /* when a failed engine was opened again; pause before the next attempt */
 
