@@ -1,4 +1,4 @@
-/* Which alerts hold. Each is looked at anew in every turn, so that it lasts exactly as long as what it says. */
+/* Decides which alerts hold. Each is checked anew in every turn, so that it lasts exactly as long as its cause. */
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -32,7 +32,7 @@ static void loop_change_engine(struct live *live, int64_t now_ns) {
          live->stalled ? "the engine hangs" : "the engine failed", reason);
 }
 
-/* The picture that stands may be of another size or model than the one that is being made. */
+/* The picture that is on screen may be of another size or model than the one that is being made. */
 static void follow_picture(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
@@ -45,7 +45,7 @@ static void follow_display(struct live *live, int64_t now_ns) {
   follow(live, ALERT_DISPLAY, name != NULL, now_ns, "display gone", name);
 }
 
-/* Sound may be away in three ways: an input is gone, the source has none, or what recordings hear is gone. */
+/* Sound may be missing for three reasons: its input is gone, the source has none, or the recordings' input is gone. */
 static void follow_sounds(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX] = "";
   bool away = live->listener && listener_is_away(live->listener, reason);

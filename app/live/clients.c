@@ -1,7 +1,8 @@
-/* Those who set values from outside. */
+/* Opens and closes the clients, which set values from outside. */
 #include "app/live/live_impl.h"
 
-/* The page waits for the picture that a browser asks for, which a GPU that hangs never gives. */
+/* Longest wait for a client's thread. The web page's thread may be waiting for a picture that a browser asked for, and
+ * a GPU that hangs never delivers it. */
 enum { CLIENT_WAIT_MS = 3000 };
 
 static int open_web(struct live *live, struct error *err) {
@@ -19,7 +20,7 @@ int live_open_clients(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct osc_params osc = {.listen = options->osc, .to = &options->osc_to, .hub = live->hub, .log = &live->log};
   const struct midi_params midi = {options->midi, live->hub, &live->log};
-  live->state.midi = options->midi != NULL; /* before there are clients, who look at it */
+  live->state.midi = options->midi != NULL; /* set before there are clients that read it */
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
   if (live_insist(live, status, err) || live_insist(live, open_web(live, err), err) ||
       live_insist(live, osc_start(&live->osc, &osc, err), err))

@@ -111,7 +111,7 @@ static bool read_field(struct handover *handover, const struct field *field, con
 
 /* --- values --- */
 
-/* What is as the table has it need not be said. */
+/* Adds a value, unless it is the table's default. */
 static void add_value(cJSON *object, cJSON *marks, const struct parameters *values, const struct parameters *standard,
                       enum parameter id, int index) {
   char name[PARAMETER_NAME_MAX];

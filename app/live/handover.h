@@ -1,7 +1,7 @@
-/* What a live window hands to the one that the same program opens when it is started anew: a GPU that failed serves no
- * process for which it failed, so that only another program in its place can go on. As JSON, whose values are those of
- * presets (control/presets.h), in a file without a name that the new program finds by REVERIE_HANDOVER in its
- * environment. Nobody but the program itself sets that. */
+/* The state that a live window passes on when the program restarts. A GPU that has failed cannot be used again by the
+ * same process, so only a new program can go on. The state is JSON, with values as in presets (control/presets.h), in a
+ * file without a name. The environment variable REVERIE_HANDOVER tells the new program its descriptor. Only the program
+ * itself sets this variable. */
 #ifndef APP_LIVE_HANDOVER_H
 #define APP_LIVE_HANDOVER_H
 
@@ -14,39 +14,42 @@
 
 enum { HANDOVERS_A_MINUTE = 3, HANDOVER_TEXT_MAX = 4 << 20 };
 
-/* When it was done before. */
+/* Restarts so far. */
 struct handover_record {
-  int64_t done_ns[HANDOVERS_A_MINUTE]; /* the last, from the oldest on; 0: none */
-  int barren;                          /* so many of them in a row led to no picture */
+  int64_t done_ns[HANDOVERS_A_MINUTE]; /* times of the last restarts, the oldest first; 0: none */
+  int barren;                          /* number of last restarts in a row after which no picture was made */
 };
 
 struct handover {
-  struct parameters values; /* marked: what somebody has set */
-  char device[64];          /* "": not known */
-  struct playlist sources;  /* none: text to image */
-  int source;               /* of them, from 0 */
-  double position;          /* seconds into it, from where it would begin */
-  bool loop;                /* that source starts again by itself */
+  struct parameters values; /* the marked ones were set by somebody */
+  char device[64];          /* the engine's device; "": unknown */
+  struct playlist sources;  /* empty: text to image */
+  int source;               /* the one that is shown, from 0 */
+  double position;          /* seconds into that source, counted from where it starts */
+  bool loop;                /* the source starts again when it ends */
   struct window_place place;
-  int64_t started_ns, script_ns; /* of platform_now_ns, which is the machine's; 0: not yet */
-  int64_t shown;                 /* pictures, by all programs so far */
-  double blackout;               /* as far as its fade has come */
+  /* When show and script began, by platform_now_ns, which goes on between programs; 0: not yet. */
+  int64_t started_ns, script_ns;
+  int64_t shown;   /* pictures shown by all programs so far */
+  double blackout; /* level of the blackout's fade, 0 to 1 */
   int preset_taken, slot_before, share, lora, control, control_value;
   double walk;
-  struct web_key web; /* port 0: there is no page */
-  char why[200];      /* it came to that */
+  struct web_key web; /* port and token of the web page; port 0: there is no page */
+  char why[200];      /* reason of the restart */
   struct handover_record record;
 };
 
-/* When the next one may be, seen from now: at once, unless there were HANDOVERS_A_MINUTE in the last minute; and later
- * and later, up to ten minutes, where they lead to nothing. */
+/* Returns when the next restart may happen: at once, unless HANDOVERS_A_MINUTE of them happened in the last minute. If
+ * restarts do not lead to pictures, the pause between them grows, up to ten minutes. */
 int64_t handover_due_ns(const struct handover_record *record);
+/* Adds a restart to the record. */
 void handover_note(struct handover_record *record, int64_t now_ns);
 
-/* Allocated; NULL: no memory. */
+/* Returns the state as JSON, which the caller frees. NULL: out of memory. */
 char *handover_print(const struct handover *handover);
-/* Into one that has a value, if only zeros; on failure as well it is to be freed. */
+/* Reads the state. handover must be initialised, with zeros for instance, and must be freed with handover_free even on
+ * failure. */
 int handover_read(struct handover *handover, const char *text, struct error *err);
-void handover_free(struct handover *handover); /* what it points to */
+void handover_free(struct handover *handover); /* frees the memory that it points to */
 
 #endif

@@ -1,4 +1,5 @@
-/* live: a camera, screen or video, restyled in a window. */
+/* The command live: shows a camera, screen or video in a window, changed by the engine. Opens everything, runs the
+ * turns, and closes everything in order. All of it runs on the main thread. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,10 +11,11 @@
 #include "app/window/curtain.h"
 #include "unet/base/platform.h"
 
-/* The program waits so long at its end for the engine's thread. */
+/* Longest wait for the engine's thread at the end of the program. */
 enum { LAST_WAIT_MS = 1000 };
 
-/* A single picture stays, so that no more of them can be counted. */
+/* Returns true if --frames was given and the source is a single picture that was shown: it stays, so that no more
+ * pictures come. */
 static bool has_shown_all(const struct live *live) {
   struct reader_status reader = {0};
   if (live->reader)
@@ -29,7 +31,7 @@ static bool is_over(const struct live *live, int64_t now_ns) {
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
-/* Until it is over; -1 when the window was lost. */
+/* Runs turns until the show is over. Returns -1 and err if the window was lost. */
 static int run(struct live *live, struct error *err) {
   live->opened_ns = platform_now_ns();
   if (!live->started_ns)
@@ -44,7 +46,7 @@ static int run(struct live *live, struct error *err) {
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
-    if (window_check(live->window, err)) /* gone meanwhile */
+    if (window_check(live->window, err)) /* the window may have been lost meanwhile */
       return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
@@ -53,7 +55,7 @@ static int run(struct live *live, struct error *err) {
   return 0;
 }
 
-/* One picture of the display, where it is to give the budget. */
+/* Makes the duration of one picture of the display the budget, if the options ask for that. */
 static void follow_display(struct live *live) {
   const double usual_ms = 1000.0 / 60;
   if (live->options->budget_ms != BUDGET_DISPLAY)
@@ -65,7 +67,7 @@ static void follow_display(struct live *live) {
   live->figures.budget_ms = ms > 0 ? ms : usual_ms;
 }
 
-/* What the show could go on without, if this is not its beginning. */
+/* Opens presets, scripts and outputs. After a restart the show goes on even if they fail. */
 static int open_more(struct live *live, struct error *err) {
   return live_insist(live, live_open_presets(live, err), err) || live_insist(live, live_open_scripts(live, err), err) ||
                  live_insist(live, live_open_outputs(live, err), err)
@@ -73,8 +75,8 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
-/* NVIDIA's OpenGL waits by giving way to other threads, again and again. Where this one comes before all of them, it
- * is to sleep. Called before there are other threads, which may read the environment. */
+/* NVIDIA's OpenGL waits in a loop that yields to other threads. A real-time thread yields to no others, so it must
+ * sleep instead. Called before other threads exist, because they may read the environment. */
 static void calm_opengl(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
@@ -82,7 +84,7 @@ static void calm_opengl(const struct options *options) {
   platform_be_urgent(false);
 }
 
-/* The show goes on where they sleep. */
+/* Keeps processors from sleeping, if that was asked for. If it fails, a line says why, and the show goes on. */
 static void stay_awake(struct live *live) {
   if (!live->options->awake)
     return;
@@ -96,7 +98,7 @@ static void stay_awake(struct live *live) {
     log_line(&live->log, LOG_WARNING, "--awake: %s; the processors sleep as usual", strerror(errno));
 }
 
-/* On the display that was asked for; the show goes on where that is gone. */
+/* Creates the window on the display that was asked for. After a restart any display will do if that one is gone. */
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   int status = window_create(&live->window, options->display, options->values.with_operator, err);
@@ -140,7 +142,7 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  /* The engine opens while the window does. */
+  /* The engine opens on its thread while the window opens here. */
   if (live_start_threads(live, &source, err)) {
     source_close(&source);
     return -1;
@@ -150,8 +152,8 @@ static int open_all(struct live *live, struct error *err) {
   return live_open_window(live, err);
 }
 
-/* The engine's thread may be at something that takes long, or never come back, and cannot be ended from outside. All
- * that was written is complete by now, so that the program ends without it. What is measured waits for it. */
+/* Ends the program if the engine's thread does not end: it may be busy for long or hang, and cannot be stopped from
+ * outside. All files are complete by now. A measurement waits for the thread without limit. */
 static void leave_engine(struct live *live, bool failed, const struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
@@ -168,7 +170,7 @@ static void leave_engine(struct live *live, bool failed, const struct error *err
   _Exit(hangs ? STATUS_DEVICE : failed ? err->status : interrupted ? STATUS_INTERRUPTED : STATUS_OK);
 }
 
-/* The thread ends after what it is at, which it gives up where it can. */
+/* Asks the engine's thread to end after its current work, or earlier if it can give that up. */
 static void end_engine(struct live *live) {
   loop_end(live->loop);
   atomic_store(&live->leaving, true);
@@ -195,7 +197,7 @@ static void close_rest(struct live *live) {
   platform_let_sleep(&live->awake);
 }
 
-/* What uses the engine's thread stays as it is where that does not answer. */
+/* Restarts the program. If the engine's thread does not end, everything that it uses stays open. */
 static int go_anew(struct live *live, struct error *err) {
   struct error ignored;
   if (loop_wait_end(live->loop, LAST_WAIT_MS)) {
@@ -246,7 +248,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   }
   free(live.handed);
   live_close_telling(&live);
-  /* A recording that is not complete is told whoever ends the show. */
+  /* An interrupt is the status, except if a recording is not complete: the user must know that. */
   if (atomic_load(&setup_stop) && (!status || err->status != STATUS_OUTPUT))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;
@@ -254,7 +256,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
   int status = perform(options, probe, NULL, err);
-  if (probe) /* the window was closed meanwhile */
+  if (probe) /* the pulse still runs if the window was closed while measuring */
     pulse_stop(&probe->pulse, &probe->woken);
   return status;
 }

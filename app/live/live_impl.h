@@ -1,22 +1,24 @@
-/* The live window from the inside: what its files share. The main thread owns all of it but where a field says
- * otherwise; a reader thread and an engine thread bring the pictures.
+/* Declarations that the files of the live window share. Fields of struct live belong to the main thread unless they say
+ * otherwise. A reader thread reads the source's frames, and an engine thread makes pictures from them. The main thread
+ * runs in turns: each turn handles events, brings everything to what the state says, takes the newest picture, and
+ * draws.
  *
- * telling.c           lines in the window and on the terminal
- * open.c              the source, the engine and what goes along with them, as the options ask for them
- * turn.c              each turn: brings reader, engine and files to what the state says, and tells what they refuse
- * live_presets.c      the file of presets
+ * live.c              opens everything, runs the turns from the first picture to the last, and closes everything
+ * open.c              opens the source, the engine, the mask and the control source
+ * turn.c              applies the state in each turn: to engine, reader, window and files
+ * view.c              handles the window's events and draws
+ * overlay.c           fills the overlay over the picture
+ * alerting.c          decides which alerts hold
+ * telling.c           writes messages to the window's notice and to the terminal
+ * renewal.c           replaces an OpenGL context that was lost
+ * live_presets.c      takes and saves presets
+ * live_scripts.c      plays and records scripts: values over time
  * sending.c           recordings and other outputs
- * live_scripts.c      values by time, played and recorded
- * view.c              window, events, drawing
- * overlay.c           text over the picture
- * alerting.c          which alerts hold
- * renewal.c           another OpenGL context in the place of a lost one
- * sound_modulation.c  sound that is listened to, and the values it moves
- * source_list.c       which source of several is shown
- * clients.c           the clients that set values from outside
- * successor.c         the program started anew, where the engine cannot be opened again in this process
- * probe.c             the measurements of bench --live
- * live.c              the turns from the first picture to the last */
+ * source_list.c       decides which source of several is shown
+ * sound_modulation.c  listens to sound and lets it move values
+ * clients.c           opens the clients, which set values from outside
+ * successor.c         restarts the program if the engine cannot be opened again in this process
+ * probe.c             measures for bench --live */
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
 
@@ -49,14 +51,15 @@
 #include "app/window/snapshot.h"
 #include "app/window/window.h"
 
-/* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
+/* Without --size the picture has the source's shape. Its longer side has this length, or less if the device is too slow
+ * for it. */
 enum { LONGEST_SIDE = 320 };
 
-/* On the way to the program anew. */
+/* How far a restart of the program has come: none is wanted; the curtain is being shown; all is ready for it. */
 enum handing { HANDING_NOT, HANDING_CURTAIN, HANDING_READY };
 
-/* What pictures have cost until so many were made and shown: bytes of pixels copied by the engine and for the window,
- * and what their threads have had of a processor. */
+/* Costs of pictures up to some moment: bytes of pixels that the engine copied and that were copied for the window,
+ * processor time of both threads, and the numbers of pictures made and shown. */
 struct costs {
   size_t engine_bytes;
   uint64_t window_bytes;
@@ -68,326 +71,348 @@ struct live {
   /* Set before other threads begin. Any thread may log; told_lock protects told_line, which the main thread shows. */
   const struct options *options;
   struct log log;
-  struct log told;            /* as log, and warnings are seen in the window's line; any thread's */
+  struct log told;            /* like log, and warnings are also shown as a notice; any thread may use it */
   pthread_mutex_t told_lock;  /* protects told_line */
-  char told_line[NOTICE_MAX]; /* the last warning, to be shown; "": none */
+  char told_line[NOTICE_MAX]; /* the last warning, which is yet to be shown; "": none */
 
   /* The source: set before its threads begin, and then the main thread's. Threads that open a source read a copy of
    * source_options, and through it sources_stop and mirror. Once the engine's threads have begun, first_source is
    * theirs. */
-  const char *spec;       /* of the source; NULL: text to image */
-  bool source_is_control; /* text to image has no other than that of the controls */
-  char clip[PATHS_MAX];
+  const char *spec;       /* name or address of the first source; NULL: text to image */
+  bool source_is_control; /* the model makes images from text, and the only source is that of the controls */
+  char clip[PATHS_MAX];   /* path of the sample clip, if that is the source */
   struct source_options source_options;
-  struct playlist list; /* of sources, until the changer has it */
-  int first;            /* of them, that is read first */
+  struct playlist list; /* the sources, until the changer takes them over */
+  int first;            /* number of the source in list that is read first, from 0 */
   struct changer *changer;
-  atomic_bool sources_stop;        /* told to those that the changer opens */
-  int source_told;                 /* the number that the state had last */
-  int mirror_told;                 /* likewise its mirror */
-  struct mirror mirror;            /* that sources of source_options look at, on their threads */
-  struct source_info info;         /* of the source; zeros until it is known */
-  struct source_info first_source; /* the same, for the engine's threads */
+  atomic_bool sources_stop;        /* sources that the changer opens give up when this is set */
+  int source_told;                 /* number of the source that the state was given last, from 1 */
+  int mirror_told;                 /* the state's mirror that was passed on last */
+  struct mirror mirror;            /* source_options.mirror, read on the sources' threads */
+  struct source_info info;         /* information about the source; zeros until it is known */
+  struct source_info first_source; /* the same about the first source, for the engine's threads */
 
   /* Pictures on their way. The mailboxes and the reader have locks of their own; the main thread opens and closes all.
    * The engine's thread uses masking, styling and control while it runs; any thread may ask styling for a frame. */
-  struct mailbox frames, pictures;
-  struct reader *reader;
-  struct masking *masking;
+  struct mailbox frames, pictures; /* frames of the source, for the engine; pictures, for the window */
+  struct reader *reader;           /* NULL: text to image */
+  struct masking *masking;         /* NULL: there is no mask */
   struct styling styling;
-  int styles_told; /* of state.styles_asked */
-  struct control_source *control;
+  int styles_told;                /* value of state.styles_asked up to which styling was asked */
+  struct control_source *control; /* NULL: controls read the source itself */
 
   /* Sound: opened and closed by the main thread while the engine's thread does not run. That thread asks listener and
-   * track, which have locks of their own, for levels; while it runs, modulations are its alone. */
-  struct listener *listener;        /* NULL: none */
-  struct listener *microphone;      /* what recordings have for sound, where that is another input; NULL: none */
-  struct sound_tap *heard;          /* its sound, or the listener's, for recordings; NULL: none */
-  struct track *track;              /* the source's own sound in its place; NULL: none */
-  unsigned track_told;              /* the tap's number of which it was told whether it can be heard */
-  char silent_told[SOUND_NAME_MAX]; /* the source that it was told of that it has none; "": none */
-  struct modulations modulations;   /* after the start the engine thread's alone */
+   * track, which have locks of their own, for levels; while it runs, only it may use modulations. */
+  struct listener *listener;        /* the input whose sound moves values; NULL: none */
+  struct listener *microphone;      /* the input of recordings' sound, if that is another one; NULL: none */
+  struct sound_tap *heard;          /* sound of microphone or listener for recordings; NULL: they use the source's */
+  struct track *track;              /* the source's own sound, if that moves values; NULL: it does not */
+  unsigned track_told;              /* number (sound_tap_number) of the sound that live_follow_sound saw last */
+  char silent_told[SOUND_NAME_MAX]; /* the source that the alert says has no sound; "": none */
+  struct modulations modulations;
 
   /* The engine's thread and clients: the main thread opens and closes them, and each has a lock of its own. The
    * engine's threads read leaving. */
   struct loop *loop;
-  atomic_bool leaving; /* the show is over: what the engine is at is given up */
+  atomic_bool leaving; /* the show is over, and the engine gives up what it is doing */
   struct hub *hub;
-  struct ipc *ipc;
+  struct ipc *ipc; /* ipc, osc, midi and web are NULL if they were not asked for */
   struct osc *osc;
   struct midi *midi;
   struct web *web;
 
-  /* Clients, as the main thread knows them. All from here on is the main thread's alone, except first_values, which it
-   * fills before the engine's threads begin and which they read, and the inside of snapshot, presets, outputs and tap:
-   * their functions keep their own threads apart. */
-  bool clients_stay;               /* a thread of theirs has not come back, and uses the hub */
-  struct hub_figures figures_told; /* to clients of the hub */
-  int64_t published_ns;            /* when that was */
+  /* Clients, as the main thread knows them. From here on everything belongs to the main thread, with two exceptions. It
+   * fills first_values before the engine's threads begin, which then read them. And snapshot, presets, outputs and tap
+   * have threads inside, which their own functions synchronise. */
+  bool clients_stay;               /* a client's thread has not ended in time, and still uses the hub */
+  struct hub_figures figures_told; /* figures that the hub was given last */
+  int64_t published_ns;            /* when the hub was given them */
 
   /* The window and its OpenGL context. */
   struct window *window;
   struct present *present;
   struct hud *hud;
-
-  int64_t context_lost_ns, context_tried_ns; /* when that was, 0: it is not; when another one was tried last */
+  int64_t context_lost_ns, context_tried_ns; /* when the context was lost, 0: it is not; last attempt to replace it */
 
   /* Values, and what the user sees of the engine. */
-  struct parameters start;        /* what the command line says, and the usual prompts: what the show began with */
-  struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
+  struct parameters start;        /* values of the command line, with the usual prompts; presets start from them */
+  struct parameters first_values; /* the engine's first values, prompts of all keys included */
   struct live_state state;
   struct panel panel;
-  struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
-  struct loop_status engine;
-  struct alerts alerts; /* as of this turn */
-  int demoted_told;     /* of platform_count_demoted */
-  struct awake *awake;  /* keeps processors from sleeping; NULL: nothing does */
-  int engines_told;     /* engine.engines, as far as the user knows of them */
+  struct parameter_choices loras, styles; /* files among which keys and clients may choose */
+  struct loop_status engine;              /* the loop's status in this turn */
+  struct alerts alerts;                   /* the alerts of this turn */
+  int demoted_told;                       /* value of platform_count_demoted() that was logged last */
+  struct awake *awake;                    /* keeps processors from sleeping; NULL: nothing does */
+  int engines_told;                       /* value of engine.engines that was logged last */
 
   /* The picture that is shown. */
   const struct mail *shown;   /* valid until the next picture is taken; NULL: none yet */
-  int64_t overlay_ns;         /* when it was looked after */
-  int64_t stirred_ns;         /* when a picture came last, or somebody did something */
-  struct recent_summary late; /* of the pictures of late, as of published_ns */
-  float input_part;           /* of shown's input, that the window has: from the left */
-  struct snapshot snapshot;   /* on its way to its file */
-  int snapshots;              /* begun so far */
+  int64_t overlay_ns;         /* when the overlay was updated last */
+  int64_t stirred_ns;         /* when a picture or an event came last */
+  struct recent_summary late; /* summary of recent pictures, as of published_ns */
+  float input_part;           /* how much of shown's input the window has, from the left: 0 to 1 */
+  struct snapshot snapshot;   /* the snapshot that is being written */
+  int snapshots;              /* number of snapshots begun */
 
   /* Presets. */
   struct presets_file *presets;     /* NULL: none */
-  int presets_told;                 /* of state.presets_asked */
-  int preset_taken;                 /* last; 0: none */
-  bool preset_set, preset_put_back; /* somebody has set the number; it was put back, which is no wish */
+  int presets_told;                 /* value of state.presets_asked up to which presets were saved */
+  int preset_taken;                 /* number of the preset taken last; 0: none */
+  bool preset_set, preset_put_back; /* the number was set by someone; it was set back here, which nobody asked for */
 
   /* Recordings and other outputs. */
-  struct sound_tap *tap; /* the sound of the source that is shown; NULL: it has none to be recorded */
-  struct frame held;     /* what a cover holds, for outputs */
-  bool covered_anew;     /* in this turn something else lies over the picture */
+  struct sound_tap *tap; /* sound of the source that is shown; NULL: there is no source */
+  struct frame held;     /* the picture that a freeze holds, for outputs */
+  bool covered_anew;     /* the cover has changed in this turn */
   struct outputs *outputs;
-  struct outputs_figures output_figures; /* as of this turn */
-  int recording;                         /* the output that keys begin and end; 0: none */
-  bool record_ending;                    /* it was asked to */
-  const char *record_next;               /* file of the next one; NULL: named after the time */
+  struct outputs_figures output_figures; /* the outputs' figures in this turn */
+  int recording;                         /* the output that the recording key begins and ends; 0: none */
+  bool record_ending;                    /* the recording was asked to end */
+  const char *record_next;               /* file of the next recording; NULL: it is named after the time */
 
-  /* The show's course and what was drawn when. */
-  bool ended;
-  bool overlay_changed;          /* since the last drawing */
-  int64_t started_ns, opened_ns; /* the show; this program's window */
-  int64_t drawn_ns;
-  int64_t operator_drawn_ns;
-  bool operator_changed;             /* since then */
-  struct present_view operator_view; /* drawn then */
-  int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
-  long dropped_before;    /* while the engine was being opened */
+  /* The course of the show, and when things were drawn. */
+  bool ended;                    /* no more pictures will come */
+  bool overlay_changed;          /* the overlay has changed since it was drawn */
+  int64_t started_ns, opened_ns; /* when the show began, maybe in a former program; when this program's window opened */
+  int64_t drawn_ns;              /* when the output was drawn last */
+  int64_t operator_drawn_ns;     /* when the operator's window was looked at last */
+  bool operator_changed;         /* something in it has changed since it was drawn */
+  struct present_view operator_view; /* the view that was drawn in it last */
+  int64_t notice_told_ns;            /* state.notice_until_ns of the last notice that the terminal has seen, too */
+  long dropped_before;               /* frames dropped while the engine was being opened */
   struct live_figures figures;
-  struct costs costs;           /* until pictures took their ways */
-  struct present_counts former; /* what came to be drawn in contexts that were lost */
+  struct costs costs;           /* costs up to picture SETTLED, from which they are counted */
+  struct present_counts former; /* counts of contexts that were lost */
 
-  /* What lies over the picture. */
+  /* The cover: what lies over the picture. */
   struct cover cover;
-  struct cover_levels cover_levels; /* in this turn */
-  bool cover_moves;                 /* they will be others in the next one */
+  struct cover_levels cover_levels; /* the levels in this turn */
+  bool cover_moves;                 /* the levels will differ in the next turn */
 
   /* Scripts that are played and recorded. */
-  struct script *script;            /* that is played; NULL: none */
-  struct script_recorder *recorder; /* NULL: none, or not yet */
-  FILE *script_file;                /* for it */
-  bool script_broken;               /* it could not be written on */
-  int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
-  double script_s;                  /* as far as it has been played; < 0: not at all */
+  struct script *script;            /* the script that is played; NULL: none */
+  struct script_recorder *recorder; /* NULL: nothing is recorded, or not yet */
+  FILE *script_file;                /* the recorder's file until it takes it over */
+  bool script_broken;               /* recording failed, and the file is not complete */
+  int64_t begun_ns, script_ns;      /* when recording began; when the script began, in this round */
+  double script_s;                  /* seconds of the script that were played; < 0: none yet */
 
-  /* What becomes of an engine that hangs, and of the program that comes in the place of this one. */
-  struct engine_shape shape_told;  /* of pictures that have been told of; width 0: none have */
-  bool stalled;                    /* the engine, which has made pictures before */
-  double stalled_ms;               /* for so long, as far as this program has seen it */
-  int64_t exchanged_ns;            /* as of then */
-  const struct handover *came;     /* from the program before; NULL: the user started this one */
-  int curtain;                     /* what is seen in the window's place (curtain.h); -1: nothing */
-  int64_t curtain_ns, unveiled_ns; /* since it is; since the window is again; 0: it is not */
+  /* An engine that hangs, and the restart of the program. */
+  struct engine_shape shape_told;  /* shape of pictures that the user was told last; width 0: none */
+  bool stalled;                    /* the engine has made pictures before, and now hangs */
+  double stalled_ms;               /* for how long, not counting time in which this program did not run */
+  int64_t exchanged_ns;            /* time of the last turn */
+  const struct handover *came;     /* state of the former program; NULL: the user started this one */
+  int curtain;                     /* connection to the curtain (curtain.h); -1: there is none */
+  int64_t curtain_ns, unveiled_ns; /* when the curtain was begun; when the new window was shown, 0: not yet */
   enum handing handing;
-  bool handing_told;
-  char fate[120]; /* what becomes of an engine that this process cannot open again; "": there is none */
-  char *handed;   /* text for the program anew */
+  bool handing_told; /* the user was told of the restart */
+  char fate[120];    /* words about what happens to an engine that cannot be opened again here; "": it can be */
+  char *handed;      /* text for the next program, allocated */
 
-  /* What a freeze holds, what was sent to the loop, and what measures. */
-  bool frozen;              /* what is held was shown last when that began */
-  uint64_t source_serial;   /* of the frame that would be seen past the engine; 0: none yet */
-  long sent;                /* changes, to the loop */
-  struct live_probe *probe; /* NULL: nobody measures */
+  /* A freeze, changes sent to the loop, and measuring. */
+  bool frozen;              /* a freeze holds the picture that was shown when it began */
+  uint64_t source_serial;   /* serial of the source's frame that the window has for a bypass; 0: none yet */
+  long sent;                /* number of changes sent to the loop */
+  struct live_probe *probe; /* NULL: nothing is measured */
 };
 
 /* --- telling.c --- */
 
-/* In the window's line and on the terminal. */
+/* Shows a notice in the window and logs it at this level. */
 PRINTF_LIKE(4, 5) void live_tell(struct live *live, enum log_level level, int64_t now_ns, const char *format, ...);
-/* Before other threads use live->told, and after they have ended. */
+/* Initialises live->told, before other threads use it; live_close_telling ends it after they have ended. */
 void live_open_telling(struct live *live);
 void live_close_telling(struct live *live);
-/* What was logged by live->told comes into the window's line. */
+/* Shows the last warning that came through live->told as a notice. */
 void live_follow_told(struct live *live, int64_t now_ns);
-/* What the window's line says was logged at this level: where nobody sees that line it need not be said again. */
+/* Records that the current notice was also logged at this level, so that live_tell_terminal does not repeat it. */
 void live_was_told(struct live *live, enum log_level level);
 
 /* --- open.c --- */
 
-/* The source of the command line; without one the first camera, else the sample clip again and again. */
+/* Opens the command line's first source that can be opened. Without any it opens the first camera, and if that fails
+ * the sample clip in a loop. *source stays NULL if the source is opened later, on the reader's thread. */
 int live_open_source(struct live *live, struct source **source, struct error *err);
-/* What goes along with the source. */
+/* Opens the mask and the control source. */
 int live_open_beside(struct live *live, struct error *err);
-/* The engine opens on its thread. Takes over *source. */
+/* Starts the reader's and the engine's thread; the engine is opened on the latter. Takes over *source and sets it to
+ * NULL as soon as the reader has it. */
 int live_start_threads(struct live *live, struct source **source, struct error *err);
-/* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
+/* Ends both threads, the reader's first. Returns -1 and err if one of them had failed. */
 int live_stop_threads(struct live *live, struct error *err);
 
 /* --- sound_modulation.c --- */
 
-/* Before the engine's thread, which must have ended when they are closed; what the options say is checked here. */
+/* Checks the options about sound and opens its inputs. Must be called before the engine's thread starts.
+ * live_close_sound is called after that has ended. */
 int live_open_sound(struct live *live, struct error *err);
-/* The same for the source's own sound, once there is a tap. */
+/* Starts to analyse the source's own sound if that moves values. Must be called after live->tap was opened. */
 int live_open_track(struct live *live, struct error *err);
 void live_close_sound(struct live *live);
-/* What recordings have for sound; NULL: nothing. heard is one by the clock (outputs.h). */
+/* Returns the sound for recordings; NULL: they have none. If it is live->heard, its times are those of the clock and
+ * not the source's (outputs.h). */
 struct sound_tap *live_recorded_sound(const struct live *live);
-/* The settings of a frame as the sound moves them, and whether there is one that may; the engine's thread. */
+/* Moves the settings of a frame as the sound says. Returns true if sound may move them at any moment. Called on the
+ * engine's thread. */
 bool live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
-/* Tells of a source that has no sound to move anything. */
+/* Tells the user of a source without sound if its sound is to move values. */
 void live_follow_sound(struct live *live, int64_t now_ns);
 
 /* --- clients.c --- */
 
-/* Each has a thread of its own, which meets this one at the hub alone. */
+/* Opens the clients that the options ask for. Each has a thread of its own, which shares only the hub with the main
+ * thread. */
 int live_open_clients(struct live *live, struct error *err);
 void live_close_clients(struct live *live);
 
 /* --- source_list.c --- */
 
-/* Those of the command line; none: an empty list. */
+/* Fills live->list with the sources of the command line or of the former program. The list stays empty if there are
+ * none. */
 int live_list_sources(struct live *live, struct error *err);
-/* After the reader has begun with the first of them. */
+/* Must be called after the reader was started with the first source. */
 int live_open_changer(struct live *live, struct error *err);
-void live_close_changer(struct live *live); /* before the reader ends */
-/* Goes to the source that the state says, and says in the state which it is. */
+void live_close_changer(struct live *live); /* must be called before the reader ends */
+/* Changes to the source that the state asks for, and stores in the state which one is shown. */
 void live_follow_sources(struct live *live, int64_t now_ns);
+/* Returns true if another source follows the one that is shown. */
 bool live_sources_go_on(const struct live *live);
-/* A file dropped on the window, with the one before it or alone; NULL: it was none. */
+/* Shows a file that was dropped on the window. follows: it was dropped together with the one before, and comes after
+ * that. file NULL: something else was dropped, which is refused. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
 /* --- live_scripts.c --- */
 
 int live_open_scripts(struct live *live, struct error *err);
-/* What the script says for this moment is set, and what has been set is written down. */
+/* Sets the values that the played script has for this moment, and records the values that were set. */
 void live_follow_scripts(struct live *live, int64_t now_ns);
-/* Returns -1 and err where what was to be recorded is not complete. */
+/* Returns -1 and err if the recorded script is not complete. */
 int live_close_scripts(struct live *live, struct error *err);
 
 /* --- turn.c --- */
 
-/* Takes what came from outside, and brings window, reader and engine thread to what the state says. */
+/* Runs the middle part of a turn: takes values from clients, and applies the state to window, reader, engine, outputs
+ * and files. */
 void live_exchange(struct live *live, int64_t now_ns);
-/* Those asked for before the window closed, too. */
+/* Waits until all snapshots that were asked for are written. */
 void live_finish_snapshots(struct live *live);
 
 /* --- live_presets.c --- */
 
 int live_open_presets(struct live *live, struct error *err);
-/* Takes and saves what the state asks for, and tells what became of it. */
+/* Takes and saves presets as the state asks, and tells the user about it. */
 void live_follow_presets(struct live *live, int64_t now_ns);
 void live_close_presets(struct live *live);
 
 /* --- sending.c --- */
 
-/* Those of the command line, which are checked first. After the source was opened. */
+/* Checks and opens the outputs of the command line. Must be called after the source was opened. */
 int live_open_outputs(struct live *live, struct error *err);
-/* Whether a file may be made there, before the show begins. */
+/* Returns -1 and err if the file cannot be created because its folder is missing or not writable. So this is known
+ * before the show begins. spec may also be an address, which is not checked. */
 int live_check_place(const char *spec, struct error *err);
-/* The picture shown is what a cover holds from now on. */
+/* Makes the picture that is shown the one that a freeze holds for outputs. */
 void live_hold_for_outputs(struct live *live);
-/* Outputs and clients get what is seen in the window. After drawing. fresh: a picture was taken. */
+/* Passes what the window shows to outputs and clients. Called after drawing. fresh: a new picture was taken. */
 void live_show_elsewhere(struct live *live, bool fresh);
-/* Begins and ends recordings as the state says, and tells what became of outputs. */
+/* Begins and ends recordings as the state asks, and tells the user what happened to outputs. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
-/* For the overlay; NULL: nothing is recorded or sent. */
+/* Writes words about recordings and streams for the overlay. Returns NULL if there are none. */
 const char *live_describe_outputs(const struct live *live, char *words, size_t size);
-/* Pictures at most, with a recording that is begun later. */
+/* Returns how many pictures outputs hold at most, including a recording that is begun later. */
 int live_outputs_hold(const struct live *live);
 int live_close_outputs(struct live *live, struct error *err);
 
 /* --- successor.c --- */
 
-/* The options that a program takes from the command line where it comes in the place of another one, and what they
- * point to. */
+/* Start values of a restarted program: the command line's options with the values of the former program, and the
+ * memory that they point to. */
 struct succession {
   struct options options;
-  struct parameters start; /* what the command line itself says */
+  struct parameters start; /* values of the command line alone */
   struct handover came;
+  /* connection to the curtain; -1: none */
   int curtain;
+  /* new names of output files */
   char record[PATHS_MAX], record_script[PATHS_MAX], to[CHOICES_MAX][PATHS_MAX];
 };
-/* Takes what the program before this one left, from the environment. *succession NULL: there was none. To be freed. */
+/* Reads the state of the former program, which the environment names. *succession is NULL if the user started this
+ * program. The caller frees it. */
 int live_take_succession(struct succession **succession, const struct options *options, struct error *err);
 void live_free_succession(struct succession **succession);
-/* Begins with it. */
+/* Starts the show with the former program's state. */
 void live_succeed(struct live *live, const struct succession *succession);
-/* What cannot be opened as it was then does not end the show. Returns status, or 0. */
+/* Decides what a failure to open something means. At the user's own start it returns status. After a restart it logs
+ * err and returns 0, because the show must go on. */
 int live_insist(struct live *live, int status, const struct error *err);
-/* The window is shown when there is something in it. */
+/* Shows the window of a restarted program as soon as it has something to show, and then ends the curtain. */
 void live_unveil(struct live *live, int64_t now_ns);
-/* Prepares for the program anew where the engine is lost for this process, or hangs. */
+/* Prepares the restart of the program if the engine is lost for this process, or hangs. */
 void live_follow_handover(struct live *live, int64_t now_ns);
-/* After all is closed but what hangs: becomes that program. Comes back when that fails. */
+/* Replaces this program by its restart. Everything must be closed, except for an engine that hangs. Returns with err
+ * only on failure. */
 void live_hand_over(struct live *live, struct error *err);
 
 /* --- probe.c --- */
 
-/* Before an exchange: changes what is due to change. Ends the program when enough was seen. */
+/* Called at the beginning of a turn: sends a change of prompt or strength when one is due. Ends the show when enough
+ * was measured. */
 void live_probe_turn(struct live *live, int64_t now_ns);
-/* The frame beside the picture, with its marker: as present_input. */
+/* Draws the input frame, with its marker, beside the picture, as present_input does. */
 void live_probe_bring(struct live *live, float part);
-/* Right after a picture was presented, as it was drawn. */
+/* Called right after a picture was presented: reads its marker from the window. */
 void live_probe_look(struct live *live, const struct present_view *view);
 
 /* --- view.c --- */
 
+/* Opens the window, the operator's window if it is asked for, and everything that draws in them. */
 int live_open_window(struct live *live, struct error *err);
-/* Whether the output begins with all of its display. */
+/* Returns true if the output fills its display from the beginning, as it does next to an operator's window on another
+ * display. */
 bool live_fills_display(const struct live *live);
 void live_close_window(struct live *live);
-/* The window's size where nobody asked for another: as large as fits for a picture of this shape, width over height. */
+/* Stores the window's size if the user has not chosen one: the largest one that fits for a picture of this shape (width
+ * over height). */
 void live_fit_window(const struct live *live, double shape, int *width, int *height);
-/* Returns whether something on screen may have changed. */
+/* Handles all events that wait. Returns true if the window has to be drawn again because of them. */
 bool live_handle_events(struct live *live, int64_t now_ns);
-/* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */
+/* Waits for a picture and takes the newest, or before the first one a frame of the source. Returns true if it took
+ * one. */
 bool live_take_picture(struct live *live);
-/* What lies over the picture comes and goes. Returns whether it looks different now. */
+/* Follows freeze, bypass and blackout. Returns true if what lies over the picture looks different now. */
 bool live_cover(struct live *live, int64_t now_ns);
-/* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
+/* Draws the windows if something in them has changed. fresh: a picture was taken; changed: something else has
+ * changed. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
-/* The output as it is drawn, without what is said over it: RGBA, from the lowest row up; free() it. NULL: it cannot be
- * had. */
+/* Returns the output without its overlay: RGBA, rows from the bottom to the top. The caller frees it. NULL: it cannot
+ * be read. */
 uint8_t *live_read_output(struct live *live, int *width, int *height);
 
 /* --- overlay.c --- */
 
-/* Where it is: in the operator's window, if there is one. */
+/* Returns where the overlay is: in the operator's window if there is one, otherwise over the picture. */
 enum hud_layout live_layout(const struct live *live);
-/* To what the state says, for a window of this size. Returns whether it looks different now. */
+/* Fills the overlay for a window of this size. Returns true if it has to be drawn again. */
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
-/* What no screen shows is said on the terminal, unless it was. */
+/* Logs a notice that no screen shows, unless it was logged already. */
 void live_tell_terminal(struct live *live);
-/* Writes what is waited for: "loading the model", "640x360 is being prepared"; "": nothing. */
+/* Writes what is waited for, such as "loading the model" or "640x360 is being prepared"; "": nothing. */
 void live_describe_start(const struct live *live, char *words, size_t size);
 
 /* --- alerting.c --- */
 
-/* Brings live->alerts to what is so at this moment. */
+/* Updates live->alerts: each alert holds exactly as long as its cause. */
 void live_follow_alerts(struct live *live, int64_t now_ns);
 
 /* --- renewal.c --- */
 
-/* Makes the window's OpenGL context anew after it was lost, when that can be done. 1: it was, and all is to be drawn;
- * -1: it cannot be. */
+/* Replaces the window's OpenGL context if it was lost and another can be had. Returns 1 if it did, and everything has
+ * to be drawn again; 0 if there was nothing to do or it will be tried again; -1 and err if that has failed for too
+ * long. */
 int live_follow_context(struct live *live, int64_t now_ns, struct error *err);
-/* What came to be drawn, in all contexts. */
+/* Returns the counts of pictures that were drawn, in all contexts so far. */
 struct present_counts live_count_drawn(const struct live *live);
 
 #endif

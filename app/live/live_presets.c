@@ -1,4 +1,4 @@
-/* Presets: sets of values in a file, taken and saved as the state says. */
+/* Takes presets from a file, and saves them there, as the state asks. */
 #include "app/control/presets_file.h"
 #include "app/live/live_impl.h"
 
@@ -20,7 +20,8 @@ int live_open_presets(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Takes the mark away from what is as it was, so that no engine is opened for it; the rest may be set from outside. */
+/* Removes marks from values that are as they are already, so that no engine is opened because of them. Returns -1 and
+ * err if another one may not be set from outside. */
 static int check_changes(const struct live *live, struct parameters *changes, struct error *err) {
   const struct parameters *now = &live->state.settings.values;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -49,7 +50,7 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
   return 0;
 }
 
-/* A number from keys or outside; one that cannot be taken is as it was before. */
+/* Takes the preset whose number keys or clients have set. If it cannot be taken, the number is set back. */
 static void take_wanted(struct live *live, int64_t now_ns) {
   int wanted = (int)live->state.settings.values.saved_preset;
   struct error err, ignored;

@@ -1,4 +1,4 @@
-/* Scripts: one that is played, one that is recorded. Both begin when the engine is open. */
+/* Plays a script and records one. Both begin when the engine is open. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void play(struct live *live, int64_t now_ns) {
   live->script_s = seconds;
 }
 
-/* The first failure ends it; the show goes on. */
+/* Records values that were set. The first failure ends the recording, but not the show. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

@@ -1,4 +1,5 @@
-/* Source, engine and what goes along with them, as the options ask for them. */
+/* Opens the source, the engine, the mask and the control source, as the options say. The engine is opened by callbacks
+ * that run on the engine's thread or the opener's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,10 +8,11 @@
 #include "app/platform/app_platform.h"
 #include "app/run/setup.h"
 
-/* For the drawing of a picture, after which it should be over: loop_params.drawing_ms. */
+/* Time that drawing a picture should take at most: loop_params.drawing_ms. */
 enum { DRAWING_MS = 4 };
 
-/* The first of the list, or that which the program before this one had come to. */
+/* Opens the first source of the list, or the one that the former program was showing. *source stays NULL if it is to be
+ * opened later. */
 static int open_listed(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   const struct playlist_entry *entry = live->list.count ? &live->list.entries[live->first] : NULL;
@@ -26,7 +28,8 @@ static int open_listed(struct live *live, struct source **source, struct error *
              : source_open(source, live->spec, &options, err);
 }
 
-/* After the first of the list could not be opened: those that follow it, as at any other place. */
+/* Opens the next source of the list that can be opened, after the first one could not be. Returns false if there is
+ * none. */
 static bool open_next(struct live *live, struct source **source, struct error *err) {
   while (!live->came && !live->source_is_control && live->first + 1 < live->list.count && !atomic_load(&setup_stop)) {
     log_line(&live->log, LOG_WARNING, "%s", err->message);
@@ -40,7 +43,7 @@ static bool open_next(struct live *live, struct source **source, struct error *e
 int live_open_source(struct live *live, struct source **source, struct error *err) {
   if (open_listed(live, source, err) == 0 || open_next(live, source, err))
     return 0;
-  if (live->came && !atomic_load(&setup_stop)) { /* what was there goes on being waited for */
+  if (live->came && !atomic_load(&setup_stop)) { /* after a restart the source that was there is waited for */
     live->source_options.patient = true;
     return live_insist(live, -1, err);
   }
@@ -55,7 +58,8 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* For an engine that is opened beside one in use: on its device, and in the memory that it leaves. */
+/* Makes the options for an engine that is opened while another one is in use: on the same device, and in the memory
+ * that is left there. */
 static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
                         const struct engine_info *used, struct error *err) {
   size_t limit = options->device.memory_limit;
@@ -74,7 +78,7 @@ static bool is_leaving(void *opaque) {
   return atomic_load(&live->leaving);
 }
 
-/* used: as in open_engine. */
+/* Opens an engine with these options. used: as in open_engine_for. */
 static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
                      struct opened *opened, struct error *err) {
   const struct setup setup = {
@@ -102,7 +106,7 @@ static int open_with(struct live *live, const struct options *options, const str
     return -1;
   }
   setup_values(&opened->beginning.values, &info, &own);
-  /* setup_engine has encoded those of the options, or the default one. */
+  /* setup_engine has encoded the prompts of the options, or the default one. */
   int encoded = options->prompt_count ? options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     opened->beginning.encoded[SLOT_PRESET_1 + i] = true;
@@ -110,7 +114,7 @@ static int open_with(struct live *live, const struct options *options, const str
   return 0;
 }
 
-/* Without --size the picture has the source's shape: that of one that is not there yet is waited for. */
+/* Waits for the source, if the picture's shape is to be the source's. */
 static int await_source(struct live *live, struct error *err) {
   if (!live->reader || live->options->values.size.width || live->first_source.shape > 0 ||
       reader_wait_info(live->reader, &live->first_source))
@@ -118,7 +122,8 @@ static int await_source(struct live *live, struct error *err) {
   return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
 }
 
-/* Runs on the engine thread, then on the opener's, and reads only what no longer changes. */
+/* Opens the first engine on the engine's thread (used NULL), and later ones on the opener's thread while `used` is in
+ * use. It reads only fields that no longer change. */
 static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   struct live *live = opaque;
   struct options wish;
@@ -144,7 +149,8 @@ static bool modulate(void *opaque, struct settings *settings, const struct frame
   return live_modulate(opaque, settings, frame, now_ns);
 }
 
-/* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
+/* Called before each frame is submitted. The mask's time is when the frame was captured: the frame's own time says
+ * nothing if a file is repeated. */
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;
@@ -171,7 +177,7 @@ static void left(void *opaque) {
   masking_leave(live->masking);
 }
 
-/* Where no program before this one has done so. */
+/* Sets the first values if the user started this program, and not a restart. */
 static void begin_values(struct live *live) {
   live->first_values = live->start;
   live->first_values.fullscreen |= live_fills_display(live);
@@ -247,10 +253,10 @@ int live_start_threads(struct live *live, struct source **source, struct error *
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
-  reader_end(live->reader); /* the engine may wait for it, and looks at it until it ends itself */
+  reader_end(live->reader); /* the engine's thread may be waiting for the reader, and uses it until it ends itself */
   int engine = loop_stop(&live->loop, err);
   int reader = reader_stop(&live->reader, &reader_err);
-  if (reader) /* the engine waited for it in vain */
+  if (reader) /* the reader's failure is the cause of the engine's */
     *err = reader_err;
   return reader || engine ? -1 : 0;
 }

@@ -1,3 +1,5 @@
+/* Measures the live window for bench, as probe.h says. Changes and measurements run on the main thread, as parts of its
+ * turns. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,14 +8,14 @@
 
 enum {
   CHANGES = 8,
-  CHANGE_EVERY = 5, /* pictures, at the least */
-  GIVE_UP = 100,    /* pictures without a change that was asked for */
+  CHANGE_EVERY = 5, /* least number of pictures between two changes */
+  GIVE_UP = 100,    /* pictures after which a change that does not show is given up */
   COLUMN_MAX = 16384,
 };
 
 /* --- changes --- */
 
-/* A text that the engine has not seen before, near the one in use. */
+/* Sets a prompt that the engine has not seen before, similar to the one in use. */
 static void change_prompt(struct live *live, long number) {
   struct parameters *values = &live->state.settings.values;
   int slot = (int)values->shown_prompt;
@@ -76,9 +78,10 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   return height && marker_read(level, marker);
 }
 
-/* A clip's times go on where it starts again, and those of its markers begin anew. A marker of half a clip before or
- * more is of another round; one of an earlier frame of this round is of no picture that is to be there. Containers
- * round times. Numbers go on, as the times do. */
+/* Returns true if the marker may belong to a picture of this time, and makes its number count over all rounds. The
+ * times of a repeated clip go on, but its markers begin again. A marker whose round began later by half a clip or more
+ * belongs to a new round. Otherwise the two beginnings must agree within half a period, because containers round times;
+ * if not, the marker is that of an earlier frame. */
 static bool is_in_round(struct live_probe *probe, double time_us, struct marker *marker) {
   double period_us = 1e6 / probe->fps, begun_us = time_us - (double)marker->time_us;
   double later_us = begun_us - probe->round.begun_us;
@@ -92,7 +95,7 @@ static bool is_in_round(struct live_probe *probe, double time_us, struct marker 
   return true;
 }
 
-/* Whether the marker is that of the frame which the picture shown last was made from. */
+/* Returns true if the marker is that of the frame from which the picture shown last was made. */
 static bool belongs(struct live *live, struct marker *marker) {
   const struct frame *frame = &live->shown->frame;
   if (live->probe->clip_us > 0)
@@ -100,8 +103,8 @@ static bool belongs(struct live *live, struct marker *marker) {
   return marker->time_us == frame->captured_ns / 1000;
 }
 
-/* The marker of the picture shown last: of what was presented where the system lets that be read, else of what was
- * drawn to be presented. */
+/* Reads the marker of the picture shown last: from what was presented if the system permits that, and otherwise from
+ * what was drawn. */
 static bool read_window(struct live *live, const struct present_view *view, struct marker *marker) {
   struct live_probe *probe = live->probe;
   if (probe->knows_side)
@@ -180,7 +183,7 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
          (probe->seconds > 0 && (double)(now_ns - probe->begun_ns) >= probe->seconds * 1e9);
 }
 
-/* All else is measured without it, too. */
+/* Starts the pulse. If that fails, everything else is measured without it. */
 static void begin_pulse(struct live *live) {
   struct error err;
   if (pulse_start(&live->probe->pulse, live->probe->fps, live->engine.wants_urgency, &err))
@@ -204,7 +207,7 @@ static void end_measuring(struct live *live) {
   pulse_stop(&live->probe->pulse, &live->probe->woken);
 }
 
-/* Steady first, then with changes, each when the one before is visible. */
+/* First measures without changes. Then sends changes, each when the one before is visible. */
 void live_probe_turn(struct live *live, int64_t now_ns) {
   struct live_probe *probe = live->probe;
   if (!live->state.ready)

@@ -1,7 +1,9 @@
-/* The live window as bench runs it: a source with a marker in each frame (marker.h), which is read from the window when
- * the picture made from it was presented, and after that prompt and strength that change. The marker stands in the
- * part of the window where --split shows the frame itself: the loop keeps it with the frame that the engine has, so it
- * comes out exactly when, and only when, its picture does, and nothing of the network touches it. */
+/* Measures the live window for bench. Each frame of the source contains a marker (marker.h). When the picture made from
+ * a frame was presented, the marker is read back from the window, which proves what is on screen at that moment.
+ * Afterwards prompt and strength are changed, and the time until a picture shows the change is measured.
+ *
+ * The marker is in the part of the window where --split shows the input frame. The loop keeps the input with its
+ * picture, so the marker appears exactly when that picture does, and the network cannot change it. */
 #ifndef APP_LIVE_PROBE_H
 #define APP_LIVE_PROBE_H
 
@@ -14,59 +16,67 @@
 enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
 
 struct probe_change_times {
-  struct stats ms;     /* until the first picture that shows it was presented */
-  struct stats frames; /* presented until then, that one among them */
+  struct stats ms;     /* from the change until the first picture that shows it was presented */
+  struct stats frames; /* pictures presented until then, that picture included */
 };
 
-/* At a moment. */
+/* Use of resources up to some moment. */
 struct probe_use {
-  double engine_cpu_ms, window_cpu_ms; /* that their threads have had of a processor */
-  long frames;                         /* made */
-  size_t engine_copied;                /* bytes of pixels */
+  double engine_cpu_ms, window_cpu_ms; /* processor time of the engine's and the window's thread */
+  long frames;                         /* frames that the engine has made */
+  size_t engine_copied;                /* bytes of pixels that the engine has copied */
   struct present_counts window;
 };
 
 struct live_probe {
-  /* Asked for; all else begins with zeros */
-  long warmup, frames; /* pictures before, and while measuring; frames 0: no limit */
-  double seconds;      /* of measuring; 0: no limit */
-  double fps;          /* of the source */
-  double clip_us; /* length of a clip that is shown again and again and has markers of its own; 0: it is the pattern */
+  /* Set by the caller. All other fields start as zeros. */
+  long warmup, frames; /* pictures before measuring begins, and during it; frames 0: no limit */
+  double seconds;      /* duration of measuring; 0: no limit */
+  double fps;          /* frame rate of the source */
+  /* Length of a clip that is repeated and has markers of its own; 0: the source is the test pattern. */
+  double clip_us;
 
+  /* Results. */
   struct sightings seen;
-  struct stats brought; /* how long this thread took to bring a frame's marker beside its picture */
-  struct stats woken;   /* how late a thread that only wakes did so meanwhile; none: there was no such thread */
-  struct probe_change_times change[PROBE_CHANGES];
-  double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without own_cpu_ms */
-  double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
-  long shared, uploaded;               /* pictures, as present_counts has them */
-  /* What their threads were as it began */
+  struct stats brought; /* time that this thread took to draw a frame's marker beside its picture */
+  /* How late a thread that does nothing but wake up (pulse.h) woke during measuring; empty: there was no such
+   * thread. */
+  struct stats woken;
+  struct probe_change_times change[PROBE_CHANGES]; /* results for each kind of change */
+  double engine_cpu_us, window_cpu_us;             /* processor time of a picture in both threads, without own_cpu_ms */
+  double engine_bytes, window_bytes;               /* bytes of pixels copied for a picture */
+  long shared, uploaded;                           /* pictures by the way they took, as in present_counts */
+  /* Scheduling classes of both threads when measuring began. */
   enum urgency engine_urgency, window_urgency;
   int awake;            /* processors that were kept from sleeping */
-  const char *hardware; /* decoded the frames, as it ended; NULL: software did */
+  const char *hardware; /* hardware that decoded the frames at the end; NULL: software did */
 
-  bool measured; /* all but the changes */
-  bool ended;    /* all that was asked for is there */
-  long shown;
-  bool knows_side, reads_back; /* of the window: see present_read_column */
+  /* Belongs to probe.c: how far measuring has come. */
+  bool measured; /* measuring has ended, and changes follow */
+  bool ended;    /* changes have ended as well */
+  long shown;    /* pictures presented */
+  /* the side of the window that can be read is known; that is the back one (present_read_columns) */
+  bool knows_side, reads_back;
   struct {
-    double begun_us;   /* in the source's times */
-    uint32_t first;    /* number, of those that go on from round to round */
-  } round;             /* of the clip */
-  double bringing_ms;  /* the marker of the picture shown last */
-  int64_t begun_ns;    /* when measuring began */
-  struct pulse *pulse; /* while measuring */
-  struct probe_use before;
-  double own_cpu_ms; /* of this thread's processor time, for bringing markers and looking at them, since then */
-  enum probe_change changing;
-  bool awaits; /* a change, that was sent under this number */
+    double begun_us;       /* time in the source at which the clip's current round began */
+    uint32_t first;        /* number of that round's first frame, counted over all rounds */
+  } round;                 /* the current round of the clip */
+  double bringing_ms;      /* time that it took to draw the marker of the picture shown last */
+  int64_t begun_ns;        /* when measuring began */
+  struct pulse *pulse;     /* runs while measuring */
+  struct probe_use before; /* use of resources when measuring began */
+  /* Processor time that this thread has spent since then to draw and read markers. */
+  double own_cpu_ms;
+  enum probe_change changing; /* kind of the last change */
+  bool awaits;                /* a picture that shows the last change has not come yet */
+  /* Number of changes so far; number under which the loop knows the last one (loop_send). */
   long changes, awaited;
   int64_t changed_ns;
-  long changed_at; /* pictures shown then */
-  double strength; /* as it was at first */
+  long changed_at; /* value of shown when the change was sent */
+  double strength; /* strength before the first change */
 };
 
-/* The live window, from opening it to closing it. probe NULL: a user has it. */
+/* Runs the live window from opening to closing. probe NULL: nothing is measured. */
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err);
 
 #endif

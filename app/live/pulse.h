@@ -1,5 +1,6 @@
-/* A thread that only wakes, as often as a source has frames, as urgent as those that a picture waits for. How late it
- * wakes is the machine's doing; a picture waits for three such threads one after the other. */
+/* A thread that does nothing but wake up, at the source's frame rate and with the same urgency as the threads that a
+ * picture passes through. How late it wakes is a property of the machine. A picture passes through three such threads,
+ * one after the other. */
 #ifndef APP_LIVE_PULSE_H
 #define APP_LIVE_PULSE_H
 
@@ -8,9 +9,9 @@
 
 struct pulse;
 
-/* Owned by the caller, who ends it with pulse_stop. urgent: as platform_be_urgent has it. */
+/* Starts the thread. The caller ends it with pulse_stop. urgent: as for platform_be_urgent. */
 int pulse_start(struct pulse **out, double fps, bool urgent, struct error *err);
-/* Sets how late it woke each time, if there is one, and *pointer to NULL. */
+/* Ends the thread, stores how late it woke each time, and sets *pointer to NULL. Does nothing if *pointer is NULL. */
 void pulse_stop(struct pulse **pointer, struct stats *late);
 
 #endif

@@ -1,5 +1,5 @@
-/* The window's OpenGL context is lost where the GPU hangs, resets or goes: another takes its place, with all that is
- * drawn with made anew. */
+/* Replaces an OpenGL context that was lost because the GPU hung, was reset or removed. Everything that is needed for
+ * drawing is created again in the new context. */
 #include "app/live/live_impl.h"
 #include "app/window/import_gl.h"
 
@@ -37,7 +37,7 @@ static void leave(void *opaque) {
   live->present = renewal->present;
 }
 
-/* What the old one's textures held. */
+/* Uploads the pictures that the old context's textures had. */
 static void upload_again(struct live *live) {
   struct present *present = live->present;
   if (live->held.plane[0]) {

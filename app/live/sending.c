@@ -1,4 +1,4 @@
-/* What is shown goes into files, to networks and cameras as well. */
+/* Recordings and other outputs: what the window shows also goes to files, networks and virtual cameras. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static int check_output(const struct live *live, const char *spec, struct error 
   return sink_check(&wish, err) ? -1 : check_codec(options->codec, spec, err);
 }
 
-/* Found before the show begins, and not when the first picture is to be written. */
+/* This check finds errors before the show begins, and not only when the first picture is to be written. */
 int live_check_place(const char *spec, struct error *err) {
   char folder[PATHS_MAX];
   struct platform_entry entry;
@@ -102,7 +102,7 @@ int live_outputs_hold(const struct live *live) {
   int holds = OUTPUT_RECORDING_HOLDS;
   for (int i = 0; i < to->count; i++)
     holds += outputs_holds(to->text[i]);
-  return holds + 1; /* live->held */
+  return holds + 1; /* live->held is one more */
 }
 
 void live_hold_for_outputs(struct live *live) {
@@ -111,7 +111,7 @@ void live_hold_for_outputs(struct live *live) {
     live->held = frame_hold(&live->shown->frame);
 }
 
-/* What cannot be seen is not sent: a new picture under one that is held. */
+/* A new picture under one that a freeze holds is not visible, and therefore not passed on. */
 void live_show_elsewhere(struct live *live, bool fresh) {
   const struct cover_levels *cover = &live->cover_levels;
   if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))
@@ -129,7 +129,7 @@ void live_show_elsewhere(struct live *live, bool fresh) {
     frame_release(&live->held);
 }
 
-/* The one that was asked for, or a new one named after the time. */
+/* Begins the recording to the file that was asked for, or to a new one named after the time. */
 static int begin_recording(struct live *live, struct error *err) {
   char path[PATHS_MAX];
   const char *name = live->record_next;
@@ -153,7 +153,7 @@ static void refuse_recording(struct live *live) {
   parameters_set_number(&live->state.settings.values, PARAMETER_RECORDING, 0, false, &ignored);
 }
 
-/* One at a time: the next begins when the last is complete. */
+/* Begins and ends recordings. The next one begins only when the last one is complete. */
 static void follow_recording(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.recording;
   struct error err;

@@ -1,58 +1,59 @@
-/* What was seen of a source's frames in the window, and when: counts and times. */
+/* Records when frames of a source were seen in the window: counts and times. */
 #ifndef APP_LIVE_SIGHTINGS_H
 #define APP_LIVE_SIGHTINGS_H
 
 #include "app/flow/stats.h"
 #include "app/source/marker.h"
 
-/* One picture presented. Stamps are of platform_now_ns. */
+/* A picture that was presented. All times ending in _ns are of platform_now_ns. */
 struct sighting {
-  bool read; /* there was a number to be read, and it was that of the picture's frame */
+  bool read; /* a marker could be read, and it was that of the picture's frame */
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
-  int64_t late_ns;  /* how late the source handed it out, where it is a file */
-  double frame_ms;  /* the engine's own time for it */
-  double device_ms; /* of that the device's, by its own clock; 0: it has none */
+  int64_t late_ns;  /* how late a source that is a file passed the frame on */
+  double frame_ms;  /* the engine's own time for the picture */
+  double device_ms; /* the device's part of it by its own clock; 0: it has none */
 };
 
-/* Where a frame that came too late was for too long. */
+/* The stage in which a late frame lost the most time. */
 enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
 
 enum { LATE_PICTURES_MAX = 64 };
 
-/* A picture that came too late: the time from the first one until it was presented, and how long it was in each stage.
- */
+/* A picture that was late: seconds from the first picture until it was presented, and how long it was in each stage. */
 struct late_picture {
   double at_s, waiting_ms, engine_ms, window_ms;
-  double handed_ms; /* how late a file's frame had been handed out, before all these */
-  /* Part of engine_ms: the device's time by its own clock; 0: it has none. The rest is the host, copies and waiting for
-   * the device to begin. */
+  double handed_ms; /* how late a file's frame was passed on, before these stages */
+  /* Part of engine_ms: the device's time by its own clock; 0: it has none. The rest is time of the host, copies, and
+   * waiting for the device to begin. */
   double device_ms;
 };
 
-/* Zero-initialise but for deadline_ms and engine_ms to start. */
+/* Zero-initialise to start, except for deadline_ms and engine_ms. */
 struct sightings {
-  double deadline_ms; /* from capture to presented; 0: none */
-  double engine_ms;   /* what a frame takes where nothing disturbs it */
+  double deadline_ms; /* time from capture until the picture must be presented; 0: no limit */
+  double engine_ms;   /* time that the engine takes for a frame if nothing disturbs it */
+  /* pictures presented; pictures whose marker could not be read */
   long presented;
   long unread;
-  long repeated; /* the number was there before */
-  long dropped;  /* numbers that never came, from the first one seen to the last */
-  long missed;   /* came after the deadline */
+  long repeated; /* pictures whose number was seen before */
+  long dropped;  /* numbers that were never seen, from the first one seen to the last */
+  long missed;   /* pictures that came after the deadline */
   long missed_by[MISS_REASONS];
-  struct late_picture late[LATE_PICTURES_MAX]; /* the first of them */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first of the pictures that were late */
   uint32_t newest;
   int64_t first_ns, last_ns;
-  struct stats handed;   /* how late the source handed it out, */
-  struct stats taken;    /* from capture until the engine took it, */
-  struct stats finished; /* from then until the picture was done, */
+  struct stats handed;   /* how late the source passed the frame on */
+  struct stats taken;    /* from capture until the engine took it */
+  struct stats finished; /* from then until the picture was finished */
   struct stats shown;    /* from then until it was presented */
-  struct stats latency;  /* all of these */
+  struct stats latency;  /* from capture until it was presented */
   struct stats frame;    /* the engine's own time */
 };
 
+/* Adds a picture. */
 void sightings_add(struct sightings *sightings, const struct sighting *sighting);
-/* Pictures a second from the first to the last; 0: there was no second one. */
+/* Returns the pictures a second from the first to the last; 0: there were less than two. */
 double sightings_rate(const struct sightings *sightings);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sound that is listened to, and what it moves. */
+/* Opens the sound that moves values and the sound for recordings, and applies the former to the settings of frames. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +36,11 @@ static int listen(struct live *live, struct listener **listener, const char *inp
   struct platform_entry entry;
   if (protocols_is_file(input) && platform_look(&entry, input))
     return error_set(err, STATUS_INPUT, "%s %.300s: %s", option, input, strerror(errno));
-  midi_alsa_hush(); /* FFmpeg may use it */
+  midi_alsa_hush(); /* FFmpeg may use ALSA */
   return listener_start(listener, &params, err);
 }
 
-/* An input that both options name is opened once. */
+/* An input that both options name is opened only once. */
 int live_open_sound(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const char *sound = options->sound, *record = options->record_sound;
@@ -76,7 +76,7 @@ void live_close_sound(struct live *live) {
   track_stop(&live->track);
 }
 
-/* The picture stands on purpose: what has moved it stays as it is. */
+/* While the picture is paused, the values stay as the sound has moved them. */
 static void halt(struct live *live, int64_t now_ns) {
   if (live->track)
     track_halt(live->track, now_ns);
@@ -99,8 +99,8 @@ bool live_modulate(struct live *live, struct settings *settings, const struct fr
   return true;
 }
 
-/* A stream that comes back is not told of again. Whose sound it is the tap says: what is shown may be another source
- * by now, or yet. */
+/* A source without sound is told only once, also if it is opened again. The tap says which source its sound is from:
+ * the one shown may be another. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
   char name[SOUND_NAME_MAX];

@@ -1,11 +1,11 @@
-/* The list of sources: which of them is shown, by its number. */
+/* Decides which source of the list is shown, by its number in the state. */
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
 #include "app/run/setup.h"
 #include "unet/base/address.h"
 
-/* Those of the program before this one, with what has been dropped on its window. */
+/* Fills the list with the former program's sources, including files that were dropped on its window. */
 static int list_again(struct live *live, struct error *err) {
   const struct playlist *before = &live->came->sources;
   for (int i = 0; i < before->count; i++)
@@ -28,7 +28,7 @@ int live_list_sources(struct live *live, struct error *err) {
       return -1;
   if (options->playlist && playlist_read(list, options->playlist, &setup_stop, &live->log, err))
     return -1;
-  /* A list starts again as a whole. */
+  /* With several sources, --loop repeats the list and not each source. */
   live->source_options.loop = options->loop && list->count < 2;
   return 0;
 }
@@ -66,7 +66,7 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
     live_notice(&live->state, now_ns, "%s", err.message);
 }
 
-/* Somebody has set the number. */
+/* Asks for the source whose number keys or clients have set. */
 static void ask(struct live *live, int number, int64_t now_ns) {
   int count = changer_count(live->changer);
   if (number <= count)
@@ -75,7 +75,7 @@ static void ask(struct live *live, int number, int64_t now_ns) {
     live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
 }
 
-/* A single picture has no next frame that would come mirrored. */
+/* Applies a change of mirror. A single picture is read again, because no next frame comes that would be mirrored. */
 static void follow_mirror(struct live *live) {
   struct reader_status status;
   int mirror = live->state.settings.values.mirror;

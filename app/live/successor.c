@@ -1,7 +1,7 @@
-/* An engine that is lost for this process, or hangs, can only be opened by another one: the program becomes itself
- * anew, in the same process, so that whoever started it need not know. First everything is ended properly, while
- * another process shows the last picture in the window's place; the new program takes over what was set, and opens its
- * window when there is something in it. */
+/* Restarts the program if its engine is lost for this process, or hangs: only another program can open it again. The
+ * new program runs in the same process, so that whoever started it need not know. First everything is closed properly,
+ * while another process shows the last picture (curtain.h). The new program takes over all values, and shows its window
+ * when it has something to show. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "app/window/curtain.h"
 
 enum {
-  SEEN_MS = 5000,    /* an engine is given up if it was seen to hang for so long */
-  CURTAIN_MS = 3000, /* so long the curtain is waited for */
-  OVERLAP_MS = 250,  /* it stays over the new window, which takes its time to come on screen */
-  UNVEIL_MS = 10000, /* a source that gives nothing keeps the window hidden no longer */
+  SEEN_MS = 5000,    /* a hanging engine is given up after so long */
+  CURTAIN_MS = 3000, /* longest wait for the curtain */
+  OVERLAP_MS = 250,  /* time for which the curtain covers the new window, which takes a moment to appear */
+  UNVEIL_MS = 10000, /* the new window is shown after so long even if the source gives nothing */
 };
 
 /* --- from the program before --- */
@@ -40,7 +40,7 @@ static int read_succession(struct succession *succession, const char *value, str
   return status;
 }
 
-/* What was being written is complete; what follows goes beside it. */
+/* The former program's files are complete. New ones get names of their own beside them. */
 static int name_files(struct succession *succession, struct error *err) {
   struct options *options = &succession->options;
   struct parameter_choices *to = &options->to;
@@ -66,7 +66,7 @@ static int name_files(struct succession *succession, struct error *err) {
   return 0;
 }
 
-/* The command line, with what has been set since. */
+/* Makes the options: the command line's, with the values that were set since. */
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
@@ -121,7 +121,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control = came->control;
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
-  live->cover.bypass = (struct cover_slide){1, 1, 0}; /* until there is a picture */
+  live->cover.bypass = (struct cover_slide){1, 1, 0}; /* the source is shown until there is a picture */
   live->cover.blackout = (struct cover_slide){came->blackout, came->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
   live_was_told(live, LOG_WARNING);
@@ -153,7 +153,7 @@ static bool is_stuck(const struct live *live) {
   return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;
 }
 
-/* Where the newest frame is in a file. */
+/* Returns the position of the newest frame in a file, in seconds; 0: the source is not a file. */
 static double position(struct live *live) {
   struct frame newest;
   const struct source_info *info = &live->info;
@@ -211,7 +211,8 @@ static void gather_state(const struct live *live, struct handover *handover) {
   window_get_place(live->window, &handover->place);
 }
 
-/* Whether another engine made pictures in this program is what tells whether the next program may be worth it. */
+/* Returns the record for the next restart. Pictures that were made in this program show that a restart is
+ * worthwhile. */
 static struct handover_record next_record(const struct live *live) {
   struct handover_record record = live->came ? live->came->record : (struct handover_record){0};
   record.barren = live->figures.shown ? 0 : record.barren + 1;
@@ -238,7 +239,7 @@ static int gather(struct live *live, int64_t now_ns, struct error *err) {
   return status;
 }
 
-/* As the audience sees it, without what is said over it. */
+/* Shows the curtain, with what the audience sees now, without the overlay. */
 static void cover(struct live *live) {
   struct curtain_picture picture = {.borderless = live->options->values.with_operator};
   struct error err;
@@ -250,13 +251,13 @@ static void cover(struct live *live) {
   free(rgba);
 }
 
-/* What comes through one is gone when it has been read. */
+/* Returns true for a pipe: its contents cannot be read a second time. */
 static bool is_pipe(const char *path) {
   struct platform_entry entry;
   return path && !platform_look(&entry, path) && entry.kind == ENTRY_PIPE;
 }
 
-/* What this program could not hand over it keeps. */
+/* Returns why the program must not be restarted: something would be lost. NULL: nothing would. */
 static const char *why_not(const struct live *live) {
   if (live->probe || !platform_can_begin_anew())
     return "it cannot be started anew";
@@ -319,7 +320,7 @@ static void go_on(struct live *live, int64_t now_ns) {
   live->handing = HANDING_NOT;
 }
 
-/* What is frozen is no engine's, and would be lost. */
+/* During a freeze the program is not restarted: the frozen picture would be lost. */
 void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
   if (live->handing == HANDING_CURTAIN)

@@ -1,4 +1,4 @@
-/* What is said: in the window's line, and on the terminal. */
+/* Messages to the user: as notices in the window, and on the terminal. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
 
-enum { LINE_BYTES = 512 }; /* as an error's message */
+enum { LINE_BYTES = 512 }; /* length of an error's message */
 
 static void note_line(void *opaque, enum log_level level, const char *text) {
   struct live *live = opaque;

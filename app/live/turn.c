@@ -1,4 +1,4 @@
-/* Brings reader, engine and files to what the state says, and tells what they refuse. */
+/* The middle part of a turn: applies the state to reader, engine and files, and tells the user what was refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* Figures change with every frame, and nobody reads so fast. */
+/* Time between two updates of the clients' figures. They change with every frame, and nobody reads that fast. */
 static const int64_t publish_ns = 100000000;
 
-/* Writes what the source is, or the name that it is waited for by. */
+/* Writes a description of the source, or its name as long as it is not open. */
 static void source_words(const struct live *live, char *words, size_t size) {
   const char *known = live->info.description;
   if (!live->spec)
@@ -40,7 +40,7 @@ static void tell_urgency(const struct live *live) {
     log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
 }
 
-/* The window's thread is what the engine's is, but where it draws by itself. */
+/* Gives this thread the urgency of the engine's thread, unless the CPU draws the window here. */
 static void follow_urgency(struct live *live) {
   int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {
@@ -52,8 +52,8 @@ static void follow_urgency(struct live *live) {
   live->demoted_told = demoted;
 }
 
-/* The engine is open: its settings become the user's, its picture's shape the window's, which keeps its size when the
- * picture's changes later. */
+/* Called when the first engine is open. The window takes the shape of its pictures, and keeps its size if they change
+ * later. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
   state->ready = true;
@@ -76,7 +76,7 @@ static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   live_tell(live, taken > 0 ? LOG_INFO : LOG_WARNING, now_ns, "%s%s", word, text);
 }
 
-/* One at a time: the next is taken when the last is written. */
+/* Saves the snapshots that were asked for, one after the other. */
 static void save_snapshots(struct live *live, int64_t now_ns) {
   tell_snapshot(live, false, now_ns);
   if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
@@ -98,7 +98,7 @@ void live_finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* Tells of pictures that have another size than before, when the first of them is there. */
+/* Tells the user that pictures have another size than before, as soon as the first of them is there. */
 static void tell_size(struct live *live) {
   const struct engine_shape before = live->shape_told, *now = &live->engine.prepared.shape;
   if (before.width && live->engine.first)
@@ -113,7 +113,8 @@ static void tell_size(struct live *live) {
     live_tell(live, LOG_INFO, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
 }
 
-/* How long it has been seen to hang: a program that was stopped for a while has not seen it. */
+/* Counts for how long the engine has hung. A turn counts for at most turn_most_ms, because this program may have been
+ * stopped, and then so was the engine. */
 static void follow_stall(struct live *live, int64_t now_ns) {
   const double turn_most_ms = 250;
   live->stalled = live->shown && live->engine.busy_ms > live->engine.tell_ms;
@@ -122,7 +123,7 @@ static void follow_stall(struct live *live, int64_t now_ns) {
   live->exchanged_ns = now_ns;
 }
 
-/* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
+/* Sends the changed values to the engine's thread, and takes the settings that it uses now. */
 static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   live->sent = loop_send(live->loop, &state->settings.values);
@@ -148,7 +149,7 @@ static void put_back_controls(struct parameters *values, unsigned controls) {
       parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
 }
 
-/* What the engine refused is as it was before. The loop has said why. */
+/* Sets values that the engine refused back to what they were. The loop has told the user why. */
 static void follow_refusal(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
@@ -179,8 +180,8 @@ static void follow_refusal(struct live *live) {
   }
 }
 
-/* What those outside may know: values at once, figures now and then, but that the engine is ready along with the values
- * that it brings. */
+/* Gives the hub values in each turn, and figures every 100 ms. When the engine becomes ready, figures are given at
+ * once, together with the values that it brings. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
@@ -195,7 +196,8 @@ static void publish(struct live *live, int64_t now_ns) {
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
-    told->width = live->shown ? live->shown->frame.width : 0; /* of what is shown, and not of what is prepared */
+    /* size of the picture that is shown, not of the handle in use */
+    told->width = live->shown ? live->shown->frame.width : 0;
     told->height = live->shown ? live->shown->frame.height : 0;
     told->recorded_s = live->output_figures.seconds;
     told->not_recorded = live->output_figures.dropped;
@@ -213,8 +215,8 @@ static void publish(struct live *live, int64_t now_ns) {
   hub_publish(live->hub, &live->state.settings.values, told);
 }
 
-/* Pictures stay on the GPU where the window reads them there and no output needs each of them in the host's memory. The
- * window is let draw all the same where outputs do. */
+/* Decides whether pictures stay in GPU memory: they do if the window reads them there and no output needs all of them
+ * in the host's memory. In either case the loop leaves the window time to draw on the GPU. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
   bool shares = present_shares(live->present, &live->engine.info.gpu);
@@ -231,7 +233,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
-  /* A preset that is set again is taken again, though the number is what it was. */
+  /* A preset whose number is set again is taken again. */
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;
   exchange_settings(live, now_ns);

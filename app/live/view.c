@@ -1,4 +1,4 @@
-/* The window: events, drawing. */
+/* The live window on screen: opens it, handles its events, takes pictures and draws. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,28 +12,29 @@
 #include "unet/base/platform.h"
 
 enum {
-  /* Without --window the window is as large as fits in here. */
+  /* Limits of the window's size without --window. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
-  /* How long to wait for a picture before looking for keys again, and before all else is looked after. */
+  /* How long to wait for a picture before the next check for events, and before the next turn. */
   WAIT_MS = 8,
   REST_NS = 50000000,
-  /* The same where nothing has come for so long: each look costs, and a key is still answered within 20 ms. */
+  /* If nothing has happened for CALM_NS, checks for events are less frequent, because each costs processor time. A key
+   * is still answered within 20 ms. */
   CALM_WAIT_MS = 16,
   CALM_NS = 1000000000,
-  /* Pictures after which what is copied is counted. */
+  /* Number of the picture from which costs are counted. */
   SETTLED = 30,
-  /* New figures come on screen with the next picture, unless there was none for so long. */
+  /* New figures are drawn with the next picture. If none comes for so long, they are drawn without one. */
   OVERLAY_NS = 200000000,
-  /* How often the overlay is looked after while nobody uses the list or the line. */
+  /* Time between two updates of the overlay while nobody uses the list or types. */
   OVERLAY_LOOK_NS = 200000000,
-  /* The operator's window, and how often it is drawn. */
+  /* Size of the operator's window, and the time between two drawings of it. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
   OPERATOR_NS = 50000000,
 };
 
-/* Beside the operator's window on one display, half of its width is left for that one. */
+/* If the operator's window is on the same display, it gets half of the width. */
 void live_fit_window(const struct live *live, double shape, int *width, int *height) {
   double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
   if (live->options->values.with_operator && window_count_displays(live->window) == 1) {
@@ -51,7 +52,7 @@ bool live_fills_display(const struct live *live) {
   return options->values.with_operator && !options->window_width && window_count_displays(live->window) > 1;
 }
 
-/* As large as what is asked for, or fits; 0 by 0: all of the display. */
+/* Chooses the window's size: the one asked for, or one that fits; 0 by 0: all of the display. */
 static void choose_size(const struct live *live, struct window_params *params) {
   const struct options *options = live->options;
   const struct parameter_size *size = &options->values.size;
@@ -94,7 +95,8 @@ static void set_switch(struct live *live, enum parameter id, bool on) {
   parameters_set_number(&live->state.settings.values, id, 0, on, &ignored);
 }
 
-/* Opens and closes it as the state says. The screen that it leaves stays clean. */
+/* Opens or closes the operator's window as the state says. When it closes, help, figures and list are switched off, so
+ * that they do not appear over the picture. */
 static void follow_operator(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.with_operator, there = window_has_operator(live->window);
   struct error err;
@@ -109,19 +111,20 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
-/* The size whose shape is seen. What the budget leaves of a size has its shape but for the rounding of its sides, and
- * fills the same part of the window. */
+/* Returns a size whose shape the view has. If the budget has reduced the size that was asked for, their shapes differ
+ * only by rounding, and the view keeps the former's. */
 static struct parameter_size shape_of_view(const struct live *live) {
   const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
   const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
-  bool succeeds = live->came && !own->width; /* what is seen is another program's picture */
+  bool succeeds = live->came && !own->width; /* the curtain shows a picture of the former program */
   if (!live->shown)
     return succeeds ? live->options->values.size : prepared;
   const struct parameter_size shown = {live->shown->frame.width, live->shown->frame.height};
   return picture_size_alike(&shown, &asked) ? asked : shown;
 }
 
-/* The source is seen beside the picture where the overlay is. */
+/* Returns the view for a window of this size. The input is shown beside the picture only in the window that has the
+ * overlay. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct parameter_size shape = shape_of_view(live);
   bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
@@ -138,7 +141,7 @@ static struct present_view make_view(const struct live *live, enum window_which 
   };
 }
 
-/* The picture among what the operator sees. */
+/* Returns the view of the picture in the operator's window. */
 static struct present_view make_operator_view(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, HUD_OPERATOR, width, height, &places);
@@ -240,7 +243,7 @@ static void handle_event(struct live *live, const struct window_event *event, in
   }
 }
 
-/* What is typed before a line is open is no text. */
+/* Updates the panel. Typed text is taken only while a line is open. */
 static void follow_panel(struct live *live) {
   panel_follow(&live->panel, &live->state);
   window_take_text(live->window, live->panel.types);
@@ -250,15 +253,16 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY; /* the operator's is drawn anew anyway */
+    /* the operator's window is drawn again in any case */
+    draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY;
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* clients open lines, too */
+  follow_panel(live); /* clients can open a line as well */
   return draw;
 }
 
-/* The part of the input that is seen, from the left. */
+/* Returns how much of the input is visible, from the left: 0 to 1. */
 static float input_part(const struct live *live) {
   const struct parameters *values = &live->state.settings.values;
   return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
@@ -272,7 +276,7 @@ static void take_input(struct live *live, float part) {
   live->input_part = part;
 }
 
-/* When more of it is to be seen than before. */
+/* Takes more of the input if more of it became visible. */
 static void follow_split(struct live *live) {
   float part = input_part(live);
   if (live->shown && live->shown->input.plane[0] && !live->frozen && part > live->input_part)
@@ -283,18 +287,18 @@ static bool moves_by_itself(const struct live *live) {
   return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
 }
 
-/* Whether a turn would change nothing: nothing moves by itself, and nobody has done anything. */
+/* Returns true if a turn would change nothing: nothing moves by itself, and no event or wish of a client waits. */
 static bool is_at_rest(struct live *live) {
   return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
 }
 
-/* Whether nobody can do anything: neither at the window nor from outside. */
+/* Returns true if no event can come, neither from the window nor from clients. */
 static bool is_deaf(const struct live *live) {
   bool clients = live->ipc || live->osc || live->midi || live->web;
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
 }
 
-/* How long to wait for a picture at a time. */
+/* Returns how long to wait for a picture before the next check for events. */
 static int look_again_ms(struct live *live, int64_t now_ns) {
   if (is_deaf(live))
     return REST_NS / 1000000;
@@ -335,7 +339,7 @@ bool live_take_picture(struct live *live) {
   return true;
 }
 
-/* The newest frame of the source, for as long as anything of it is seen. */
+/* Takes the source's newest frame while a bypass shows it. Returns true if it is a new one. */
 static bool take_source(struct live *live) {
   struct frame source;
   if (live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
@@ -348,14 +352,14 @@ static bool take_source(struct live *live) {
   return fresh;
 }
 
-/* Whether the curtain's picture is what is seen, or is to be. */
+/* Returns true if the curtain is on screen or about to be. */
 static bool is_behind_curtain(const struct live *live) {
   return live->came && (!live->unveiled_ns || live->curtain >= 0);
 }
 
-/* A fade goes on only where it is seen: what moved on while the curtain comes would be seen twice, and what moved
- * behind it not at all. Where a picture is there before the curtain is gone, the source that stood in for it goes at
- * once: the window has not shown it, and outputs begin with the picture. */
+/* Fades stand still while the curtain is on screen, because nobody would see them. If a picture comes before the
+ * curtain is gone, the source that was to be shown meanwhile is dropped at once: the window has not shown it yet, and
+ * outputs begin with the picture. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
@@ -369,7 +373,7 @@ bool live_cover(struct live *live, int64_t now_ns) {
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
-      take_input(live, 1); /* the split may be moved later */
+      take_input(live, 1); /* all of it, because the split may be moved later */
     present_hold(live->present);
     live_hold_for_outputs(live);
   }
@@ -400,15 +404,15 @@ static struct present_view draw_output(struct live *live) {
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
-  if (!live->probe) /* what it reads of the window belongs to the drawing */
+  if (!live->probe) /* the probe still reads what was drawn */
     mailbox_done(&live->pictures);
-  window_swap(live->window); /* which may wait for the screen */
+  window_swap(live->window); /* swapping may wait for the screen */
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
   return view;
 }
 
-/* After the output, never before it, not with every picture, and only what looks different. */
+/* Draws the operator's window after the output, at most every 50 ms, and only if something in it has changed. */
 static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   int width, height;
   live->operator_changed |= changed;
@@ -439,7 +443,8 @@ static struct costs count_costs(const struct live *live) {
   };
 }
 
-/* The first pictures go through the host's memory, until it is known that the window reads them elsewhere. */
+/* Logs the costs of pictures. The first ones are not counted: they go through the host's memory until it is known that
+ * the window reads them on the GPU. */
 static void tell_costs(const struct live *live) {
   const struct costs *then = &live->costs;
   struct costs now = count_costs(live);
@@ -475,7 +480,8 @@ static void update_overlay(struct live *live, int64_t now_ns) {
   live->overlay_changed |= live_update_overlay(live, now_ns, width, height);
 }
 
-/* Of a window alone: returns whether its overlay wants to be drawn. at_once: something was done to it. */
+/* Updates the overlay of a window without an operator's one. Returns true if it has to be drawn. at_once: an event
+ * came. */
 static bool follow_overlay(struct live *live, bool at_once, int64_t now_ns) {
   at_once |= lists(live) || live->panel.types;
   if (at_once || now_ns - live->overlay_ns >= OVERLAY_LOOK_NS)
@@ -501,7 +507,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown)
     count_shown(live);
   live_show_elsewhere(live, fresh);
-  if (alone && fresh) /* it takes longer than a picture, which does not wait for it */
+  if (alone && fresh) /* updating takes longer than a picture, which must not wait for it */
     follow_overlay(live, at_once, now_ns);
   if (!alone)
     draw_operator(live, fresh || changed, platform_now_ns());
