@@ -48,7 +48,7 @@ struct alerts {
 void alerts_raise(struct alerts *alerts, enum alert_kind kind, int64_t now_ns, const char *words, const char *reason);
 /* Ends an alert, if it holds. */
 void alerts_end(struct alerts *alerts, enum alert_kind kind);
-/* Sets when an alert will end by itself, in seconds from now. The alert must hold. */
+/* Sets when an alert will end by itself, in seconds from now. It has no effect if the alert does not hold. */
 void alerts_last(struct alerts *alerts, enum alert_kind kind, double seconds);
 /* True if the same alerts hold, with the same words, reasons and times. */
 bool alerts_equal(const struct alerts *a, const struct alerts *b);

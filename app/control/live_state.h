@@ -87,7 +87,7 @@ double live_blend_weight(const struct live_state *state, int prompt);
 /* Sets the weights of all prompts to 0, so that one prompt is shown alone. */
 void live_end_blend(struct live_state *state, int64_t now_ns);
 /* Sets the size whose longest side is about this, in the shape of the one that was asked for. Returns 0, or -1 if there
- * is none. */
+ * is none or it is refused. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
 /* Goes to the next size, in steps of so many pixels of the longest side; a negative step makes it smaller. A step back
  * leads to the same size again. Nothing changes if there is no such size. */

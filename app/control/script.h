@@ -42,7 +42,7 @@ void script_apply(const struct script *script, double before, double now, struct
 struct script_recorder;
 
 /* Begins to record into the file, which the recorder takes over, also on failure. The first lines are the present
- * values, at time 0. */
+ * values, at time 0. The caller calls script_close after a failure, too. */
 int script_record(struct script_recorder **recorder, FILE *file, const struct parameters *values, struct error *err);
 /* Writes the values that have changed since, at time now. The seed's position is not written while the seed walks by
  * itself. Returns -1 if the file cannot be written or has SCRIPT_ENTRIES_MAX lines; what has been written stays. */
