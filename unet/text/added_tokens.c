@@ -1,4 +1,5 @@
-/* Tokens that are found in the text itself, before any word is cut: those with a role, and those that were learned. */
+/* Added tokens, which are found in the text itself before it is split into words: those with a role, such as the end
+ * token, and those that training added. They may be listed in four files of the tokenizer's folder. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,14 @@
 
 enum { ADDED_MAX = 4096 };
 
-/* What the files are read into, and what they are. */
+/* The result, and what it is made from. */
 struct adding {
   struct tokenizer_files *files;
   const struct vocabulary *vocabulary;
   const struct listing *listings;
 };
 
-/* A text, or an object with one in "content": both occur. */
+/* Returns the token's text. An item is either this text, or an object with the text in "content". */
 static const char *token_text(const cJSON *item) {
   return cJSON_GetStringValue(cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "content") : item);
 }
@@ -33,7 +34,7 @@ static struct added_token *find_added(const struct adding *adding, const char *t
   return NULL;
 }
 
-/* Returns the text of another token with the id; NULL: there is none. */
+/* Returns the text of a different token with the same id; NULL: there is none. */
 static const char *find_same(const struct adding *adding, const char *text, int id) {
   const char *of_vocabulary = vocabulary_text(adding->vocabulary, id);
   if (of_vocabulary)
@@ -44,8 +45,8 @@ static const char *find_same(const struct adding *adding, const char *text, int 
   return NULL;
 }
 
-/* Refuses a token whose id is another's, or that another list adds with another id. Its text may be in the vocabulary,
- * too, where it is the middle of words. */
+/* Refuses an id that a different token has, or that differs from the id that another list gives this token. The text
+ * may be in the vocabulary as well, where it is part of words. */
 static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
   const struct added_token *added = find_added(adding, text);
   if (added && added->id != id)
@@ -87,7 +88,8 @@ static struct added_token *append(struct adding *adding, const char *text, int i
   return added;
 }
 
-/* Adds a token, or changes the kind of one already there. item says its kind; NULL: nothing is said. */
+/* Adds a token, or changes the kind of a token that was added before. item tells its kind; NULL: the kind is
+ * unknown. */
 static int add_token(struct adding *adding, const cJSON *item, const char *text, int id, const char *path,
                      struct error *err) {
   struct added_token *added = find_added(adding, text);
@@ -103,7 +105,7 @@ static int add_token(struct adding *adding, const cJSON *item, const char *text,
 
 /* --- the lists --- */
 
-/* tokenizer_config.json has them by their ids. */
+/* Reads added_tokens_decoder of tokenizer_config.json, which lists tokens by id. */
 static int add_listed(struct adding *adding, struct error *err) {
   const char *path = adding->listings[LISTING_CONFIG].path;
   const cJSON *item;
@@ -119,15 +121,15 @@ static int add_listed(struct adding *adding, struct error *err) {
   return 0;
 }
 
-/* True if the files list the text among the tokens that keep their letters as they are. */
+/* Returns true if the text is in this list of special tokens, which are not normalised. */
 static bool is_special(const cJSON *list, const char *text) {
   const cJSON *item;
   cJSON_ArrayForEach(item, list) if (token_text(item) && !strcmp(token_text(item), text)) return true;
   return false;
 }
 
-/* added_tokens.json has ids by text, and says no kinds. Like the reference's, these tokens are looked for in normalised
- * text, unless they are among the special ones; what another file says of the same text stays. */
+/* Reads added_tokens.json, which lists ids by text, without kinds. As in transformers, these tokens are looked for in
+ * normalised text, except special ones. A kind that another file gives is kept. */
 static int add_learned(struct adding *adding, struct error *err) {
   const struct listing *listing = &adding->listings[LISTING_LEARNED];
   const cJSON *item, *special = field(adding, LISTING_MAP, "additional_special_tokens");
@@ -147,7 +149,7 @@ static int add_learned(struct adding *adding, struct error *err) {
   return 0;
 }
 
-/* tokenizer.json's list says kinds, too, which count before a guess. */
+/* Reads the list in tokenizer.json. It gives kinds, which replace guessed ones. */
 static int add_from_whole(struct adding *adding, struct error *err) {
   const char *path = adding->listings[LISTING_WHOLE].path;
   const cJSON *item;
@@ -168,11 +170,11 @@ static int add_from_whole(struct adding *adding, struct error *err) {
 
 /* --- roles --- */
 
-/* The four tokens with a role, in the order in which the reference adds them: of the same text added twice, the later
- * says what kind it is. */
+/* The four tokens with a role, in the order in which transformers adds them: if one text has two roles, the later one
+ * decides its kind. */
 static const struct role {
   const char *key, *usual;
-  size_t place; /* of the id in struct tokenizer_files */
+  size_t place; /* offset of the id in struct tokenizer_files */
 } roles[] = {
     {"bos_token", "<|startoftext|>", offsetof(struct tokenizer_files, start)},
     {"eos_token", "<|endoftext|>", offsetof(struct tokenizer_files, end)},
@@ -180,8 +182,8 @@ static const struct role {
     {"pad_token", "<|endoftext|>", offsetof(struct tokenizer_files, pad)},
 };
 
-/* Returns where a role's token is said: special_tokens_map.json goes before tokenizer_config.json, except where the
- * latter has the newer added_tokens_decoder. */
+/* Returns the entry for a role: from special_tokens_map.json if that has one, else from tokenizer_config.json. If the
+ * latter has added_tokens_decoder, which newer versions write, only the latter counts. */
 static const cJSON *find_role(const struct adding *adding, const char *key) {
   const cJSON *item = NULL;
   if (!field(adding, LISTING_CONFIG, "added_tokens_decoder"))
@@ -189,7 +191,7 @@ static const cJSON *find_role(const struct adding *adding, const char *key) {
   return token_text(item) ? item : field(adding, LISTING_CONFIG, key);
 }
 
-/* Returns the id that a list has for a text that is not in the vocabulary, or -1. */
+/* Returns the id that one of the lists gives a text which is not in the vocabulary, or -1. */
 static int find_listed(const struct adding *adding, const char *text) {
   const cJSON *item;
   int id;

@@ -1,3 +1,4 @@
+/* Byte-pair encoding: possible merges wait in a heap, and the one of lowest rank is made next. */
 #include "unet/text/bpe.h"
 
 #include <stdbool.h>
@@ -29,18 +30,18 @@ static const struct merge *find(const struct bpe *bpe, int left, int right) {
   return bpe->count ? bsearch(&key, bpe->merges, bpe->count, sizeof key, compare_pairs) : NULL;
 }
 
-/* The word as a doubly linked list of tokens: a word of n bytes takes O(n log n), however long. */
+/* One token of a word, in a doubly linked list. With list and heap, a word of n bytes takes O(n log n). */
 struct symbol {
-  int id, before, after; /* -1: none */
+  int id, before, after; /* indices of the neighbours; -1: none */
   bool gone;
 };
 
-/* A merge that was possible when it was queued: of the symbol at place and the one after it. */
+/* A merge of the symbol at `place` and the one after it, which was possible when it was queued. */
 struct candidate {
   int rank, place, id;
 };
 
-struct heap { /* binary heap, the next candidate first */
+struct heap { /* binary heap, ordered by rank and then by place */
   struct candidate *list;
   int count;
 };
@@ -82,7 +83,7 @@ static void offer(const struct bpe *bpe, struct heap *heap, const struct symbol 
     push(heap, (struct candidate){merge->rank, place, merge->id});
 }
 
-/* Whether the symbols at a candidate's place are still those it was queued for. */
+/* Returns true if the two symbols can still be merged as when the candidate was queued. */
 static bool is_current(const struct bpe *bpe, const struct symbol *symbols, struct candidate c) {
   const struct symbol *left = &symbols[c.place];
   if (left->gone || left->after < 0)
@@ -104,7 +105,7 @@ int bpe_merge(const struct bpe *bpe, int *ids, int count) {
   if (count < 2)
     return count;
   struct symbol *symbols = malloc((size_t)count * sizeof *symbols);
-  /* count - 1 pairs at first; each of at most count - 1 merges offers two more */
+  /* There are count - 1 pairs at first, and each of at most count - 1 merges adds up to two. */
   struct heap heap = {malloc((size_t)count * 3 * sizeof *heap.list), 0};
   int kept = -1;
   if (!symbols || !heap.list)

@@ -1,4 +1,4 @@
-/* Byte-pair encoding of one word, over token ids.
+/* Byte-pair encoding of one word, on token ids.
  *
  * Ownership: struct bpe owns its table. */
 #ifndef UNET_TEXT_BPE_H
@@ -9,12 +9,12 @@
 
 struct merge {
   uint64_t pair; /* left id << 32 | right id */
-  int rank;      /* lower merges first */
-  int id;        /* of the joined token */
+  int rank;      /* merges of lower rank are made first */
+  int id;        /* id of the joined token */
 };
 
 struct bpe {
-  struct merge *merges; /* sorted by pair once bpe_sort was called; no pair twice */
+  struct merge *merges; /* sorted by pair after bpe_sort; no pair occurs twice then */
   size_t count;
 };
 
@@ -22,11 +22,11 @@ static inline uint64_t bpe_pair(int left, int right) {
   return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
-/* Sorts and, of merges with the same pair, keeps the one with the highest rank, as the reference does. */
+/* Sorts the merges. If a pair occurs several times, the merge of highest rank is kept, as in transformers. */
 void bpe_sort(struct bpe *bpe);
 
-/* Merges ids[0..count) in place, always the pair of lowest rank, of equal ones the leftmost. Returns the new count, or
- * -1 when memory is short. */
+/* Merges ids[0..count) in place: always the pair of lowest rank, and of equal pairs the leftmost. Returns the new
+ * count, or -1 if memory is missing. */
 int bpe_merge(const struct bpe *bpe, int *ids, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Text being read and built, a code point at a time. */
+/* Reading and building UTF-8 text by code points. */
 #ifndef UNET_TEXT_CHARS_H
 #define UNET_TEXT_CHARS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <utf8proc.h>
 
-/* Growing text. failed sticks. Zeroed: empty; bytes are to be freed. */
+/* A growing text. Zeroed: empty. Once memory was missing, `failed` stays true. The caller frees `bytes`. */
 struct builder {
   char *bytes;
   size_t length, capacity;
@@ -15,7 +15,7 @@ struct builder {
 
 void add_bytes(struct builder *b, const void *bytes, size_t length);
 void add_char(struct builder *b, utf8proc_int32_t c);
-/* Reads one code point; what is not UTF-8 is U+FFFD, a byte at a time. Returns the bytes it took. */
+/* Reads one code point and returns its number of bytes. A byte that is not valid UTF-8 is read as U+FFFD. */
 size_t next_char(const char *bytes, size_t length, utf8proc_int32_t *c);
 /* Appends text in NFC. */
 void add_composed(struct builder *b, const char *bytes, size_t length);

@@ -1,10 +1,11 @@
+/* Cleans a prompt's characters: as ftfy's fix_text does, or as transformers' tokenizer does without ftfy. */
 #include "unet/text/fix.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The entities of HTML 4, by name. */
+/* The named entities of HTML 4, sorted by name. */
 static const struct entity {
   const char *name;
   utf8proc_int32_t c;
@@ -74,8 +75,8 @@ static utf8proc_int32_t find_entity(const char *name) {
   return found ? found->c : -1;
 }
 
-/* Appends the character of a name; one in capitals is the capital of the name in small letters, where that has no
- * meaning of its own. Returns whether there is such a one. */
+/* Appends the character of a named entity. A name in capitals that is no entity itself stands for the capital letter of
+ * the entity in small letters. Returns false, and may change name, if there is no such entity. */
 static bool add_named(struct builder *b, char *name) {
   utf8proc_int32_t c = find_entity(name);
   bool capitals = false;
@@ -96,7 +97,7 @@ static bool add_named(struct builder *b, char *name) {
   return c >= 0;
 }
 
-/* What Windows has at 0x80 to 0x9F, where Latin-1 has control characters. */
+/* Characters 0x80 to 0x9F of Windows-1252; in Latin-1 these are control characters. */
 static const utf8proc_int32_t windows_1252[32] = {
     0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
     0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -107,7 +108,7 @@ static utf8proc_int32_t from_windows(utf8proc_int32_t c) {
   return c >= 0x80 && c <= 0x9F ? windows_1252[c - 0x80] : c;
 }
 
-/* Of numbers that name no character; -1: nothing is to be read there. */
+/* Returns the character of a numeric entity. Numbers that are not code points are U+FFFD; -1: the entity is dropped. */
 static utf8proc_int32_t numbered_char(unsigned long number) {
   if (number == 0 || number > 0x10FFFF || (number >= 0xD800 && number <= 0xDFFF))
     return 0xFFFD;
@@ -117,7 +118,7 @@ static utf8proc_int32_t numbered_char(unsigned long number) {
   return from_windows((utf8proc_int32_t)number);
 }
 
-/* "#65" or "#x41". */
+/* Appends the character of "#65" or "#x41". Returns false if that is no entity. */
 static bool add_numbered(struct builder *b, const char *name) {
   bool hex = name[1] == 'x' || name[1] == 'X';
   const char *digits = name + 1 + hex;
@@ -132,7 +133,8 @@ static bool add_numbered(struct builder *b, const char *name) {
   return true;
 }
 
-/* The bytes of an entity at text, which begins with &, appended as what it means; 0: it is none. */
+/* Appends the character of the entity at text, which begins with &. Returns the entity's length in bytes; 0: it is
+ * none. */
 static size_t add_entity(struct builder *b, const char *text, size_t length) {
   char name[27];
   size_t size = 1 + (length > 1 && text[1] == '#');
@@ -212,7 +214,7 @@ static void add_replaced(struct builder *b, const char *bytes, size_t length) {
   }
 }
 
-/* The bytes of a terminal's code at text, such as those of colours; 0: it is none. */
+/* Returns the length in bytes of a terminal escape sequence at text, such as a colour's; 0: it is none. */
 static size_t terminal_code(const char *text, size_t length) {
   size_t at = 2;
   if (length < 3 || text[0] != 27 || text[1] != '[')
@@ -255,7 +257,8 @@ static void add_ftfy_once(struct builder *b, bool html, const char *bytes, size_
   free(printable.bytes);
 }
 
-/* Again and again, until nothing changes: what is unescaped may be an entity. Each time there is less of something. */
+/* Applies the fixes until the text stays the same, because an unescaped text may contain entities again. It ends, since
+ * each pass removes something. */
 static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t length) {
   struct builder now = {0};
   add_bytes(&now, bytes, length);
@@ -275,7 +278,8 @@ static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t len
   free(now.bytes);
 }
 
-/* From the line on that has a <, the text is HTML, whose entities stay. */
+/* Returns the beginning of the first line that contains <. The text from there on is taken for HTML, whose entities
+ * stay. */
 static size_t find_html(const char *bytes, size_t length) {
   const char *found = length ? memchr(bytes, '<', length) : NULL;
   size_t at = found ? (size_t)(found - bytes) : length;

@@ -1,3 +1,4 @@
+/* Reads the merges of byte-pair encoding, and finds the tokens of single bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int refuse_pair(const char *path, int rank, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: merge %d is not two tokens; fetch the file again", path, rank + 1);
 }
 
-/* Adds the merge of left, of so many bytes, and right: both and the two together must be tokens. */
+/* Adds the merge of left, which has `length` bytes, and right. Both and their concatenation must be tokens. */
 static int add_merge(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *left,
                      size_t length, const char *right, const char *path, struct error *err) {
   int rank = (int)files->bpe.count;
@@ -59,7 +60,7 @@ static int add_merge(struct tokenizer_files *files, const struct vocabulary *voc
   return 0;
 }
 
-/* Adds a merge that is one text, "left right". */
+/* Adds a merge that is written as one text, "left right". */
 static int add_pair(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *pair,
                     const char *path, struct error *err) {
   const char *space = strchr(pair, ' ');
@@ -120,8 +121,8 @@ int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary
   return 0;
 }
 
-/* Counts the tokens of the vocabulary that neither stand for a byte, nor were added, nor come of a merge. Vocabularies
- * that lack some byte are no product of byte-pair training, and not judged. */
+/* Counts the vocabulary's tokens that are neither bytes, nor added tokens, nor results of a merge. Returns 0 if the
+ * vocabulary lacks some byte: it is then not from byte-pair training, and nothing can be told. */
 static size_t count_unmade(const struct tokenizer_files *files, const struct vocabulary *vocabulary, bool *made) {
   size_t count = 0;
   for (int i = 0; i < 2 * 256; i++) {

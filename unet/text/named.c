@@ -9,7 +9,7 @@ static const struct word {
   enum named_kind kind;
 } words[] = {{"lora:", NAMED_LORA}, {"lyco:", NAMED_LORA}, {"lycoris:", NAMED_LORA}, {"hypernet:", NAMED_NETWORK}};
 
-/* True if the text begins with a word of small letters, written in letters of either kind. */
+/* Returns true if the text begins with the word, which is in small letters. Case is ignored. */
 static bool begins(const char *text, const char *word) {
   for (; *word; word++, text++)
     if (tolower((unsigned char)*text) != *word)
@@ -23,8 +23,8 @@ static size_t skip_spaces(const char *text, size_t at) {
   return at;
 }
 
-/* Reads NAME:WEIGHT up to the closing bracket. What a third colon brings, as ComfyUI's weight of the text encoder, is
- * part of the whole but of neither. */
+/* Reads NAME:WEIGHT up to the closing bracket. A third field, such as ComfyUI's weight of the text encoder, belongs to
+ * the whole, but to neither name nor weight. */
 static void read_network(const char *text, size_t at, struct named *named) {
   size_t end = named->start + named->length - 1;
   named->name = at = skip_spaces(text, at);
@@ -38,7 +38,7 @@ static void read_network(const char *text, size_t at, struct named *named) {
   named->weight_length = strspn(text + at, "+-.0123456789");
 }
 
-/* Returns the word for a file of a network that the text begins with; NULL: none. */
+/* Returns the word for a network's file, such as "lora:", with which the text begins; NULL: none. */
 static const struct word *find_word(const char *text) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (begins(text, words[i].text))
@@ -46,14 +46,14 @@ static const struct word *find_word(const char *text) {
   return NULL;
 }
 
-/* Reads what stands from the bracket at `at`, which nothing closes, to the end of the name that begins at `name`. */
+/* Reads an unclosed bracket at `at`, up to the end of the name that begins at `name`. */
 static bool read_open(const char *text, size_t at, size_t name, struct named *named) {
   size_t size = strcspn(text + name, " \t\r\n,<>"), length = name + size - at;
   *named = (struct named){.kind = NAMED_OPEN, .start = at, .length = length, .name = at, .name_length = length};
   return size > 0;
 }
 
-/* <...> at the opening bracket. */
+/* Reads <...> at an opening bracket. */
 static bool read_bracket(const char *text, size_t at, struct named *named) {
   size_t inside = skip_spaces(text, at + 1), length = strcspn(text + at + 1, "<>");
   const struct word *word = find_word(text + inside);

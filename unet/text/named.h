@@ -1,5 +1,5 @@
-/* What prompts for other programs name beside words: files of networks, <lora:NAME:0.8>, and embeddings,
- * embedding:NAME and <NAME>. No prompt loads a file here. */
+/* Names of files in prompts that were written for other programs: networks, <lora:NAME:0.8>, and embeddings,
+ * embedding:NAME and <NAME>. This program loads no file that a prompt names. */
 #ifndef UNET_TEXT_NAMED_H
 #define UNET_TEXT_NAMED_H
 
@@ -10,20 +10,20 @@ enum named_kind {
   NAMED_LORA,      /* <lora:NAME>, <lora:NAME:WEIGHT>, <lyco:NAME:WEIGHT> */
   NAMED_NETWORK,   /* <hypernet:NAME:WEIGHT> */
   NAMED_EMBEDDING, /* embedding:NAME */
-  NAMED_TOKEN,     /* <NAME>: a word that an embedding or a tokenizer may have added */
-  NAMED_OPEN,      /* <lora:NAME:WEIGHT and no closing bracket */
+  NAMED_TOKEN,     /* <NAME>, a word that an embedding or the tokenizer may have added */
+  NAMED_OPEN,      /* <lora:NAME:WEIGHT without a closing bracket */
 };
 
 struct named {
   enum named_kind kind;
-  size_t start, length; /* in the text */
+  size_t start, length; /* position and length in the text */
   size_t name, name_length;
-  size_t weight, weight_length; /* the length is 0 where there is none */
+  size_t weight, weight_length; /* position and length of the weight; length 0: there is none */
 };
 
-/* Finds the first of them at or behind `from`. False: there is none. */
+/* Finds the first name at or after `from`. Returns false if there is none. */
 bool named_find(const char *text, size_t from, struct named *named);
-/* Returns the text without the files of networks, allocated; NULL: out of memory. */
+/* Returns the text without the names of networks. The caller frees it. NULL: out of memory. */
 char *named_take_out(const char *text);
 
 #endif

@@ -1,3 +1,4 @@
+/* Splits a prompt into chunks of tokens. */
 #include "unet/text/prompt.h"
 
 #include <stdlib.h>
@@ -5,20 +6,20 @@
 
 enum { BACKTRACK_MAX = 20 };
 
-/* A chunk being filled. */
+/* The chunk that is being filled. */
 struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
   enum text_fix fix;
-  int length, room; /* tokens of a chunk, and those that its text may take */
-  int comma;        /* the comma's token; -1: it is none */
-  int done;         /* chunks, also those that there is no room for */
+  int length, room; /* tokens of a chunk, and how many of these are left for text */
+  int comma;        /* id of the comma's token; -1: the comma is not a single token */
+  int done;         /* number of chunks, including those beyond PROMPT_CHUNKS_MAX */
   int ids[PROMPT_LENGTH_MAX];
   float weights[PROMPT_LENGTH_MAX];
-  int count, last_comma; /* last_comma -1: none */
+  int count, last_comma; /* tokens in this chunk so far, and index of the last comma; -1: none */
 };
 
-/* weights NULL: 1. */
+/* Writes a chunk's ids and weights. weights NULL: all are 1. */
 static void fill_chunk(struct prompt_chunk *chunk, const struct tokenizer *tokenizer, const int *ids,
                        const float *weights, int count, int length) {
   tokenizer_frame(tokenizer, ids, count, chunk->ids, length);
@@ -37,7 +38,8 @@ static void next_chunk(struct filling *f) {
   f->last_comma = -1;
 }
 
-/* The chunk is full: it ends behind its last comma, where that is near, else here. */
+/* Ends a full chunk: after its last comma if that is near, else here. The tokens after the comma begin the next
+ * chunk. */
 static void end_full_chunk(struct filling *f) {
   int kept = f->count, moved = 0;
   if (f->last_comma >= 0 && f->count - f->last_comma <= BACKTRACK_MAX) {

@@ -1,7 +1,7 @@
-/* A prompt as text encoders read it: chunks of tokens, each token with a weight.
+/* A prompt in the form that text encoders read: chunks of tokens, each token with a weight.
  *
- * A chunk is as many tokens as the encoder reads, its start and end among them. A prompt that needs more has several,
- * which are encoded apart and attended to side by side. */
+ * A chunk has as many tokens as an encoder reads at once, including its start and end token. A longer prompt has
+ * several chunks. They are encoded separately, and the network attends to all their tokens. */
 #ifndef UNET_TEXT_PROMPT_H
 #define UNET_TEXT_PROMPT_H
 
@@ -10,26 +10,27 @@
 
 enum {
   PROMPT_CHUNKS_MAX = 4,
-  PROMPT_LENGTH_MAX = 256, /* tokens of a chunk */
+  PROMPT_LENGTH_MAX = 256, /* most tokens of a chunk */
 };
 
 struct prompt_chunk {
   int ids[PROMPT_LENGTH_MAX];
-  float weights[PROMPT_LENGTH_MAX]; /* of each token: 1 leaves it as it is */
+  float weights[PROMPT_LENGTH_MAX]; /* weight of each token; 1 leaves its encoding unchanged */
 };
 
 struct prompt {
-  int count;                                     /* of chunks, at least 1 */
-  struct prompt_chunk chunks[PROMPT_CHUNKS_MAX]; /* those beyond count are the empty prompt's */
-  int words;                                     /* tokens of the text, without those that begin and end chunks */
-  int left_out;                                  /* of these: they found no room */
+  int count;                                     /* number of chunks, at least 1 */
+  struct prompt_chunk chunks[PROMPT_CHUNKS_MAX]; /* chunks after `count` are those of the empty prompt */
+  int words;                                     /* number of tokens of the text, without start and end tokens */
+  int left_out;                                  /* number of these that did not fit into the chunks */
 };
 
-/* length: tokens of a chunk, at least 3. As AUTOMATIC1111 cuts them: where the words between the last comma and a
- * chunk's end are at most 20 tokens, they go to the next chunk; BREAK begins another one. */
+/* Fills *prompt from spans with weights, split as AUTOMATIC1111 does: if at most 20 tokens lie between the last comma
+ * and the end of a chunk, they move to the next chunk; BREAK begins a new chunk. length: tokens of a chunk, at least
+ * 3. */
 int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
                       int length, struct error *err);
-/* As diffusers reads it: one chunk, and what does not fit into it is left out. */
+/* Fills *prompt as diffusers does: with one chunk. Tokens that do not fit are left out. */
 int prompt_from_text(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const char *text,
                      int length, struct error *err);
 

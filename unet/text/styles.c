@@ -1,3 +1,4 @@
+/* Reads styles.json, finds its phrases in a text, and makes the prompt that is encoded instead of a text. */
 #include "unet/text/styles.h"
 
 #include <cjson/cJSON.h>
@@ -15,7 +16,8 @@
 
 #define STYLES_LIMIT ((size_t)1 << 20)
 
-/* The parsed file; styles and moods (NULL: none) are its objects of lists, standard (NULL: none) the default style. */
+/* The parsed file. styles and moods (NULL: none) are objects in it that list phrases; standard (NULL: none) is the
+ * default style. */
 struct styles {
   cJSON *root;
   const cJSON *styles, *moods, *standard;
@@ -32,7 +34,7 @@ static bool is_phrases(const cJSON *list) {
   return cJSON_IsArray(list);
 }
 
-/* A name that is fit to be printed. */
+/* Returns true if a name has no control characters, so that it can be printed. */
 static bool is_name(const char *name) {
   for (; *name; name++)
     if ((unsigned char)*name < 0x20 || *name == 0x7f)
@@ -119,7 +121,7 @@ const char *styles_name(const struct styles *styles, int index) {
   return cJSON_GetArrayItem(styles->styles, index)->string;
 }
 
-/* Letters, digits, the marks on them, and what is no UTF-8. */
+/* Returns true for a letter, a digit, a mark on one, and a byte that is not UTF-8. */
 static bool is_word(const char *at) {
   utf8proc_int32_t character;
   if (utf8proc_iterate((const utf8proc_uint8_t *)at, -1, &character) <= 0)
@@ -132,7 +134,7 @@ static bool is_inside(const char *at) {
   return ((unsigned char)*at & 0xc0) == 0x80;
 }
 
-/* Where the character before at begins. */
+/* Returns the beginning of the character before `at`. */
 static const char *before(const char *text, const char *at) {
   do
     at--;
@@ -167,7 +169,7 @@ const char *styles_default(const struct styles *styles) {
   return styles && styles->standard ? styles->standard->string : NULL;
 }
 
-/* The longest of a mood's phrases that text has; NULL: none. */
+/* Returns the longest of a mood's phrases that the text contains; NULL: none. */
 static const char *find_mood(const cJSON *mood, const char *text) {
   const char *found = NULL;
   const cJSON *phrase;
@@ -178,7 +180,7 @@ static const char *find_mood(const cJSON *mood, const char *text) {
   return found;
 }
 
-/* Whether text has no words, or those of one of the moods' phrases. */
+/* Returns true if the text has no words, or only those of one phrase of a mood. */
 static bool is_mood(const cJSON *moods, const char *text) {
   const char *end = text + strlen(text);
   while (*text && (is_inside(text) || !is_word(text)))

@@ -1,3 +1,5 @@
+/* Reads weights and BREAK in a prompt. Spans are added from left to right; a closing bracket multiplies the weights of
+ * all spans since its opening bracket. */
 #include "unet/text/syntax.h"
 
 #include <ctype.h>
@@ -12,8 +14,8 @@ struct reader {
   const char *text;
   size_t length, at;
   struct spans *spans;
-  bool *plain; /* of each byte: a bracket that is text */
-  /* Open brackets: the span that comes first in each. */
+  bool *plain; /* for each byte: it is a bracket that is read as text */
+  /* For each open bracket: index of the first span inside it. */
   int *round, *square;
   int rounds, squares;
   bool failed;
@@ -36,7 +38,7 @@ static bool is_word(const char *at, size_t length) {
          (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
-/* Whether a word's character ends where at is. */
+/* Returns true if a letter or digit ends at `at`. */
 static bool is_word_before(const char *text, size_t at) {
   size_t from = at;
   while (from && at - from < 4) {
@@ -47,7 +49,7 @@ static bool is_word_before(const char *text, size_t at) {
   return at && is_word(text + from, at - from);
 }
 
-/* The next place from at on where word stands by itself; length: nowhere. */
+/* Returns the next position, from `at` on, of the word on its own; length: there is none. */
 static size_t find_word(const char *text, size_t length, size_t at, const char *word) {
   size_t size = strlen(word);
   for (; at + size <= length; at++)
@@ -83,7 +85,7 @@ static void weigh(struct reader *r, int first, double weight) {
     r->spans->list[i].weight *= weight;
 }
 
-/* Text without brackets, with a BREAK or more. */
+/* Adds text without brackets, which may contain BREAK. */
 static void add_words(struct reader *r, size_t from, size_t to) {
   for (;;) {
     size_t found = find_word(r->text, to, from, "BREAK"), end = found, next = found + strlen("BREAK");
@@ -100,13 +102,13 @@ static void add_words(struct reader *r, size_t from, size_t to) {
   add_text(r, from, to);
 }
 
-/* --- what is plain text elsewhere than in AUTOMATIC1111 --- */
+/* --- square brackets that have a meaning in AUTOMATIC1111, and are plain text here --- */
 
-/* An open square bracket. */
+/* An open square bracket, which may be a schedule or an alternation. */
 struct editing {
-  size_t at, colon; /* the last colon directly inside; at: none */
-  int depth;        /* of round brackets around its inside */
-  bool bar;         /* directly inside is a | */
+  size_t at, colon; /* position of the last colon directly inside; `at` if there is none */
+  int depth;        /* number of round brackets that are open around it */
+  bool bar;         /* there is a | directly inside */
 };
 
 static bool is_number(const char *text, size_t length) {
@@ -120,7 +122,7 @@ static bool is_number(const char *text, size_t length) {
   return digits && dots < 2;
 }
 
-/* Whether a number and nothing else stands there. */
+/* Returns true if the text is a number, apart from spaces around it. */
 static bool is_lone_number(const char *text, size_t length) {
   while (length && isspace((unsigned char)*text))
     text++, length--;
@@ -145,7 +147,7 @@ static void look_at(struct editing *top, size_t at, char c, int depth) {
   top->bar |= c == '|';
 }
 
-/* Marks the brackets of schedules and alternations. */
+/* Marks the brackets of schedules, [a:b:0.5], and of alternations, [a|b], as text. */
 static void find_editing(struct reader *r, struct editing *open) {
   int count = 0, depth = 0;
   for (size_t at = 0; at < r->length; at++) {
@@ -165,7 +167,7 @@ static void find_editing(struct reader *r, struct editing *open) {
 
 /* --- reading --- */
 
-/* The bytes of ": number )" at the colon; 0: it is none. The number is [*from, *to). */
+/* Returns the length in bytes of ": number )" at the colon; 0: it does not match. The number is [*from, *to). */
 static size_t match_weight(const char *text, size_t *from, size_t *to) {
   size_t at = 1;
   while (isspace((unsigned char)text[at]))
@@ -179,7 +181,7 @@ static size_t match_weight(const char *text, size_t *from, size_t *to) {
   return digits && text[at] == ')' ? at + 1 : 0;
 }
 
-/* Whether what stands between a colon and a closing bracket looks like a number all the same. */
+/* Returns true if the text between a colon and a closing bracket begins like a number. */
 static bool is_near_number(const char *text) {
   char *end;
   while (isspace((unsigned char)*text))
@@ -256,7 +258,7 @@ static void read_all(struct reader *r) {
     weigh(r, r->square[i], square_weight);
 }
 
-/* --- afterwards --- */
+/* --- finishing --- */
 
 static double within_range(double weight, unsigned *notes) {
   if (fabs(weight) <= SYNTAX_WEIGHT_MAX)

@@ -1,3 +1,5 @@
+/* Turns a text into tokens: added tokens are found, the text between them is normalised and split into words, and each
+ * word is encoded by byte pairs. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "unet/text/tokenizer.h"
 
@@ -18,7 +20,8 @@ struct tokenizer {
   pcre2_match_data *match;
 };
 
-/* CLIP's expression. Where the published one has \s a space is enough: all white space was made one before. */
+/* CLIP's regular expression. A space replaces \s of the published one, because all white space has become spaces
+ * before. */
 static const char words_pattern[] =
     "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|\\p{L}+|\\p{N}|[^ \\p{L}\\p{N}]+";
 
@@ -44,13 +47,15 @@ static void add_valid(struct builder *b, const char *bytes, size_t length) {
   }
 }
 
-/* Unicode's White_Space. PCRE2's \s and the C library's isspace each differ from it in a few places. */
+/* Returns true for Unicode's White_Space. PCRE2's \s and the C library's isspace differ from it for a few
+ * characters. */
 static bool is_space(utf8proc_int32_t c) {
   return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* Cased letters; and what may stand between letters of a word without being one. */
+/* is_cased: upper, lower and title case letters. is_case_ignorable: characters that may stand between the letters of a
+ * word, such as an apostrophe. */
 static bool is_cased(utf8proc_int32_t c) {
   utf8proc_category_t category = utf8proc_category(c);
   return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL || category == UTF8PROC_CATEGORY_LT;
@@ -68,7 +73,7 @@ static bool is_case_ignorable(utf8proc_int32_t c) {
          category == UTF8PROC_CATEGORY_LM || category == UTF8PROC_CATEGORY_SK;
 }
 
-/* Whether a letter follows within the word. */
+/* Returns true if another letter of the same word follows. */
 static bool is_followed(struct text text, size_t at) {
   utf8proc_int32_t c = '.';
   while (at < text.length && is_case_ignorable(c))
@@ -76,8 +81,8 @@ static bool is_followed(struct text text, size_t at) {
   return is_cased(c);
 }
 
-/* White space collapsed, lower case. U+0130 alone becomes two code points in lower case. final_sigma: at the end of a
- * word a sigma has its other shape, as Python has it. */
+/* Appends the text in lower case, each run of white space as one space. U+0130 is the only character whose lower case
+ * has two code points. final_sigma: a sigma at the end of a word has its other form, as in Python. */
 static void add_folded(struct builder *b, struct text text, bool final_sigma) {
   bool after_space = false, after_letter = false;
   utf8proc_int32_t c;
@@ -97,8 +102,8 @@ static void add_folded(struct builder *b, struct text text, bool final_sigma) {
   }
 }
 
-/* Fixed and in NFC, then folded. result->bytes is allocated, and ends with a zero byte that its length does not count.
- */
+/* Cleans the text (fix.h), brings it to NFC, and folds it. The caller frees result->bytes, which ends with a zero byte
+ * that result->length does not count. */
 static int normalise(enum text_fix fix, struct text text, struct text *result) {
   struct builder fixed = {0}, b = {0};
   add_fixed(&fixed, fix, text.bytes, text.length);
@@ -139,8 +144,9 @@ static int encode_word(const struct tokenizer *t, struct text word, struct token
   return failed ? -1 : 0;
 }
 
-/* The fast tokenizer cuts words a second time, by an expression without the two markers, so a marker that got here (it
- * was written in capitals) falls into three. The other one knows it. */
+/* Encodes one match of the expression. A marker that is matched here was written in capitals, since others are added
+ * tokens. The fast tokenizer splits it into three words, because it splits by an expression without the markers; the
+ * other one makes it the marker's token. */
 static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct text piece, struct token_list *sink) {
   bool marker = piece.length > 4 && !memcmp(piece.bytes, "<|", 2) && piece.bytes[2] >= 'a' && piece.bytes[2] <= 'z';
   if (!marker)
@@ -154,14 +160,14 @@ static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct tex
              : 0;
 }
 
-/* A text on its way to tokens. */
+/* The arguments of all steps by which a text becomes tokens. */
 struct encoding {
   const struct tokenizer *t;
   enum text_fix fix;
   struct token_list *list;
 };
 
-/* Text without added tokens, normalised. */
+/* Encodes normalised text that contains no added tokens. */
 static int encode_words(const struct encoding *e, struct text text) {
   const PCRE2_SIZE *range = pcre2_get_ovector_pointer(e->t->match);
   size_t at = 0;
@@ -177,9 +183,10 @@ static int encode_words(const struct encoding *e, struct text text) {
   return 0;
 }
 
-/* True if a token is looked for in normalised text, or in the text as written. The fast tokenizer asks its kind; the
- * other one finds all of them in the text as written, and here in normalised text, too, where an entry says so: the
- * same word in capitals is meant to be that token. */
+/* Returns true if a token is to be looked for in normalised text, or in the text as written. The fast tokenizer decides
+ * this by the token's kind. The other one finds all tokens in the text as written. A token whose entry says
+ * `normalized` is also found in normalised text here, because the same word in capitals is then meant to be this
+ * token. */
 static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
   if (e->fix == FIX_FAST)
     return normalised == added->normalised;
@@ -190,7 +197,7 @@ static const char *added_text(const struct added_token *added, bool normalised) 
   return normalised && added->folded ? added->folded : added->text;
 }
 
-/* The added token that begins at text's first byte, the longest of several; NULL: none. */
+/* Returns the longest added token with which the text begins; NULL: none. */
 static const struct added_token *match_added(const struct encoding *e, bool normalised, struct text text) {
   const struct added_token *best = NULL;
   size_t best_length = 0;
@@ -207,7 +214,8 @@ static const struct added_token *match_added(const struct encoding *e, bool norm
   return best;
 }
 
-/* The first added token at or after *at, which moves there, or to the end of the text where there is none (NULL). */
+/* Returns the first added token at or after *at, and sets *at to its position. NULL: there is none, and *at is the end
+ * of the text. */
 static const struct added_token *find_added(const struct encoding *e, bool normalised, struct text text, size_t *at) {
   for (; *at < text.length; ++*at) {
     const struct added_token *added = match_added(e, normalised, (struct text){text.bytes + *at, text.length - *at});
@@ -226,7 +234,7 @@ static const struct added_token *find_text(const struct tokenizer *t, const char
   return NULL;
 }
 
-/* The token, and the rest of a word that was learned as several: "<toy>", "<toy>_1", "<toy>_2". */
+/* Appends the token. A word that was learned as several tokens, "<toy>", "<toy>_1", "<toy>_2", gets all of them. */
 static int emit_added(const struct encoding *e, const struct added_token *added) {
   char name[256];
   const struct added_token *next = added;
@@ -239,7 +247,7 @@ static int emit_added(const struct encoding *e, const struct added_token *added)
   return 0;
 }
 
-/* Text between two added tokens of a stage. */
+/* Encodes the text between two added tokens. */
 static int encode_stretch(const struct encoding *e, bool normalised, struct text text) {
   if (normalised)
     return encode_words(e, text);
@@ -251,7 +259,8 @@ static int encode_stretch(const struct encoding *e, bool normalised, struct text
   return result;
 }
 
-/* Added tokens are cut out of the text as written, and those of the normalised kind out of what is left, normalised. */
+/* Splits the text at added tokens. This is done first with the text as written, and then with the normalised text
+ * between the tokens that were found. */
 static int encode_stage(const struct encoding *e, bool normalised, struct text text) {
   size_t start = 0;
   while (start < text.length) {
@@ -300,7 +309,7 @@ int tokenizer_encode(struct tokenizer *t, enum text_fix fix, const char *text, i
   return result;
 }
 
-/* Added tokens of the normalised kind are looked for in normalised text, so theirs must be there as well. */
+/* Normalises the texts of those added tokens that are looked for in normalised text. */
 static int normalise_added(struct tokenizer *t, struct error *err) {
   for (int i = 0; i < t->files.added_count; i++) {
     struct added_token *added = &t->files.added[i];
@@ -314,7 +323,7 @@ static int normalise_added(struct tokenizer *t, struct error *err) {
   return 0;
 }
 
-/* What follows the reading of files. */
+/* Finishes the tokenizer after its files were read. */
 static int finish(struct tokenizer **result, struct tokenizer *tokenizer, int status, struct error *err) {
   if (status || normalise_added(tokenizer, err) || compile_words(tokenizer, err)) {
     tokenizer_close(&tokenizer);
@@ -372,7 +381,7 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-/* True if the text is one of the added tokens that are looked for in such text. */
+/* Returns true if the text is an added token of the kind that is looked for in such text. */
 static bool is_added(const struct encoding *e, bool normalised, struct text text) {
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];

@@ -1,5 +1,6 @@
-/* The byte-pair tokenizer of CLIP, as transformers' CLIPTokenizer defines it: characters fixed (fix.h), NFC, white
- * space collapsed, lower case, words cut by CLIP's expression, byte-level pairs merged in rank order.
+/* The byte-pair tokenizer of CLIP, as transformers' CLIPTokenizer defines it: characters are cleaned (fix.h), text is
+ * brought to NFC and lower case with single spaces, words are split by CLIP's regular expression, and pairs of bytes
+ * are merged in the order of their ranks.
  *
  * Threads: one thread at a time uses a tokenizer. */
 #ifndef UNET_TEXT_TOKENIZER_H
@@ -13,34 +14,36 @@
 
 struct tokenizer;
 
-/* Reads a folder's vocab.json and merges.txt, or its tokenizer.json where one of the two is missing, and what its other
- * files say of added tokens. Errors are STATUS_MODEL. */
+/* Reads vocab.json and merges.txt of a folder, or tokenizer.json if one of these is missing, and the added tokens of
+ * its other files. The caller closes *tokenizer. Errors are STATUS_MODEL. */
 int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
-/* CLIP's own, from its published merges (gzip). With open_clip the texts are filled up as OpenCLIP does, with "!". */
+/* Makes CLIP's own tokenizer from its published merges (gzip). open_clip: texts are padded with "!", as in OpenCLIP. */
 int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
-void tokenizer_close(struct tokenizer **tokenizer); /* stores NULL; takes NULL */
+void tokenizer_close(struct tokenizer **tokenizer); /* Frees the tokenizer. Stores NULL; takes NULL. */
 
-/* Tokens of a text, without start and end. Zeroed: none; ids are to be freed. */
+/* The tokens of a text, without start and end token. Zeroed: none. The caller frees ids. */
 struct token_list {
   int *ids, count, room;
 };
 
-/* Appends the tokens of text[0..length), all of them. Bytes that are not UTF-8 count as U+FFFD. */
+/* Appends all tokens of text[0..length). Bytes that are not UTF-8 count as U+FFFD. */
 int tokenizer_words(struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length,
                     struct token_list *list, struct error *err);
-/* Fills ids[0..length): start, as many of the words as fit, end, padding. */
+/* Fills ids[0..length) with the start token, as many words as fit, the end token, and padding. */
 void tokenizer_frame(const struct tokenizer *tokenizer, const int *words, int count, int *ids, int length);
-/* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Returns how many
- * ids the text needs with start and end (more than length: it was cut), or -1. */
+/* Fills ids[0..length) with start token, text, end token and padding. A text that is too long is cut so that the end
+ * token fits. Returns the number of ids that the whole text needs, with start and end; more than length: it was cut.
+ * Returns -1 after a failure. */
 int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char *text, int *ids, int length,
                      struct error *err);
 
-/* The added token with the lowest id that is not below `ids`; NULL: there is none. *id is its own. */
+/* Returns the added token with the lowest id from `ids` on, and stores that id in *id; NULL: there is none. */
 const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id);
-/* Highest id + 1, and the ids that frame a text. */
+/* tokenizer_vocabulary returns the highest id + 1; the others return the ids of the start, end and padding tokens. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
-int tokenizer_longest(const struct tokenizer *tokenizer); /* tokens of a text, as the files say; 0: they do not */
-/* True if the text is a token that the files add to those of the vocabulary. */
+/* Returns the most tokens of a text by the files; 0: unknown. */
+int tokenizer_longest(const struct tokenizer *tokenizer);
+/* Returns true if the text is an added token, which the files list besides the vocabulary. */
 bool tokenizer_has_added(const struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length);
 int tokenizer_start_id(const struct tokenizer *tokenizer);
 int tokenizer_end_id(const struct tokenizer *tokenizer);

@@ -1,4 +1,4 @@
-/* CLIP's own vocabulary, from its published merges alone. */
+/* Makes CLIP's own vocabulary from its published list of merges alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 
 #include "unet/text/tokenizer_impl.h"
 
-enum { CLIP_MERGES = 48894 /* of the file's, as many as CLIP uses */, CLIP_TEXT_MAX = 1 << 20 };
+enum { CLIP_MERGES = 48894 /* number of the file's merges that CLIP uses */, CLIP_TEXT_MAX = 1 << 20 };
 
-/* The file's first line, which says what it is, and the merges. text holds CLIP_TEXT_MAX. */
+/* Reads the file's first line, which names it, and the merges into text, which has CLIP_TEXT_MAX bytes. */
 static int read_clip(char *text, const char *path, struct error *err) {
   gzFile file = gzopen(path, "rb");
   int length = file ? gzread(file, text, CLIP_TEXT_MAX - 1) : -1;
@@ -30,7 +30,8 @@ static bool add_clip_token(cJSON *vocabulary, const char *text, int id) {
   return cJSON_AddNumberToObject(vocabulary, text, id);
 }
 
-/* The bytes' characters, printable ones first; the same at a word's end; what the merges make; start and end. */
+/* Builds the vocabulary in CLIP's order: the characters of bytes, printable ones first; the same at the end of a word;
+ * the results of the merges; start and end token. */
 static cJSON *clip_vocabulary(const char *merges) {
   cJSON *vocabulary = cJSON_CreateObject();
   int id = 0;
@@ -39,7 +40,7 @@ static cJSON *clip_vocabulary(const char *merges) {
     for (int byte = 0; byte < 256; byte++) {
       char text[8];
       tokenizer_byte_char(byte, text);
-      bool printable = (unsigned char)text[0] < 0xC4; /* others are from U+0100 on */
+      bool printable = (unsigned char)text[0] < 0xC4; /* the characters of all other bytes are from U+0100 on */
       if (printable == (i % 2 == 0))
         good = good && add_clip_token(vocabulary, i < 2 ? text : strcat(text, "</w>"), id++);
     }

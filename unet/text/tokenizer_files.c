@@ -1,4 +1,4 @@
-/* The files of a tokenizer's folder. */
+/* Reads the files of a tokenizer's folder. */
 #include "unet/text/tokenizer_files.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define VOCABULARY_LIMIT ((size_t)16 << 20)
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
-/* What is needed while a folder is read. */
+/* The state that is needed only while a folder is read. */
 struct reading {
   struct tokenizer_files *files;
   const char *folder;
@@ -23,7 +23,7 @@ struct reading {
 
 /* --- files --- */
 
-/* Reads and parses folder/name; listing->path gets its name, also on failure. */
+/* Reads and parses the file in the folder. listing->path becomes its path, even after a failure. */
 static int read_json(struct listing *listing, const char *folder, const char *name, size_t limit, struct error *err) {
   char *text;
   listing->path = text_path(folder, name);
@@ -65,7 +65,7 @@ static int read_listings(struct reading *r, struct error *err) {
   return 0;
 }
 
-/* Lists without it, or with the huge number that stands for none, say nothing. */
+/* Reads model_max_length. It may be missing, or a huge number that means no limit; then `longest` stays 0. */
 static void read_longest(struct reading *r) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(r->listings[LISTING_CONFIG].json, "model_max_length");
   if (cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble < ID_MAX)
@@ -111,7 +111,7 @@ static int refuse_model(const char *path, const char *field, const cJSON *value,
                    field, text ? text_quote(text).text : "no text", wanted);
 }
 
-/* Byte pairs with a mark at the end of words. Files of the first years name no type. */
+/* Refuses models other than byte pairs with a mark at the end of words. Early files do not name the type. */
 static int check_model(const cJSON *model, const char *path, struct error *err) {
   const cJSON *type = cJSON_GetObjectItemCaseSensitive(model, "type"),
               *suffix = cJSON_GetObjectItemCaseSensitive(model, "end_of_word_suffix");

@@ -1,10 +1,10 @@
-/* The tokenizer's files from the inside: what the files that read them share.
+/* What the files that read a tokenizer's folder share.
  *
- * vocabulary.c       tokens by their text and by their id
- * merges.c           the tokens of bytes, and which pairs merge
+ * vocabulary.c       finds tokens by text and by id
+ * merges.c           the tokens of bytes, and the merges of pairs
  * added_tokens.c     tokens that are found in the text itself
- * tokenizer_files.c  a folder's files
- * tokenizer_clip.c   CLIP's own vocabulary */
+ * tokenizer_files.c  reads the files of a folder
+ * tokenizer_clip.c   makes CLIP's own vocabulary */
 #ifndef UNET_TEXT_TOKENIZER_IMPL_H
 #define UNET_TEXT_TOKENIZER_IMPL_H
 
@@ -19,21 +19,22 @@ enum { ID_MAX = 1 << 22 };
 /* --- vocabulary.c --- */
 
 struct token {
-  const char *text; /* NULL: nothing is here */
+  const char *text; /* NULL: the entry is free */
   int id;
 };
 
-/* A vocabulary as a hash table, token to id. Token texts are borrowed from the parsed file. */
+/* A hash table from a token's text to its id. Texts are borrowed from the parsed file. */
 struct vocabulary {
-  const char *path, *name; /* of the file; and of the list, for messages: "vocab.json" */
+  const char *path, *name; /* path of the file, and name of the list for messages: "vocab.json" */
   struct token *table;
-  size_t capacity, count; /* capacity is a power of two and at least twice count: searches are short and end */
-  const char **text;      /* of each id; NULL: none */
-  int ids;                /* highest id + 1 */
+  /* capacity is a power of two and at least twice count, so that searches are short and always end */
+  size_t capacity, count;
+  const char **text; /* text of each id; NULL: none */
+  int ids;           /* highest id + 1 */
 };
 
-/* Lists an object's tokens. Tokens without an id, or with the id of another, are errors. vocabulary_free must follow,
- * also on failure. */
+/* Lists the tokens of an object. Fails if a token has no id, or the id of another token. json, path and name are
+ * borrowed. vocabulary_free must be called afterwards, even after a failure. */
 int vocabulary_init(struct vocabulary *vocabulary, const cJSON *json, const char *path, const char *name,
                     struct error *err);
 void vocabulary_free(struct vocabulary *vocabulary);
@@ -42,32 +43,32 @@ int vocabulary_find(const struct vocabulary *vocabulary, const char *text);
 /* Returns the token of an id; NULL: there is none. */
 const char *vocabulary_text(const struct vocabulary *vocabulary, int id);
 
-/* Reads an id. False: it is no whole number from 0 to below ID_MAX. */
+/* Reads an id. Returns false if it is not a whole number from 0 to ID_MAX - 1. */
 bool tokenizer_read_id(const cJSON *item, int *id);
 int tokenizer_refuse_id(const char *path, const char *text, struct error *err);
-/* Refuses two tokens of one id. */
+/* Writes the error about two tokens that have the same id. Returns -1. */
 int tokenizer_refuse_same(const char *path, const char *text, const char *other, int id, struct error *err);
 
 /* --- merges.c --- */
 
-/* Writes the printable character that stands for a byte in a vocabulary, as UTF-8: Latin-1's printable ones for
- * themselves, the other 68 in order from U+0100. */
+/* Writes the printable character that stands for a byte in a vocabulary, as UTF-8: printable characters of Latin-1
+ * stand for themselves, and the other 68 bytes are U+0100 and up in order. */
 void tokenizer_byte_char(int byte, char text[3]);
-/* Finds the tokens of the bytes; the token for what is unknown must be there. */
+/* Finds the tokens of single bytes. files->unknown must be set already. */
 void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary *vocabulary);
-/* Reads merges, one a line, from a text that is changed. */
+/* Reads merges from a text with one on each line. The text is changed. */
 int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *text,
                            const char *path, struct error *err);
-/* Reads them from a list of texts or pairs. */
+/* Reads merges from a JSON list of texts or pairs. */
 int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, const cJSON *list,
                           const char *path, struct error *err);
-/* Refuses merges that were cut at the end of one: tokens then lack theirs. */
+/* Refuses a list of merges that is incomplete: some tokens of the vocabulary are then the result of no merge. */
 int tokenizer_check_merges(const struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *path,
                            struct error *err);
 
 /* --- added_tokens.c --- */
 
-/* A file that may be in the folder. json NULL: it is not there. */
+/* A file that may be in the folder. json NULL: it is missing. */
 struct listing {
   char *path;
   cJSON *json;
@@ -75,11 +76,11 @@ struct listing {
 
 enum { LISTING_CONFIG, LISTING_MAP, LISTING_LEARNED, LISTING_WHOLE, LISTINGS };
 
-/* Lists the tokens with a role, and those that training added. listings: tokenizer_config.json,
+/* Adds the tokens with a role, and those that training added. The listings are tokenizer_config.json,
  * special_tokens_map.json, added_tokens.json and tokenizer.json. */
 int tokenizer_add_tokens(struct tokenizer_files *files, const struct vocabulary *vocabulary,
                          const struct listing listings[LISTINGS], struct error *err);
-/* Makes what CLIP's published models have in special_tokens_map.json; NULL: out of memory. */
+/* Makes the special_tokens_map.json of CLIP's published models; NULL: out of memory. The caller frees it. */
 cJSON *tokenizer_usual_roles(const char *pad);
 
 #endif

@@ -1,3 +1,4 @@
+/* The tokens of a vocabulary by text (a hash table) and by id. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 #include "unet/base/text.h"
 #include "unet/text/tokenizer_impl.h"
 
-/* --- tokens by their text --- */
+/* --- tokens by text --- */
 
 static size_t hash(const char *text) {
   uint32_t h = 2166136261u; /* FNV-1a */
@@ -15,7 +16,7 @@ static size_t hash(const char *text) {
   return h;
 }
 
-/* Returns where a token is, or belongs. */
+/* Returns the token's entry, or the free entry where it belongs. */
 static struct token *find_token(const struct vocabulary *vocabulary, const char *text) {
   size_t mask = vocabulary->capacity - 1, at = hash(text) & mask;
   while (vocabulary->table[at].text && strcmp(vocabulary->table[at].text, text) != 0)
@@ -67,7 +68,7 @@ static int add_text(struct vocabulary *vocabulary, const cJSON *item, struct err
   return 0;
 }
 
-/* Lists the tokens by their ids, too. */
+/* Lists the tokens by id as well. */
 static int list_ids(struct vocabulary *vocabulary, const cJSON *json, struct error *err) {
   const cJSON *item;
   vocabulary->text = calloc((size_t)vocabulary->ids + 1, sizeof(*vocabulary->text));
