@@ -10,7 +10,7 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/vae_files.h"
 
-/* Links may lead in circles, and a folder of models may be named that is none. */
+/* Limits: links may lead in circles, and the folder of models that is named may be any other folder. */
 enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256, REVISION_PARTS = 4 };
 
 struct walk {
@@ -19,14 +19,14 @@ struct walk {
   int folders;
 };
 
-/* A folder on the way. */
+/* A folder that is being visited. */
 struct place {
   struct walk *walk;
-  const struct place *around; /* the folder that it is in; NULL: none */
+  const struct place *around; /* the folder that contains it; NULL: none */
   struct platform_entry entry;
   const char *name, *path; /* name: "" for the folder of models itself */
   int depth;
-  bool model; /* what is in it belongs to one model */
+  bool model; /* a model's folder, or a folder in one */
 };
 
 static void add(const struct place *at, struct catalog_entry entry, const char *name, const char *path) {
@@ -52,7 +52,7 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* Weights that belong to a folder's config, or are one half of an autoencoder. */
+/* True for weights that belong to a folder's config, or are one half of an autoencoder. */
 static bool is_part(const char *name) {
   if (text_ends(name, "_encoder" CATALOG_WEIGHTS) || text_ends(name, "_decoder" CATALOG_WEIGHTS))
     return true;
@@ -79,7 +79,7 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .beside = at->model}, whole, path);
 }
 
-/* Whether a link has led back to a folder that is being visited, whose models have names without it. */
+/* True if a link leads back to a folder that is being visited. That folder's models are listed there. */
 static bool is_circle(const struct place *at) {
   for (const struct place *around = at->around; around; around = around->around)
     if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)
@@ -102,14 +102,14 @@ static void visit_folder(const struct place *at) {
     platform_list(at->path, visit, &inside);
 }
 
-/* --- the cache --- */
+/* --- the hub's cache --- */
 
 void catalog_name_revision(char *name) {
   for (char *slash = strchr(name, '@'); slash && (slash = strchr(slash, '/'));)
     *slash = '-';
 }
 
-/* models--ORG--NAME as ORG/NAME; false: it is something else. */
+/* Reads models--ORG--NAME as ORG/NAME. Returns false if the folder has another kind of name. */
 static bool read_repository(const char *folder, char *name) {
   static const char start[] = "models--";
   if (strncmp(folder, start, strlen(start)) != 0 || strlen(folder) >= PATHS_MAX)
@@ -123,7 +123,7 @@ static bool read_repository(const char *folder, char *name) {
   return *name != 0;
 }
 
-/* The commit that a revision's file has. */
+/* Reads the commit in a revision's file. Returns false if there is none. */
 static bool read_commit(const char *path, char *commit) {
   char *text;
   if (text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
@@ -137,10 +137,10 @@ struct repository {
   struct walk *walk;
   const char *name, *path;
   char refs[PATHS_MAX];
-  char revision[REVISION_MAX]; /* of the folder of revisions that is looked into: "refs/pr/", or "" */
-  int parts;                   /* of that */
+  char revision[REVISION_MAX]; /* path of the current folder of revisions: "refs/pr/", or "" */
+  int parts;                   /* number of folders in it */
   bool named;                  /* a revision names a snapshot */
-  char only[REVISION_MAX];     /* snapshot, where there is one alone */
+  char only[REVISION_MAX];     /* name of the only snapshot */
   int snapshots;
 };
 
@@ -189,7 +189,8 @@ static void count_snapshot(void *opaque, const char *commit) {
   repository->snapshots++;
 }
 
-/* A snapshot that was asked for by its commit has no name; one alone needs none. */
+/* Visits the snapshots of a repository. One that was fetched by its commit has no revision's name, and is only listed
+ * if it is the only one. */
 static void visit_repository(void *opaque, const char *folder) {
   char name[PATHS_MAX], path[PATHS_MAX], snapshots[PATHS_MAX];
   struct repository repository = {.walk = opaque, .name = name, .path = path};
@@ -205,7 +206,7 @@ static void visit_repository(void *opaque, const char *folder) {
     visit_snapshot(&repository, name, repository.only);
 }
 
-/* --- both --- */
+/* --- the folder of models and the cache --- */
 
 static int compare_entries(const void *a, const void *b) {
   const struct catalog_entry *x = a, *y = b;

@@ -1,9 +1,9 @@
-/* The models that are here: in reverie's own folder of models, and in the cache that Hugging Face's programs fill.
- * Names and files alone are looked at, nothing is opened.
+/* Lists the models on this machine: in reverie's own folder of models, and in the cache that Hugging Face's programs
+ * fill. It goes by names and files only, and opens none.
  *
- * A model's folder or file is called as it is in that folder, without .safetensors; in the cache ORG/NAME, and
- * ORG/NAME@REVISION for another than the main revision, whose slashes are dashes. Files beside a model's folders, or in
- * a folder that is no model, go on behind it: ORG/NAME/FILE. */
+ * The name of a model is its folder or file in the folder of models, without .safetensors. In the cache it is ORG/NAME,
+ * or ORG/NAME@REVISION for another revision than main, whose slashes become dashes. A file in such a folder that is no
+ * part of a model has the name ORG/NAME/FILE. */
 #ifndef APP_MODELS_CATALOG_H
 #define APP_MODELS_CATALOG_H
 
@@ -11,30 +11,33 @@
 
 #include "app/platform/paths.h"
 
-/* A file in each folder that `reverie fetch` has not completed. */
+/* An empty file in each folder that `reverie fetch` has not completed. */
 #define CATALOG_UNFINISHED ".unfinished"
 #define CATALOG_WEIGHTS ".safetensors"
 
 struct catalog_entry {
   char *name, *path;
-  bool file;       /* else a folder */
-  bool beside;     /* a file in the folder of a model that it is no part of */
-  bool cached;     /* it is in the cache */
-  bool unfinished; /* a folder that is not all there yet */
+  bool file;       /* false: it is a folder */
+  bool beside;     /* a file in a model's folder that is no part of the model */
+  bool cached;     /* the entry is in the cache */
+  bool unfinished; /* a folder that is not complete yet */
 };
 
 struct catalog {
-  struct catalog_entry
-      *entry; /* sorted by name; of one name the own folder's before the cache's, folders before files */
+  /* Sorted by name. Of the same name, those in the folder of models come first, and folders come before files. */
+  struct catalog_entry *entry;
   int count;
-  char models[PATHS_MAX], cache[PATHS_MAX]; /* where was looked; "": nowhere, for the environment names no folder */
+  /* The folders that were searched; "": none, because the environment names no such folder. */
+  char models[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* ORG/NAME@REVISION as a model is called. */
+/* Changes ORG/NAME@REVISION to the name of a model. */
 void catalog_name_revision(char *name);
 
-/* What cannot be read is left out. catalog_free must follow, also on failure, which is that memory is short. */
+/* Fills catalog. Entries that cannot be read are left out. Returns 0, or -1 with err if memory is short; catalog_free
+ * is due in both cases. */
 int catalog_read(struct catalog *catalog, struct error *err);
+/* Frees the entries. Accepts zeros. */
 void catalog_free(struct catalog *catalog);
 
 #endif

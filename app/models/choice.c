@@ -28,8 +28,7 @@ static int find(const struct repository_list *list, const char *path) {
   return -1;
 }
 
-/* What is behind the folder, where the file is in it and not in one inside; NULL: it is elsewhere. folder: "" or
- * "unet/" */
+/* Returns the file's name in the folder; NULL: it is elsewhere, or in a folder inside. folder: "" or "unet/". */
 static const char *in_folder(const char *path, const char *folder) {
   return begins(path, folder) && !strchr(path + strlen(folder), '/') ? path + strlen(folder) : NULL;
 }
@@ -55,7 +54,7 @@ static bool want_path(struct choosing *c, const char *folder, const char *name) 
   return index >= 0;
 }
 
-/* Every file of weights in the folder whose name begins so. */
+/* Chooses all files of weights in the folder whose names begin like this, and returns their number. */
 static int want_all(struct choosing *c, const char *folder, const char *beginning) {
   int count = 0;
   for (int i = 0; i < c->list->count; i++) {
@@ -68,7 +67,7 @@ static int want_all(struct choosing *c, const char *folder, const char *beginnin
   return count;
 }
 
-/* The files of a set of shards, and the index that names them. */
+/* Chooses the files of a set of shards, and the index that names them. */
 static bool want_shards(struct choosing *c, const char *folder, const char *basename, const char *const *indices,
                         const char *beginning) {
   char name[REPOSITORY_NAME_MAX];
@@ -82,7 +81,7 @@ static bool want_shards(struct choosing *c, const char *folder, const char *base
   return false;
 }
 
-/* As the checkpoint's loader looks for them, but the half-precision ones first. */
+/* Chooses weights by the names that the checkpoint's loader looks for, those in half precision first. */
 static bool want_weights(struct choosing *c, const char *folder, const char *basename) {
   static const char *const half[] = {WEIGHTS ".index.fp16.json", WEIGHTS ".fp16.index.json", NULL}, *const plain[] = {
                                                                                                         WEIGHTS
@@ -113,7 +112,7 @@ static int refuse_part(const struct choosing *c, const char *folder, struct erro
   return error_set(err, STATUS_MODEL, "%s: has no weights in %s", c->repository, *folder ? folder : "it");
 }
 
-/* model_index.json and the folders beside it. */
+/* Chooses the files of a pipeline: model_index.json and the folders next to it. */
 static int choose_pipeline(struct choosing *c, struct error *err) {
   static const struct {
     const char *folder, *basename;
@@ -150,7 +149,8 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
   return 0;
 }
 
-/* One network with its config, as autoencoders are published (diffusers) or depth models (transformers). */
+/* Chooses a single network and its config, as autoencoders (diffusers) and depth models (transformers) are
+ * published. */
 static bool choose_network(struct choosing *c) {
   if (want_path(c, "", "adapter_config.json"))
     return want_path(c, "", "adapter_model" WEIGHTS);
@@ -161,7 +161,7 @@ static bool choose_network(struct choosing *c) {
   return want_path(c, "", "config.json");
 }
 
-/* Of weights without a config the only file. */
+/* Chooses the only file of weights without a config. */
 static int choose_file(struct choosing *c, struct error *err) {
   char text[LIST_MAX] = "";
   int count = 0, last = 0;
@@ -215,9 +215,9 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
   return choose_network(c) ? 0 : choose_file(c, err);
 }
 
-/* --- what comes of it --- */
+/* --- totals --- */
 
-/* What cannot be checked is not fetched. */
+/* Counts a chosen file. A file that could not be checked is refused. */
 static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,
                         struct error *err) {
   if (file->size < 0 || !*file->hash)

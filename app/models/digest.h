@@ -1,4 +1,4 @@
-/* What tells that a file is the one that was asked for. */
+/* Computes checksums of files. */
 #ifndef APP_MODELS_DIGEST_H
 #define APP_MODELS_DIGEST_H
 
@@ -14,14 +14,16 @@ struct digest {
   int bytes;
 };
 
-/* Begins the SHA-256 of a file, or with git the name that git gives one of so many bytes, a SHA-1; also anew. Returns
- * 0, or -1 where memory is short; digest_free must follow. */
+/* Begins the SHA-256 of a file, or with `git` git's SHA-1 name for a file of this size. May be called again to start
+ * over. Returns 0, or -1 if memory is short; digest_free is due in both cases. */
 int digest_start(struct digest *digest, bool git, int64_t size);
+/* Adds bytes to the checksum. */
 void digest_add(struct digest *digest, const void *bytes, size_t size);
-/* Adds what the file has. Returns the number of bytes, or -1 with errno where it cannot be read, or stop was set. */
+/* Adds the contents of a file. Returns the number of bytes, or -1 if it cannot be read (with errno) or *stop was
+ * set. */
 int64_t digest_add_file(struct digest *digest, const char *path, const atomic_bool *stop);
-/* In hexadecimal digits. */
+/* Ends the checksum and writes it in hexadecimal digits. */
 void digest_text(struct digest *digest, char hex[DIGEST_MAX]);
-void digest_free(struct digest *digest); /* takes a zeroed one */
+void digest_free(struct digest *digest); /* accepts zeros */
 
 #endif

@@ -7,18 +7,18 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
-/* Pauses grow; a try that has brought something starts the count anew. */
+/* Tries of a download. Pauses between them grow; a try that brings bytes starts the count again. */
 enum { TRIES_MAX = 4, PAUSE_MS = 250, SLICE_MS = 50, MARK = 8 };
 
-/* A file on its way. */
+/* A file that is being fetched. */
 struct arrival {
   const struct download *download;
   const struct repository_file *file;
   char path[PATHS_MAX], part[PATHS_MAX];
   FILE *out;
   struct digest digest;
-  int64_t bytes; /* of the part */
-  bool resumed;  /* some of them are from an earlier run */
+  int64_t bytes; /* size of its part so far */
+  bool resumed;  /* some bytes are from an earlier run */
 };
 
 static int name_file(const struct download *download, const struct repository_file *file, char path[PATHS_MAX],
@@ -39,7 +39,7 @@ static int refuse_disk(const char *path, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: %s", path, strerror(errno));
 }
 
-/* --- what is there already --- */
+/* --- files that exist --- */
 
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err) {
   char path[PATHS_MAX], hash[DIGEST_MAX] = "";
@@ -66,7 +66,7 @@ int64_t download_part_bytes(const struct download *download, const struct reposi
                                                                                                           : entry.size;
 }
 
-/* Removes parts of what the file was before. */
+/* Removes parts of earlier versions of the file. */
 static void remove_old_part(void *opaque, const char *name) {
   const struct arrival *arrival = opaque;
   const char *own = strrchr(arrival->part, '/') + 1;
@@ -89,7 +89,7 @@ static int make_folder(struct arrival *arrival, struct error *err) {
   return result;
 }
 
-/* Opens the part, with what is there of it. */
+/* Opens the part, and adds what it contains to the checksum. */
 static int open_part(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   if (digest_start(&arrival->digest, arrival->file->git, arrival->file->size))
@@ -108,9 +108,9 @@ static int open_part(struct arrival *arrival, struct error *err) {
                                      : refuse_disk(arrival->part, err);
 }
 
-/* --- what comes --- */
+/* --- bytes from the hub --- */
 
-/* From the first byte on again. */
+/* Starts the file again from its first byte. */
 static int start_anew(struct arrival *arrival, struct error *err) {
   arrival->bytes = 0;
   arrival->resumed = false;
@@ -120,7 +120,7 @@ static int start_anew(struct arrival *arrival, struct error *err) {
   return 0;
 }
 
-/* The hub says which bytes it is going to send, and of what. */
+/* Checks what the hub is about to send before the first byte is stored. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;
   const struct repository_file *file = arrival->file;
@@ -157,7 +157,7 @@ static int refuse_status(const struct arrival *arrival, const struct http_answer
   return repository_refuse(download->origin, download->repository, answer, arrival->file->path, err);
 }
 
-/* HTTP_DONE: all bytes are there. */
+/* Fetches the rest of the file. HTTP_DONE: all bytes are there. */
 static enum http_result get(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   char url[HTTP_URL_MAX];
@@ -183,7 +183,7 @@ static enum http_result get(struct arrival *arrival, struct error *err) {
   return HTTP_CUT;
 }
 
-/* Returns whether the pause ended by itself. */
+/* Waits. Returns false if *stop ended the pause. */
 static bool pause_ms(int ms, const atomic_bool *stop) {
   for (; ms > 0 && !atomic_load(stop); ms -= SLICE_MS)
     platform_sleep_ns(SLICE_MS * INT64_C(1000000));
@@ -211,7 +211,8 @@ static bool is_right(struct arrival *arrival) {
   return !strcmp(hash, arrival->file->hash);
 }
 
-/* A part of an earlier run may be what is wrong. */
+/* Fetches the file and compares its checksum. If a part of an earlier run is wrong, the file is fetched once more from
+ * its start. */
 static int get_right(struct arrival *arrival, struct error *err) {
   for (;;) {
     if (arrival->bytes > arrival->file->size && start_anew(arrival, err))
@@ -245,7 +246,7 @@ int download_file(const struct download *download, const struct repository_file 
       make_folder(&arrival, err))
     return -1;
   int result = open_part(&arrival, err) || get_right(&arrival, err) || keep(&arrival, err) ? -1 : 0;
-  bool own = arrival.out; /* what else stands there is not this program's to remove */
+  bool own = arrival.out; /* anything else at that path is not this program's to remove */
   if (own)
     fclose(arrival.out);
   digest_free(&arrival.digest);

@@ -1,8 +1,8 @@
-/* Files of a repository, one after the other, into a folder.
+/* Fetches files of a repository into a folder, one after the other.
  *
- * What has come of a file is in FILE.XXXXXXXX.part, named after its checksum, until all of it is there and the checksum
- * is right; it then takes the file's name in one step. A part that is there is gone on with, by this process or a later
- * one; one of another checksum is of an older file, and removed. */
+ * The bytes of a file are first stored in FILE.XXXXXXXX.part, which is named after its checksum. When the file is
+ * complete and the checksum is right, it is renamed in one step. A part that exists is continued, by this process or a
+ * later one. Parts with another checksum are of an older version of the file, and are removed. */
 #ifndef APP_MODELS_DOWNLOAD_H
 #define APP_MODELS_DOWNLOAD_H
 
@@ -15,17 +15,17 @@ struct download {
   const struct repository *repository;
   const char *commit, *folder;
   const atomic_bool *stop;
-  /* Called now and then with the bytes of the file that are there. */
+  /* Called repeatedly with the number of the file's bytes that are there. */
   void (*progress)(void *opaque, int64_t bytes);
   void *opaque;
 };
 
-/* Whether the file is there, as it is to be: 1, 0, or -1 with err where stop was set. */
+/* Returns 1 if the file is there and its checksum is right, 0 if not, or -1 with err if *stop was set. */
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err);
-/* Bytes of it that an earlier run has left. */
+/* Returns how many bytes of the file an earlier run has left. */
 int64_t download_part_bytes(const struct download *download, const struct repository_file *file);
-/* Errors: STATUS_MODEL where the hub or the way to it is at fault, STATUS_OUTPUT where the disk is, and
- * STATUS_INTERRUPTED. */
+/* Fetches a file. Returns 0, or -1 with err: STATUS_MODEL for errors of the hub or the connection, STATUS_OUTPUT for
+ * errors of the disk, or STATUS_INTERRUPTED. */
 int download_file(const struct download *download, const struct repository_file *file, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* Files over HTTP: http_curl.c, and http_absent.c in a build without libcurl. Only `reverie fetch` uses it, and nothing
- * else of the program opens the network for a model. Proxies are those of libcurl's environment. */
+/* Fetches files over HTTP: http_curl.c, or http_absent.c in a build without libcurl. Only `reverie fetch` uses it;
+ * nothing else in the program opens the network for a model. Proxies are set by libcurl's environment variables. One
+ * thread at a time uses a struct http. */
 #ifndef APP_MODELS_HTTP_H
 #define APP_MODELS_HTTP_H
 
@@ -12,48 +13,50 @@
 
 enum { HTTP_URL_MAX = 8192, HTTP_FIELD_MAX = 256 };
 
-/* A server and what it is to be told, but no other: a redirect to another host goes there without the token. */
+/* A server and its token. The token is sent to no other server, also after a redirect. */
 struct http_origin {
-  const char *url;   /* "https://huggingface.co" */
+  const char *url;   /* for example "https://huggingface.co" */
   const char *token; /* NULL: none */
 };
 
 struct http_answer {
   long status;
-  int64_t from;  /* the first byte of the file that is sent; -1: not said */
-  int64_t total; /* bytes of the whole file; -1: not said */
-  /* Fields of the last answer that had them, redirects included; "" where none had. */
+  int64_t from;  /* number of the first byte that is sent; -1: unknown */
+  int64_t total; /* bytes of the whole file; -1: unknown */
+  /* Fields of the last answer that had them, redirects included; "": none had. */
   char linked_etag[HTTP_FIELD_MAX], error_code[HTTP_FIELD_MAX];
 };
 
 struct http_request {
   const char *url;
-  int64_t from; /* the first byte wanted */
-  /* Of an answer 200 or 206: its header, before the first byte, and then the bytes in turn. What returns other than 0
-   * has said why in err, and ends the request. start may be NULL. */
+  int64_t from; /* number of the first wanted byte */
+  /* Callbacks for an answer of status 200 or 206: start after its header, and take for its bytes in order. If one
+   * returns other than 0, it has filled err, and the request ends. start may be NULL. */
   int (*start)(void *opaque, const struct http_answer *answer, struct error *err);
   int (*take)(void *opaque, const void *bytes, size_t size, struct error *err);
   void *opaque;
-  const atomic_bool *stop; /* ends the request once it is set */
+  const atomic_bool *stop; /* if set, the request ends */
 };
 
 enum http_result {
-  HTTP_DONE,   /* answer->status says how it went */
-  HTTP_CUT,    /* the way there is at fault, and another try may help */
-  HTTP_FAILED, /* it would not help */
+  HTTP_DONE,   /* the request is complete; answer->status has its result */
+  HTTP_CUT,    /* the connection failed; another try may succeed */
+  HTTP_FAILED, /* another try would fail, too */
 };
 
 struct http;
 
-/* The strings of origin stay the caller's. */
+/* Opens a connection to origin, which must outlive it. Returns 0, or -1 with err. */
 int http_open(struct http **http, const struct http_origin *origin, struct error *err);
-void http_close(struct http **http); /* stores NULL; takes NULL */
+void http_close(struct http **http); /* stores NULL; accepts NULL */
 
-/* Follows redirects, at most ten, to HTTPS or, where the origin itself is not encrypted, to HTTP. */
+/* Fetches a file. Follows at most ten redirects, to HTTPS only, or also to HTTP if the origin itself uses HTTP. answer
+ * is filled as far as an answer came; err unless the result is HTTP_DONE. */
 enum http_result http_get(struct http *http, const struct http_request *request, struct http_answer *answer,
                           struct error *err);
 
-/* Escapes what a part of a URL's path may not hold; with slashes kept, or escaped as well. */
+/* Writes text to url with the characters escaped that a path in a URL must not hold. keep_slashes: slashes are not
+ * escaped. */
 void http_escape(char *url, size_t size, const char *text, bool keep_slashes);
 
 #endif

@@ -1,4 +1,4 @@
-/* A build without libcurl. */
+/* Replaces http_curl.c in a build without libcurl. */
 #include "app/models/http.h"
 
 int http_open(struct http **http, const struct http_origin *origin, struct error *err) {

@@ -16,13 +16,13 @@ struct http {
   CURL *curl;
 };
 
-/* One request on its way, over all its redirects. */
+/* A request, with all its redirects. */
 struct transfer {
   const struct http_request *request;
   struct http_answer *answer;
   struct error *err;
   CURL *curl;
-  bool started, refused; /* refused: the caller ended it, and err says why */
+  bool started, refused; /* refused: a callback ended it and filled err */
 };
 
 int http_open(struct http **http, const struct http_origin *origin, struct error *err) {
@@ -50,14 +50,15 @@ void http_close(struct http **http) {
   *http = NULL;
 }
 
-/* --- where a request goes --- */
+/* --- the server of a request --- */
 
 static bool get_part(CURLUcode *code, CURLU *parts, CURLUPart part, char **text) {
   *code = curl_url_get(parts, part, text, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0);
   return !*code;
 }
 
-/* Scheme, host and port. Returns CURLUE_OK, CURLUE_OUT_OF_MEMORY, or what else shows that it is no URL of HTTP. */
+/* Reads scheme, host and port of a URL. Returns CURLUE_OK, CURLUE_OUT_OF_MEMORY, or another code if it is no URL of
+ * HTTP. */
 static CURLUcode read_place(const char *url, char place[HTTP_FIELD_MAX]) {
   CURLU *parts = curl_url();
   char *scheme = NULL, *host = NULL, *port = NULL;
@@ -83,7 +84,7 @@ static int refuse_place(const char *url, struct error *err) {
                    address_shown(url).text);
 }
 
-/* The fields of a request to url, the token among them where it belongs; NULL: failed. */
+/* Returns the header's fields for a request, with the token if url is at the origin; NULL with err after an error. */
 static struct curl_slist *make_fields(const struct http *http, const char *url, struct error *err) {
   char place[HTTP_FIELD_MAX], origin[HTTP_FIELD_MAX], field[1024];
   const char *token = http->origin->token;
@@ -93,7 +94,7 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
     return NULL;
   }
   if (bad_origin) {
-    bool named = address_is(http->origin->url); /* what has no scheme may be a password alone */
+    bool named = address_is(http->origin->url); /* text without a scheme may be a password */
     error_set(err, STATUS_USAGE, "HF_ENDPOINT%s%s: an address that begins with https:// is needed", named ? " " : "",
               named ? address_shown(http->origin->url).text : "");
     return NULL;
@@ -115,7 +116,7 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
   return fields;
 }
 
-/* --- what comes back --- */
+/* --- the answer --- */
 
 static void read_field(const char *line, const char *name, char value[HTTP_FIELD_MAX]) {
   size_t length = strlen(name);
@@ -126,7 +127,7 @@ static void read_field(const char *line, const char *name, char value[HTTP_FIELD
   snprintf(value, HTTP_FIELD_MAX, "%.*s", (int)strcspn(line, "\"\r\n"), line);
 }
 
-/* "bytes 100-199/200" */
+/* Reads a Content-Range such as "bytes 100-199/200". */
 static void read_range(const char *text, struct http_answer *answer) {
   int64_t from, to, total;
   if (sscanf(text, "bytes %" SCNd64 "-%" SCNd64 "/%" SCNd64, &from, &to, &total) != 3 || from < 0)
@@ -185,7 +186,7 @@ static int watch(void *opaque, curl_off_t total, curl_off_t now, curl_off_t out_
 /* --- a request --- */
 
 static void set_up(struct transfer *transfer, const char *url, struct curl_slist *fields) {
-  /* What the curl program heeds, too. */
+  /* the curl program uses this variable, too */
   const char *authorities = getenv("CURL_CA_BUNDLE");
   CURL *curl = transfer->curl;
   char range[32];
@@ -212,7 +213,7 @@ static void set_up(struct transfer *transfer, const char *url, struct curl_slist
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
 }
 
-/* Trouble on the way; but a certificate, a name or a proxy that is wrong stays so. */
+/* True for errors of the connection, which may go away. A wrong certificate, name or proxy stays wrong. */
 static bool may_pass(CURLcode code) {
   switch (code) {
   case CURLE_COULDNT_CONNECT:
@@ -230,7 +231,8 @@ static bool may_pass(CURLcode code) {
   }
 }
 
-/* libcurl quotes a proxy that it cannot use as it stands in the environment, with its password. */
+/* Returns the reason in words. libcurl's own text about an unusable proxy is replaced, because it may contain the
+ * proxy's password. */
 static const char *why(CURLcode code, const char *reason) {
   if (code == CURLE_COULDNT_RESOLVE_PROXY)
     return "the proxy that http_proxy, https_proxy or all_proxy names is not found";
@@ -248,7 +250,7 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
     error_set(transfer->err, STATUS_INTERRUPTED, "interrupted");
     return HTTP_FAILED;
   }
-  if (!code && !transfer->started && !start(transfer)) /* an answer without a byte */
+  if (!code && !transfer->started && !start(transfer)) /* an answer without any byte */
     return HTTP_FAILED;
   if (!code)
     return HTTP_DONE;
@@ -258,7 +260,7 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
   return may_pass(code) ? HTTP_CUT : HTTP_FAILED;
 }
 
-/* *next: where the answer leads to; NULL: nowhere. */
+/* Makes one request. *next: the URL to which the answer redirects; NULL: it does not. */
 static enum http_result ask(struct http *http, struct transfer *transfer, const char *url, const char **next) {
   struct curl_slist *fields = make_fields(http, url, transfer->err);
   *next = NULL;

@@ -11,7 +11,7 @@
 
 enum { NAME_WIDTH = 34, KIND_WIDTH = 26 };
 
-/* For a list: "SD 1", "a LoRA or one of its kin". */
+/* The words for a model in the list: for example "SD 1", or "a LoRA or one of its kin". */
 struct summary {
   char kind[64];
   size_t bytes;
@@ -41,7 +41,7 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* The folder of one part; its weights are called after the part's kind. */
+/* Describes the folder of a single part. Its weights are named after the kind of part. */
 static int summarise_part(struct summary *summary, const char *folder, struct error *err) {
   static const char *const names[] = {"adapter_model", "model", "diffusion_pytorch_model"};
   struct safetensors *files = NULL;

@@ -1,4 +1,4 @@
-/* What the models of the catalogue are. */
+/* Prints the models of the catalogue. */
 #ifndef APP_MODELS_INVENTORY_H
 #define APP_MODELS_INVENTORY_H
 
@@ -6,7 +6,8 @@
 
 #include "unet/base/error.h"
 
-/* A line each: name, family or kind, size of the weights, where; of what cannot be read, why. */
+/* Prints a line for each model: name, family or kind, size of the weights, and path; or the reason why it cannot be
+ * read. Returns 0, or -1 with err. */
 int inventory_print(FILE *out, struct error *err);
 
 #endif

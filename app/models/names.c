@@ -11,13 +11,13 @@
 
 enum { LISTED_MAX = 4, WORD_MAX = 128, LIST_MAX = 300 };
 
-/* What a user wrote, without its ending. */
+/* The name that a user gave, without its extension. */
 struct query {
   char text[PATHS_MAX];
-  bool file; /* it had the ending of a file */
+  bool file; /* the name had the extension of a file */
 };
 
-/* How well an entry answers to a name. */
+/* How well an entry fits a name: not, at its end, or completely. */
 enum answer { ANSWER_NONE, ANSWER_END, ANSWER_WHOLE };
 
 static bool is_path(const char *name) {
@@ -33,7 +33,7 @@ static void read_query(struct query *query, const char *name) {
     query->text[length - size] = 0;
 }
 
-/* The first length characters of name. */
+/* Compares the first `length` characters of name with text. */
 static enum answer compare(const char *name, size_t length, const char *text) {
   size_t size = strlen(text);
   if (size > length || memcmp(name + length - size, text, size) != 0)
@@ -41,7 +41,7 @@ static enum answer compare(const char *name, size_t length, const char *text) {
   return size == length ? ANSWER_WHOLE : name[length - size - 1] == '/' ? ANSWER_END : ANSWER_NONE;
 }
 
-/* By its own name, or by that of the folder that it is in. */
+/* Compares a query with an entry's own name, and with the name of its folder if it is the only file there. */
 static enum answer answers(const struct catalog_entry *entry, const struct query *query) {
   const char *slash = strrchr(entry->name, '/');
   if (query->file && !entry->file)
@@ -52,14 +52,15 @@ static enum answer answers(const struct catalog_entry *entry, const struct query
   return compare(entry->name, (size_t)(slash - entry->name), query->text);
 }
 
-/* Entries of one name, in both places, are one model: the first of them. */
+/* True for a further entry of the same name. Entries of the same name in both places are one model, and the first one
+ * counts. */
 static bool is_again(const struct catalog *catalog, int index) {
   return index > 0 && !strcmp(catalog->entry[index - 1].name, catalog->entry[index].name);
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
-/* "a, b, c" and how many more there are. */
+/* A list for messages: "a, b, c" and how many more there are. */
 struct list {
   char text[LIST_MAX];
   int count;
@@ -118,7 +119,7 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
 
 /* --- finding --- */
 
-/* The entry that answers best to a query; *count: how many answer as well, each of its own name. */
+/* Returns the index of the entry that fits a query best. *count: how many names fit equally well. */
 static int find_best(const struct catalog *catalog, const struct query *query, enum answer *best, int *count) {
   int found = 0;
   *best = ANSWER_NONE;
@@ -140,7 +141,7 @@ static int find(char *path, const struct catalog *catalog, const char *name, str
   struct query query;
   read_query(&query, name);
   int found = find_best(catalog, &query, &best, &count);
-  if (!count) { /* as the hub writes a revision */
+  if (!count) { /* the name may have a revision, as the hub writes it */
     catalog_name_revision(query.text);
     found = find_best(catalog, &query, &best, &count);
   }

@@ -1,4 +1,4 @@
-/* Models by name. */
+/* Finds models by name. */
 #ifndef APP_MODELS_NAMES_H
 #define APP_MODELS_NAMES_H
 
@@ -6,14 +6,14 @@
 
 #include "app/platform/paths.h"
 
-/* Where the model is that a user names: a path that is there; else a model of the catalogue by its whole name
- * (ORG/NAME, ORG/NAME/FILE), else by the end of it (NAME, FILE), with or without .safetensors; a file alone in a folder
- * has the folder's name as well. A name that starts with /, ./ or ../ is a path and nothing else. path holds PATHS_MAX
- * characters. Errors are STATUS_MODEL: a name that several have, with those; one that none has, with where it was
- * looked for, what is near and how it is fetched. */
+/* Finds the model that a user names: an existing path; else a model of the catalogue by its whole name (ORG/NAME,
+ * ORG/NAME/FILE), or else by the end of it (NAME, FILE), with or without .safetensors. The only file in a folder also
+ * has the folder's name. A name that begins with /, ./ or ../ is only a path. path holds PATHS_MAX characters. Returns
+ * 0, or -1 with err, whose status is STATUS_MODEL: several models have the name (the message lists them), or none has
+ * it (the message says where it was searched, which names are similar, and how to fetch it). */
 int names_find(char *path, const char *name, struct error *err);
 
-/* Every name that finds a model, a line each: what shells complete. */
+/* Prints each name that finds a model on a line of its own, for the completion of shells. Returns 0, or -1 with err. */
 int names_print(FILE *out, struct error *err);
 
 #endif

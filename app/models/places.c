@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* NULL: it did not fit. */
+/* Returns NULL if the path does not fit. */
 static const char *join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s%s", folder, name);
   return length > 0 && length < PATHS_MAX ? path : NULL;
@@ -14,7 +14,8 @@ static const char *in_home(char *path, const char *name) {
   return home && *home == '/' ? join(path, home, name) : NULL;
 }
 
-/* The XDG base directory specification has relative names ignored. */
+/* Returns the folder under an XDG base directory. The specification says that relative names in variables are
+ * ignored. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
   const char *base = getenv(variable);
   char folder[PATHS_MAX];
@@ -23,7 +24,7 @@ static const char *base_folder(char *path, const char *variable, const char *usu
   return base ? join(path, base, name) : NULL;
 }
 
-/* A folder that a variable names whole, or from the home folder on, as files of settings have it. */
+/* Returns the folder that a variable names; a leading ~/ stands for the home folder, as in configuration files. */
 static const char *named(char *path, const char *variable, const char *name) {
   const char *folder = getenv(variable);
   char home[PATHS_MAX];

@@ -14,7 +14,7 @@ enum { ANSWER_MAX = 32 << 20, FILES_MAX = 100000, PART_MAX = 200 };
 
 /* --- names --- */
 
-/* Letters, digits and some signs, without a dot in front. */
+/* True for letters, digits and ._-, with no dot in front. */
 static bool is_word(const char *text, size_t length) {
   bool good = length > 0 && length <= 96 && *text != '.';
   for (size_t i = 0; i < length; i++)
@@ -46,7 +46,7 @@ int repository_read_name(struct repository *repository, const char *text, struct
                    text_quote(text).text);
 }
 
-/* Whether a file may be called so: below the folder, in view, and on every system. */
+/* True if a file may have this path: it leads out of no folder, has no hidden parts, and is valid on all systems. */
 static bool is_path(const char *path) {
   if (strlen(path) >= REPOSITORY_PATH_MAX)
     return false;
@@ -63,7 +63,7 @@ static bool is_path(const char *path) {
   }
 }
 
-/* What git and the hub keep for themselves. */
+/* True for hidden files, which git and the hub use themselves. */
 static bool is_hidden(const char *path) {
   const char *slash = strstr(path, "/.");
   const char *dot = *path == '.' ? path : slash ? slash + 1 : NULL;
@@ -72,7 +72,7 @@ static bool is_hidden(const char *path) {
 
 /* --- the list --- */
 
-/* Copies a string of hexadecimal digits that has the right length. */
+/* Copies a string of hexadecimal digits, if it has the right length. */
 static void read_hash(char hash[DIGEST_MAX], const cJSON *item, size_t digits) {
   const char *text = cJSON_GetStringValue(item);
   if (text && strlen(text) == digits && strspn(text, "0123456789abcdef") == digits)
@@ -112,7 +112,7 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(((const struct repository_file *)a)->path, ((const struct repository_file *)b)->path);
 }
 
-/* A name that is there twice is no list of files. */
+/* Sorts the list by path. Fails if a path is there twice. */
 static int sort(struct repository_list *list, const char *name, struct error *err) {
   if (list->count)
     qsort(list->file, (size_t)list->count, sizeof *list->file, compare_paths);
@@ -155,7 +155,7 @@ void repository_list_free(struct repository_list *list) {
   *list = (struct repository_list){0};
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 struct body {
   char *text;
@@ -180,7 +180,7 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
   return 0;
 }
 
-/* Refusals of a whole repository; others are not told apart by users. */
+/* Explains refusals of a whole repository, for which users can do different things; all others have one message. */
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err) {
   const char *code = answer->error_code, *name = repository->name;
