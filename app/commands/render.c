@@ -145,12 +145,12 @@ static int check_output(struct render *render, struct error *err) {
       .format = options->output_format,
       .input = options->input,
       .source = &render->source_options,
-      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
+      .others = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
       .frames = options->frames,
       .overwrite = options->overwrite,
   };
   for (int i = 0; i < options->style_count; i++)
-    wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
+    wish.others[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   return sink_check(&wish, err);
 }
 

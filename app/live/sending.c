@@ -24,12 +24,12 @@ static int check_output(const struct live *live, const char *spec, struct error 
       .spec = spec,
       .input = live->spec ? live->spec : "pattern",
       .source = &live->source_options,
-      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source,
+      .others = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source,
                  options->sound, options->record_sound},
       .overwrite = options->overwrite,
   };
   for (int i = 0; i < options->style_count; i++)
-    wish.beside[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
+    wish.others[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   if (platform_is_folder(spec))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
   return sink_check(&wish, err) ? -1 : check_codec(options->codec, spec, err);

@@ -76,7 +76,7 @@ static void visit(void *opaque, const char *name) {
   if (folder && !at->model)
     visit_folder(&inside);
   else if (!folder && text_ends(name, CATALOG_WEIGHTS) && !(at->model && is_part(name)))
-    add(at, (struct catalog_entry){.file = true, .beside = at->model}, whole, path);
+    add(at, (struct catalog_entry){.file = true, .loose = at->model}, whole, path);
 }
 
 /* True if a link leads back to a folder that is being visited. That folder's models are listed there. */

@@ -18,7 +18,7 @@
 struct catalog_entry {
   char *name, *path;
   bool file;       /* false: it is a folder */
-  bool beside;     /* a file in a model's folder that is no part of the model */
+  bool loose;      /* a file in a model's folder that is no part of the model */
   bool cached;     /* the entry is in the cache */
   bool unfinished; /* a folder that is not complete yet */
 };

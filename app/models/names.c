@@ -47,7 +47,7 @@ static enum answer answers(const struct catalog_entry *entry, const struct query
   if (query->file && !entry->file)
     return ANSWER_NONE;
   enum answer own = compare(entry->name, strlen(entry->name), query->text);
-  if (own || query->file || !entry->file || entry->beside || !slash)
+  if (own || query->file || !entry->file || entry->loose || !slash)
     return own;
   return compare(entry->name, (size_t)(slash - entry->name), query->text);
 }

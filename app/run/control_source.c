@@ -90,7 +90,7 @@ int control_source_open(struct control_source **out, const struct control_source
                                              .read_timeout = first->read_timeout,
                                              .stop = first->stop,
                                              .gpu = first->gpu,
-                                             .beside = true,
+                                             .secondary = true,
                                              .log = &control->log};
   mailbox_init(&control->mailbox);
   platform_lock_init(&control->lock);

@@ -18,7 +18,7 @@ struct masking {
 
 static int open_file(struct masking *masking, const char *spec, const struct log *log, const atomic_bool *stop,
                      struct error *err) {
-  const struct source_options options = {.beside = true, .stop = stop, .log = log};
+  const struct source_options options = {.secondary = true, .stop = stop, .log = log};
   struct source_info info;
   struct source *source;
   if (source_open(&source, spec, &options, err))

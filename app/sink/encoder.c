@@ -161,7 +161,7 @@ static bool keeps_any_clock(const AVOutputFormat *container) {
 
 /* These containers round each time to milliseconds, so a clock that divides the frame rate evenly gains nothing. */
 static const char in_milliseconds[] = "matroska,webm,flv";
-/* Least ticks per second of a clock for a whole frame rate, so that frames that come off the rate are placed well,
+/* Least number of ticks per second of exact_clock, so that frames between two periods of the rate get accurate times,
  * too. */
 static const int fine_enough = 10000;
 

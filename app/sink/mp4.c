@@ -10,7 +10,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
-#include "app/sink/neighbour.h"
+#include "app/sink/replacement.h"
 
 /* The clock of the file's start times. FFmpeg's default rounds them to milliseconds. */
 static const char movie_timescale[] = "90000";
@@ -212,16 +212,16 @@ static int check_frames(const char *path, struct settling *settling, struct erro
 
 /* Replaces the file by its rewritten copy. Returns NULL, or the reason why the file stays as it is. */
 static const char *replace(const char *path, struct settling *settling, char *reason) {
-  struct neighbour copy;
-  if (neighbour_make(&copy, path))
+  struct replacement copy;
+  if (replacement_make(&copy, path))
     return strerror(errno);
   int code = rewrite(path, copy.url, settling);
   if (code >= 0 && is_whole(settling)) /* FFmpeg does not report all of its own failures */
     code = count_index(copy.url, settling);
-  if (code >= 0 && is_whole(settling) && !neighbour_take_over(&copy, path))
+  if (code >= 0 && is_whole(settling) && !replacement_take_over(&copy, path))
     return NULL;
   int taken = errno;
-  neighbour_drop(&copy);
+  replacement_drop(&copy);
   if (code < 0)
     return ffmpeg_reason(code, reason);
   return is_whole(settling) ? strerror(taken) : "not all of it was found again";

@@ -86,7 +86,7 @@ static int add_output(struct files *files, const char *path, struct error *err) 
 }
 
 /* Adds the existing files that the muxers of HLS and DASH would overwrite in addition to the one that is named. */
-static int add_neighbours(struct files *files, const char *path, const char *container, struct error *err) {
+static int add_companions(struct files *files, const char *path, const char *container, struct error *err) {
   char pattern[PATH_MAX];
   const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
   int folder = slash ? (int)(slash + 1 - path) : 0, stem = dot > slash ? (int)(dot - path) : (int)strlen(path);
@@ -145,7 +145,7 @@ static int find_output(struct files *files, const struct sink_wish *wish, const 
   if (target_choose(&target, wish->spec, wish->format, err))
     return -1;
   if (strcmp(target.container->name, "image2") || !av_filename_number_test(path))
-    return add_output(files, path, err) || add_neighbours(files, path, target.container->name, err) ? -1 : 0;
+    return add_output(files, path, err) || add_companions(files, path, target.container->name, err) ? -1 : 0;
   if (check_folder(path, err))
     return -1;
   long first, end;
@@ -193,8 +193,8 @@ int sink_check(const struct sink_wish *wish, struct error *err) {
   if (impl == &sink_null)
     return 0;
   int status = files_add_input(&input, wish->input, wish->source, err);
-  for (size_t i = 0; i < sizeof wish->beside / sizeof *wish->beside && !status; i++)
-    status = wish->beside[i] ? files_add_input(&input, wish->beside[i], &(struct source_options){0}, err) : 0;
+  for (size_t i = 0; i < sizeof wish->others / sizeof *wish->others && !status; i++)
+    status = wish->others[i] ? files_add_input(&input, wish->others[i], &(struct source_options){0}, err) : 0;
   if (!status)
     status = descriptor_of(wish->spec) >= 0 ? check_descriptor(wish->spec, impl == &sink_ffmpeg, &input, err)
                                             : check_files(wish, impl, &input, err);

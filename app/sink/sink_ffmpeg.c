@@ -15,7 +15,7 @@
 #include "app/sink/live_sound.h"
 #include "app/sink/mp4.h"
 #include "app/sink/muxer.h"
-#include "app/sink/neighbour.h"
+#include "app/sink/replacement.h"
 #include "app/sink/whole_files.h"
 #include "app/sink/sound.h"
 #include "unet/base/platform.h"
@@ -190,7 +190,7 @@ static int open_io(struct ffmpeg_sink *to) {
   to->pipe_unblocked = target_is_standard_output(to->target.url) && platform_stop_blocking(STANDARD_OUTPUT);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
   if (to->seekable)
-    neighbour_clean(file_path(to->target.url), to->log);
+    replacement_clean(file_path(to->target.url), to->log);
   return code;
 }
 
@@ -210,7 +210,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     return refuse_stream(to, err);
   if (muxer_is_mp4(to->target.container))
     mp4_wishes(&wishes);
-  if (to->target.stream && options->realtime) /* otherwise Matroska collects the packets of a second */
+  if (to->target.stream && options->realtime) /* otherwise Matroska writes packets once a second only */
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
   /* otherwise the list names the last five segments only */
   if (!options->realtime && av_match_name(to->target.container->name, "hls"))

@@ -204,10 +204,10 @@ static int64_t reference_us(const struct sound_reader *reader, const struct soun
  * that of the packets before it. */
 static int nearest_part(const struct sound_reader *reader, int first, int last) {
   const struct sound_item *item = &reader->items[0];
-  int64_t beside_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
+  int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
   int found = last;
   for (int number = first; number <= last; number++) {
-    int64_t distance = llabs(beside_us - reference_us(reader, item, number));
+    int64_t distance = llabs(at_video_us - reference_us(reader, item, number));
     if (distance < least) {
       least = distance;
       found = number;

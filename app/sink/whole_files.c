@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "app/platform/app_platform.h"
-#include "app/sink/neighbour.h"
+#include "app/sink/replacement.h"
 #include "app/source/protocols.h"
 
 enum { OPEN_MAX_FILES = 4 }; /* a picture in separate planes has a file for each */
 
 struct whole_file {
   AVIOContext *io; /* NULL: this element is free */
-  struct neighbour neighbour;
+  struct replacement replacement;
   char *path; /* the file's name once it is complete */
 };
 
@@ -40,17 +40,17 @@ static bool is_plain(const char *path) {
   return platform_look(&there, path) || there.kind == ENTRY_FILE;
 }
 
-static int open_beside(struct whole_file *file, AVFormatContext *output, const char *path, int flags) {
+static int open_replacement(struct whole_file *file, AVFormatContext *output, const char *path, int flags) {
   file->path = platform_real_path(path);
   if (!file->path)
     file->path = strdup(path);
   if (!file->path)
     return AVERROR(ENOMEM);
-  if (neighbour_make(&file->neighbour, file->path))
+  if (replacement_make(&file->replacement, file->path))
     return AVERROR(errno);
-  int code = avio_open2(&file->io, file->neighbour.url, flags, &output->interrupt_callback, NULL);
+  int code = avio_open2(&file->io, file->replacement.url, flags, &output->interrupt_callback, NULL);
   if (code < 0)
-    neighbour_drop(&file->neighbour);
+    replacement_drop(&file->replacement);
   return code;
 }
 
@@ -64,7 +64,7 @@ static int open_file(AVFormatContext *output, AVIOContext **io, const char *url,
   struct whole_file *file = find(files, NULL);
   if (!file || !protocols_is_file(url) || !is_plain(file_path(url)))
     return note(files, avio_open2(io, url, flags, &output->interrupt_callback, wishes));
-  int code = open_beside(file, output, file_path(url), flags);
+  int code = open_replacement(file, output, file_path(url), flags);
   *io = file->io;
   if (code < 0)
     forget(file);
@@ -78,10 +78,10 @@ static int close_file(AVFormatContext *output, AVIOContext *io) {
     avio_flush(io);
   int code = io ? io->error : 0, closed = avio_close(io);
   code = code < 0 ? code : closed;
-  if (file && code >= 0 && neighbour_take_over(&file->neighbour, file->path))
+  if (file && code >= 0 && replacement_take_over(&file->replacement, file->path))
     code = AVERROR(errno);
   if (file && code < 0)
-    neighbour_drop(&file->neighbour);
+    replacement_drop(&file->replacement);
   if (file)
     forget(file);
   return note(files, code);

@@ -107,7 +107,7 @@ void changer_close(struct changer **pointer) {
 }
 
 /* Returns the index after `index` (step 1) or before it (step -1); -1: there is none. */
-static int neighbour(const struct changer *changer, int index, int step) {
+static int adjacent(const struct changer *changer, int index, int step) {
   int count = changer->list.count, next = index + step;
   if (next >= 0 && next < count)
     return next;
@@ -201,7 +201,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
     forget_dropped(changer, opening->index);
   } else {
     refuse(changer, &opening->err, news);
-    changer->wanted = neighbour(changer, opening->index, changer->step);
+    changer->wanted = adjacent(changer, opening->index, changer->step);
     /* The current source is the next one if the list starts again. That counts only when it has ended. */
     bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
     if (++changer->refusals >= changer->list.count || stays)
@@ -218,7 +218,7 @@ static bool is_waited_for(const struct changer *changer, int index) {
   struct error ignored;
   const char *name = changer->list.entries[index].name;
   bool comes = !spec_resolve(name, resolved, &ignored) && (protocols_listens(resolved) || pipe_input_is(resolved));
-  return comes || neighbour(changer, index, changer->step) < 0;
+  return comes || adjacent(changer, index, changer->step) < 0;
 }
 
 static void take_opened(struct changer *changer, struct changer_news *news) {
@@ -237,7 +237,7 @@ static void pass_over_first(struct changer *changer, const struct reader_status 
     return;
   changer->passed_first = true;
   snprintf(news->refused, sizeof news->refused, "%s", status->reason);
-  changer->wanted = neighbour(changer, changer->now, changer->step);
+  changer->wanted = adjacent(changer, changer->now, changer->step);
 }
 
 /* Notes that the reader has begun with another source. It may have done so while a further one was handed to it, and by
@@ -282,7 +282,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   if ((status->picture && stays <= 0) || (double)(now_ns - changer->stands_since_ns) < stays * 1e9)
     return;
   changer->step = 1;
-  changer->wanted = neighbour(changer, changer->now, 1);
+  changer->wanted = adjacent(changer, changer->now, 1);
 }
 
 /* Opens the source that comes next, or hands it over. If the reader moves by itself from a file's last frame to the
@@ -290,7 +290,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
  * handed over is not handed over again, even if the reader has not begun with it. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  int next = neighbour(changer, changer->now, 1);
+  int next = adjacent(changer, changer->now, 1);
   bool ready = changer->wanted >= 0 ? changer->wanted == opening->index : next >= 0 && next == opening->index;
   if (opening->errand.busy)
     return;
@@ -381,5 +381,5 @@ const char *changer_name(const struct changer *changer, int index) {
 }
 
 bool changer_goes_on(const struct changer *changer) {
-  return changer->wanted >= 0 || (!changer->given_up && neighbour(changer, changer->now, 1) >= 0);
+  return changer->wanted >= 0 || (!changer->given_up && adjacent(changer, changer->now, 1) >= 0);
 }

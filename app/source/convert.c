@@ -150,7 +150,8 @@ static int narrow(struct convert *convert, const AVFrame *in, struct frame *fram
   return 0;
 }
 
-/* Returns which number of a row is not 0; -1 if both are not. Some programs scale by a matrix and round it. */
+/* Returns the index of the number in a row that counts; -1 unless the other one counts as 0. Some programs scale by a
+ * matrix and round it. */
 static int find_unit(const int32_t row[2]) {
   int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
   int larger = size[1] > size[0];

@@ -13,7 +13,7 @@ struct SwsContext;
 
 /* Zero-initialise to start, with which nothing is turned. The struct must not move while it is used. */
 struct convert {
-  bool copies;    /* the planes belong to a driver that has few of them, and are copied */
+  bool copies;    /* frames are copied at once, because a driver owns their planes and has few of them */
   struct gpu gpu; /* the GPU that reads frames; without impl: none */
   bool alpha;     /* pictures keep their alpha */
   /* Orientation: the displayed pixel (x, y) is the stored one at (xx x + xy y, yx x + yy y). Each is 0 or +-1; all 0:

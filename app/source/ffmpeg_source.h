@@ -47,7 +47,7 @@ struct ffmpeg_source {
   char *spec;
   AVFormatContext *input;
   struct pipe_input *pipe; /* the pipe that input reads from; NULL: none */
-  /* files of a picture sequence, which are read instead of input's packets; NULL: it is none */
+  /* the files of a picture sequence, which are read instead of input's packets; NULL: the input is no sequence */
   struct pictures *pictures;
   int64_t number_time; /* time in the sequence of the picture given out last */
   /* Decoding and converting. */

@@ -175,7 +175,7 @@ static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFor
   av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
   if (input->pb || !protocols_is_file(url) || (format && !strcmp(format->name, "image2")))
     return 0;
-  input->io_open = protocols_open_beside;
+  input->io_open = protocols_open_below;
   return guard_list(wishes, format, url);
 }
 

@@ -103,8 +103,8 @@ bool left_out_is_transparent(const AVFrame *frame) {
 static bool has_transparency(const AVStream *video, const AVFrame *first) {
   enum AVPixelFormat format = (enum AVPixelFormat)video->codecpar->format;
   const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get(format);
-  const AVDictionaryEntry *beside = av_dict_get(video->metadata, "alpha_mode", NULL, 0);
-  if (beside && !strcmp(beside->value, "1"))
+  const AVDictionaryEntry *mode = av_dict_get(video->metadata, "alpha_mode", NULL, 0);
+  if (mode && !strcmp(mode->value, "1"))
     return true;
   if (first)
     return left_out_is_transparent(first);

@@ -326,7 +326,7 @@ static void tell(struct listener *listener, const struct error *why) {
              option(listener), listener->params.input);
 }
 
-/* Waits before the input is opened again. Pauses double while nothing is heard. */
+/* Waits before the input is opened again, except for a file that was heard. Pauses double while nothing is heard. */
 static void wait_a_while(struct listener *listener) {
   int64_t twice = 2 * listener->again_ns;
   bool at_once = listener->heard && listener->paced;

@@ -61,13 +61,13 @@ static char *trim(char *line) {
 }
 
 static int add_line(struct playlist *list, const char *path, const char *name, struct error *err) {
-  char beside[SPEC_MAX];
+  char joined[SPEC_MAX];
   struct error ignored;
   int folder = (int)(text_last_part(path) - path);
-  if (strlen(name) + (size_t)folder >= sizeof beside)
+  if (strlen(name) + (size_t)folder >= sizeof joined)
     return error_set(err, STATUS_INPUT, "--playlist %.200s: a name in it is too long", path);
-  snprintf(beside, sizeof beside, "%.*s%s", is_relative(name, &ignored) ? folder : 0, path, name);
-  return playlist_insert(list, list->count, beside, false, err);
+  snprintf(joined, sizeof joined, "%.*s%s", is_relative(name, &ignored) ? folder : 0, path, name);
+  return playlist_insert(list, list->count, joined, false, err);
 }
 
 int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,

@@ -139,23 +139,22 @@ bool protocols_is_network(const char *url) {
   return strstr(needed, "tcp") || strstr(needed, "udp");
 }
 
-static bool lies_beside(const char *path, const char *playlist) {
+static bool lies_below(const char *path, const char *playlist) {
   char named[PATH_MAX];
   const char *slash = strrchr(playlist, '/');
   snprintf(named, sizeof named, "%.*s", slash ? (int)(slash + 1 - playlist) : 1, slash ? playlist : ".");
   char *folder = platform_real_path(named), *whole = platform_real_path(path);
   size_t length = folder && strcmp(folder, "/") ? strlen(folder) : 0;
-  bool beside = folder && whole && platform_is_file(whole) && !strncmp(whole, folder, length) && whole[length] == '/';
+  bool below = folder && whole && platform_is_file(whole) && !strncmp(whole, folder, length) && whole[length] == '/';
   free(folder);
   free(whole);
-  return beside;
+  return below;
 }
 
-int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags,
-                          AVDictionary **options) {
+int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
   AVDictionary *own = NULL, **all = options ? options : &own;
   const char *path = path_of(url);
-  if (strcmp(url, input->url) && path && !lies_beside(path, file_path(input->url)))
+  if (strcmp(url, input->url) && path && !lies_below(path, file_path(input->url)))
     return AVERROR(EACCES);
   av_dict_set(all, "protocol_whitelist", input->protocol_whitelist, 0);
   int code = avio_open2(io, url, flags, &input->interrupt_callback, all);

@@ -32,7 +32,7 @@ bool protocols_listens(const char *url);
 
 /* The function for AVFormatContext.io_open of a local file: it only opens regular files in the same folder or below,
  * after following links. */
-int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
+int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
 
 /* Counts what is opened while an input is being opened. A playlist that names itself, or endless lists, would keep
  * FFmpeg opening files for ever. */
@@ -48,7 +48,7 @@ void openings_begin(struct openings *openings, AVFormatContext *input);
 /* accepts NULL: opening failed and the input is gone */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
-/* Returns FFmpeg's format_whitelist for a list of files, because FFmpeg opens these without protocols_open_beside: the
+/* Returns FFmpeg's format_whitelist for a list of files, because FFmpeg opens these without protocols_open_below: the
  * list's own format, and all others except playlists and devices. NULL: out of memory. The caller frees it with
  * av_free. */
 char *protocols_formats_within(const AVInputFormat *format);

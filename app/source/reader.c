@@ -245,7 +245,8 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
-/* True if a pipe has ended that another program read before: what may be left is too little to be seen. */
+/* True if the source is a pipe that an earlier program has read from. It counts as ended, since what may be left is too
+ * short to be seen. */
 static bool had_ended(const struct reader *reader, const struct error *err) {
   bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
   if (ended)

@@ -44,7 +44,7 @@ struct source_options {
   struct gpu gpu;                  /* the GPU that reads the frames; without impl: none */
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software decodes */
   bool hardware_must;              /* video that the hardware cannot decode is an error */
-  bool beside;                     /* second source of another one: missing pictures are no error */
+  bool secondary;                  /* second source of another one: missing pictures are no error */
   /* a reader's thread gets an urgent priority while it does not decode itself (app_platform.h) */
   bool urgent;
   /* Messages about what the output will lack. */

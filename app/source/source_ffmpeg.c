@@ -156,7 +156,7 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
 /* Checks a sequence for missing pictures. For a live or second source they are no error: the picture before stays. */
 static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool ended, struct error *err) {
   struct error missing;
-  bool is_error = !from->options.live && !from->options.beside;
+  bool is_error = !from->options.live && !from->options.secondary;
   if (!from->pictures || from->options.loop ||
       !pictures_check(from->pictures, from->origin, end, ended, is_error ? err : &missing))
     return 0;

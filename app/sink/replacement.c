@@ -1,4 +1,4 @@
-#include "app/sink/neighbour.h"
+#include "app/sink/replacement.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -16,35 +16,35 @@ static int folder_length(const char *path) {
   return slash ? (int)(slash + 1 - path) : 0;
 }
 
-int neighbour_make(struct neighbour *neighbour, const char *path) {
-  int length = snprintf(neighbour->path, sizeof neighbour->path, "%.*s%sXXXXXX", folder_length(path), path, prefix);
-  if (length >= (int)sizeof neighbour->path) {
+int replacement_make(struct replacement *replacement, const char *path) {
+  int length = snprintf(replacement->path, sizeof replacement->path, "%.*s%sXXXXXX", folder_length(path), path, prefix);
+  if (length >= (int)sizeof replacement->path) {
     errno = ENAMETOOLONG;
     return -1;
   }
   bool replaces = platform_is_file(path);
-  neighbour->descriptor = platform_make_locked(neighbour->path, !replaces);
-  if (neighbour->descriptor < 0)
+  replacement->descriptor = platform_make_locked(replacement->path, !replaces);
+  if (replacement->descriptor < 0)
     return -1;
-  platform_name_open_file(neighbour->descriptor, neighbour->path, neighbour->url, sizeof neighbour->url);
-  if (!replaces || !platform_make_like(neighbour->descriptor, path))
+  platform_name_open_file(replacement->descriptor, replacement->path, replacement->url, sizeof replacement->url);
+  if (!replaces || !platform_make_like(replacement->descriptor, path))
     return 0;
   int reason = errno;
-  neighbour_drop(neighbour);
+  replacement_drop(replacement);
   errno = reason;
   return -1;
 }
 
-int neighbour_take_over(struct neighbour *neighbour, const char *path) {
-  if (platform_replace(neighbour->path, path))
+int replacement_take_over(struct replacement *replacement, const char *path) {
+  if (platform_replace(replacement->path, path))
     return -1;
-  platform_close_descriptor(neighbour->descriptor);
+  platform_close_descriptor(replacement->descriptor);
   return 0;
 }
 
-void neighbour_drop(struct neighbour *neighbour) {
-  platform_remove(neighbour->path);
-  platform_close_descriptor(neighbour->descriptor);
+void replacement_drop(struct replacement *replacement) {
+  platform_remove(replacement->path);
+  platform_close_descriptor(replacement->descriptor);
 }
 
 static bool is_name(const char *name) {
@@ -65,7 +65,7 @@ static void clean_one(void *opaque, const char *name) {
     log_line(cleaning->log, LOG_INFO, "%s: half a file that a killed run left; removed", name);
 }
 
-void neighbour_clean(const char *path, const struct log *log) {
+void replacement_clean(const char *path, const struct log *log) {
   char folder[PATH_MAX];
   int length = folder_length(path);
   snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
