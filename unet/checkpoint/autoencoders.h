@@ -1,4 +1,4 @@
-/* What each kind of autoencoder does with its config file. */
+/* The functions that each kind of autoencoder has for its config file. */
 #ifndef UNET_CHECKPOINT_AUTOENCODERS_H
 #define UNET_CHECKPOINT_AUTOENCODERS_H
 
@@ -6,15 +6,16 @@
 
 struct config;
 
-/* FIELD_config_read fills all of autoencoder but the weights and the type; FIELD_print says, in the middle of a line,
- * what is its own. */
+/* FIELD_config_read fills in all of the autoencoder except its weights and type. FIELD_print prints the properties of
+ * this kind in the middle of a line. */
 #define AUTOENCODER_FUNCTIONS(KIND, field, class)                                                                      \
   void field##_config_read(struct autoencoder *autoencoder, struct config *config);                                    \
   void field##_print(const struct autoencoder *autoencoder, FILE *out);
 AUTOENCODER_TABLE(AUTOENCODER_FUNCTIONS)
 #undef AUTOENCODER_FUNCTIONS
 
-const char *autoencoder_class(const struct autoencoder *autoencoder); /* "AutoencoderTiny" */
+/* Returns the diffusers class: "AutoencoderTiny". */
+const char *autoencoder_class(const struct autoencoder *autoencoder);
 void autoencoder_print(const struct autoencoder *autoencoder, FILE *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Opens a model: reads its index, then config and weights of each part, and checks that the parts fit each other. */
 #include "unet/checkpoint/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -13,13 +14,14 @@
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
-/* Text of a config file and its name, for messages; own: it is a family's, and there is no such file. */
+/* Text and path of a config file; the path is for messages. own: the config is a family's, and there is no such
+ * file. */
 struct config_file {
   char *path, *text;
   bool own;
 };
 
-/* close_config must follow, also on failure. */
+/* Reads a config. close_config must be called afterwards, even after a failure. */
 static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
                        struct error *err) {
   *file = (struct config_file){.path = text_path(folder, name)};
@@ -35,7 +37,7 @@ static void close_config(struct config_file *file) {
   free(file->text);
 }
 
-/* The same of a part, which remembers where its config is. */
+/* Does the same, and keeps the path as that of the part's config, if it is a real file. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;
@@ -44,7 +46,7 @@ static void close_part_config(struct component *component, struct config_file *f
   close_config(file);
 }
 
-/* model_index.json says which classes a pipeline is made of: [library, class], or nulls for a part left out. */
+/* Checks a part in model_index.json, which names the class of each as [library, class], or nulls for a missing one. */
 static void check_part(struct config *index, const char *key, const char *class) {
   char found[64];
   config_item(index, key, 1, found, sizeof found);
@@ -53,7 +55,7 @@ static void check_part(struct config *index, const char *key, const char *class)
   config_ignore(index, (const char *const[]){key, NULL});
 }
 
-/* What model_index.json says beside that. */
+/* The further contents of model_index.json. */
 struct index {
   bool text_encoder_2, zero_negative;
 };
@@ -70,7 +72,7 @@ static void read_second_text_encoder(struct index *out, struct config *index) {
 }
 
 static int parse_index(struct index *out, const struct config_file *file, struct error *err) {
-  /* With them parts that judge pictures or wait for an IP-Adapter. */
+  /* The last three are parts that are not needed here: they check pictures, or are for an IP-Adapter. */
   static const char *const known[] = {"unet", "text_encoder", "text_encoder_2", "tokenizer",      "tokenizer_2",
                                       "vae",  "scheduler",    "image_encoder",  "safety_checker", "feature_extractor",
                                       NULL};
@@ -91,7 +93,7 @@ static bool has_file(const char *folder, const char *name) {
   return there;
 }
 
-/* A folder without an index is often one of these. */
+/* Explains why the folder is no model, if it is one of those that are often given instead. */
 static int refuse_folder(const char *folder, struct error *err) {
   if (has_file(folder, "adapter_config.json"))
     return error_set(err, STATUS_MODEL, "%s: is a LoRA's folder, not a model's; give it with --lora beside the --model",
@@ -113,7 +115,7 @@ static int read_index(const struct checkpoint *c, struct index *index, const cha
   return result;
 }
 
-/* --- the parts, each appended to its list --- */
+/* --- the parts --- */
 
 static int name_component(struct component *component, const char *name, char *folder, struct error *err) {
   *component = (struct component){.folder = folder, .name = name, .prefix = ""};
@@ -126,7 +128,7 @@ static int open_weights(const struct checkpoint *c, struct component *component,
                    : safetensors_open(&component->files, component->folder, basename, err);
 }
 
-/* unet: a file or folder in the place of its own weights, or NULL. */
+/* Adds a predictor. unet: a file or folder whose weights replace its own, or NULL. */
 static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
                          struct prediction_signs *signs, struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
@@ -168,7 +170,7 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
   return open_tokenizer(c, &encoder->tokenizer, folder, tokenizer, err);
 }
 
-/* One; or two in the way of SDXL. */
+/* Adds one text encoder, or the two of SDXL. */
 static int load_text_encoders(struct checkpoint *c, const char *folder, const struct index *index, struct error *err) {
   if (add_text_encoder(c, folder, "text_encoder", "tokenizer", err))
     return -1;
@@ -182,7 +184,8 @@ static int load_text_encoders(struct checkpoint *c, const char *folder, const st
   return 0;
 }
 
-/* The folder given with --vae, or the one inside it when it is a whole model. */
+/* Returns the autoencoder's folder: the one given with --vae, or its folder vae if that is a whole model. The caller
+ * frees the path. */
 static char *vae_folder(const char *folder, const char *vae) {
   if (!vae)
     return text_path(folder, "vae");
@@ -232,7 +235,7 @@ static int load_styles(struct checkpoint *c, const char *folder, struct error *e
   return result;
 }
 
-/* --- what must fit --- */
+/* --- whether the parts fit --- */
 
 static int check_latents(const struct predictor *predictor, const struct autoencoder *autoencoder, struct error *err) {
   const struct unet_config *unet = &predictor->config;
@@ -250,7 +253,7 @@ static int check_latents(const struct predictor *predictor, const struct autoenc
   return 0;
 }
 
-/* A predictor reads what all text encoders say, side by side. */
+/* Checks the width of the texts. A predictor reads the outputs of all text encoders, joined along their channels. */
 static int check_text(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   int width = 0;
   for (int i = 0; i < c->text_encoder_count; i++)
@@ -261,7 +264,7 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    component_origin(&predictor->weights), predictor->config.cross_attention_dim, width);
 }
 
-/* The time embedding gets the pooled text of the encoder that gives it. */
+/* Checks the width of the pooled text, which is added to the time embedding. */
 static int check_pooled(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   const struct text_encoder *last = &c->text_encoders[c->text_encoder_count - 1];
   int wanted = predictor->config.added_text_dim, given = last->pooled ? last->config.projection_dim : 0;
@@ -277,7 +280,7 @@ static int check_pooled(const struct checkpoint *c, const struct predictor *pred
                    component_origin(&predictor->weights), wanted, last->weights.folder, given);
 }
 
-/* What they say is put side by side, token by token. */
+/* Checks that both text encoders have the same number of positions, because their outputs are joined token by token. */
 static int check_positions(const struct checkpoint *c, struct error *err) {
   const struct text_encoder *first = &c->text_encoders[0], *last = &c->text_encoders[c->text_encoder_count - 1];
   if (first->config.positions == last->config.positions)
@@ -319,7 +322,8 @@ static int skip_layers(struct checkpoint *c, int clip_skip, struct error *err) {
   return 0;
 }
 
-/* Rows that no token has were learned for words that the tokenizer's files do not name. */
+/* Warns if the text encoder has more embeddings than the tokenizer has tokens: they belong to learned words that the
+ * tokenizer's files do not name. */
 static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log) {
   for (int i = 0; i < c->text_encoder_count; i++) {
     const struct text_encoder *encoder = &c->text_encoders[i];
@@ -333,8 +337,8 @@ static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log)
   }
 }
 
-/* InstructPix2Pix models see the latent that AutoencoderKL itself makes, whose factor a tiny autoencoder in its place
- * has in its weights. */
+/* Returns the factor for the latent of the input picture. InstructPix2Pix models read the unscaled latent of an
+ * AutoencoderKL; a tiny autoencoder, used instead, has that model's scaling factor built into its weights. */
 static float image_scale(const struct checkpoint *c) {
   const struct autoencoder *autoencoder = &c->autoencoder;
   float said = c->predictors[0].config.image_scaling_factor,
@@ -344,8 +348,9 @@ static float image_scale(const struct checkpoint *c) {
   return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
 }
 
-/* diffusers' pipelines for Stable Diffusion set right what schedulers of old files say, or leave out; those for
- * InstructPix2Pix, full LCM and SDXL take them at their word, and the one for inpainting in part. */
+/* Corrects the scheduler's config as diffusers' pipelines do. Those for Stable Diffusion correct fields that old files
+ * lack or have wrong, the one for inpainting only some of them, and those for InstructPix2Pix, full LCM and SDXL
+ * none. */
 static void settle_scheduler(struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   bool settles = !c->image_condition && !unet->time_cond_proj_dim && !unet->added_size_dim;
@@ -363,7 +368,7 @@ static void settle_scheduler(struct checkpoint *c) {
   c->scheduler.lacks |= LACKS_SAMPLER;
 }
 
-/* The networks of SDXS-512 and SDXS-512 0.9. */
+/* Returns true for the networks of SDXS-512 and SDXS-512 0.9. */
 static bool has_one_timestep(const struct unet_config *unet) {
   return unet->levels == 3 && !unet->mid_block && unet->layers[0] == 1 &&
          (!unet->down_attention[0] || unet->only_cross_attention[0]);
@@ -387,8 +392,8 @@ static int check_fit(struct checkpoint *c, struct error *err) {
   return 0;
 }
 
-/* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"); of a file
- * without its ending. */
+/* Returns the model's name: the last part of the folder's real path, or the part before it if the last one is "model";
+ * or a file's name without its ending. The caller frees it. */
 static char *folder_name(const char *folder) {
   char *real = platform_real_path(folder);
   if (real && strlen(real) > strlen("/model") && !strcmp(strrchr(real, '/'), "/model"))
@@ -401,7 +406,7 @@ static char *folder_name(const char *folder) {
   return name;
 }
 
-/* The model's file, where it is one. */
+/* Opens the model's file, if it is one. */
 static int open_single(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                        struct error *err) {
   if (platform_can_read_file(sources->model))
@@ -412,7 +417,8 @@ static int open_single(struct checkpoint *c, const struct checkpoint_sources *so
   return 0;
 }
 
-/* A wrong name is no folder that lacks a config. path: NULL where none is given. */
+/* Fails if there is nothing at this path, so that a wrong name is not reported as a missing config. NULL is
+ * accepted. */
 static int check_there(const char *path, struct error *err) {
   return !path || platform_exists(path) ? 0
                                         : error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));

@@ -1,9 +1,10 @@
-/* A diffusers folder: its config files as typed structs, its weight files open, its tokenizer. A field of a config that
- * the network here does not have is refused by name and value, never ignored.
+/* A model: its config files as typed structs, its open weight files, and its tokenizers. It comes from a diffusers
+ * folder or from a single file. A config field that this program does not support is refused with its name and value,
+ * never ignored.
  *
- * Ownership: struct checkpoint owns everything it points to. Resources made from it (checkpoint_matrix and the like)
- * refer to its files: keep it open until the device has loaded them.
- * Threads: read-only once open, but for the tokenizer (one thread at a time). */
+ * Ownership: struct checkpoint owns everything it points to. Resources made from it (checkpoint_matrix and others)
+ * refer to its files, so it must stay open until the device has loaded them. Threads: an open checkpoint is never
+ * changed, so any thread may read it; but only one thread at a time uses a tokenizer. */
 #ifndef UNET_CHECKPOINT_CHECKPOINT_H
 #define UNET_CHECKPOINT_CHECKPOINT_H
 
@@ -23,73 +24,75 @@
 
 enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2 };
 
-/* The folder as lists. Each predictor reads the texts of all text encoders. */
+/* The parts of a model. Each predictor reads the texts of all text encoders. */
 struct checkpoint {
-  char *name;            /* of the folder or file, for people */
-  struct single *single; /* the one file that it was opened from; NULL: a folder */
-  bool zero_negative;    /* the empty negative prompt is zeros, not its encoding: force_zeros_for_empty_prompt */
-  bool image_condition;  /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
-  float image_scale;     /* that picture latent is this times the autoencoder's own */
-  int noisiest;          /* the timestep that strength 1 begins at; 0: the last of training */
-  bool one_timestep;     /* the predictor was trained at the noisiest alone: SDXS */
-  bool inpainting;       /* it is [latent | mask | latent of what the mask leaves of the picture] */
+  char *name;            /* name of the folder or file, for people */
+  struct single *single; /* the file from which the model was opened; NULL: it is a folder */
+  bool zero_negative;    /* an empty negative prompt is zeros instead of its encoding: force_zeros_for_empty_prompt */
+  bool image_condition;  /* the predictors read [latent | latent of the input picture]: InstructPix2Pix, mini */
+  float image_scale;     /* factor from the autoencoder's own output to that latent of the input picture */
+  int noisiest;          /* the timestep at which strength 1 begins; 0: the last one of the training */
+  bool one_timestep;     /* the predictor was trained at the noisiest timestep only: SDXS */
+  bool inpainting; /* the predictors read [latent | mask | latent of the picture with the masked region removed] */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   int text_encoder_count, predictor_count;
   struct autoencoder autoencoder;
   struct scheduler_config scheduler;
-  struct error scheduler_refusal; /* why its file is not followed, where scheduler.lacks says so */
-  struct styles *styles;          /* NULL: the folder has no styles.json */
+  struct error scheduler_refusal; /* if scheduler.lacks is set: why the scheduler's file cannot be followed */
+  struct styles *styles;          /* NULL: the model has no styles.json */
 };
 
-/* The networks are checked against each other (channels, text width, vocabulary). Errors are STATUS_MODEL. */
+/* Opens a model, and checks that its networks fit each other (channels, text width, vocabulary). The caller closes
+ * *checkpoint. Errors are STATUS_MODEL. */
 int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,
                     struct error *err);
-void checkpoint_close(struct checkpoint **checkpoint); /* stores NULL; takes NULL */
+void checkpoint_close(struct checkpoint **checkpoint); /* Closes all files. Stores NULL; takes NULL. */
 
-/* Part number index of all lists: predictors, autoencoder, text encoders. NULL behind the last. */
+/* Returns part number `index` of all parts: predictors, autoencoder, text encoders; NULL after the last one. */
 const struct component *checkpoint_component(const struct checkpoint *checkpoint, int index);
-/* What describes a part, for messages: its config.json, or the file of its weights. */
+/* Returns the file that describes a part, for messages: its config.json, or the file of its weights. */
 const char *component_origin(const struct component *component);
-/* Bytes of the weights on disk. */
+/* Returns the bytes of all weights in the files. */
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
-/* Elements of the weights on disk. */
+/* Returns the number of values of all weights in the files. */
 size_t checkpoint_parameters(const struct checkpoint *checkpoint);
-/* "SD 1", for people. */
+/* Returns the family's name for people: "SD 1". */
 const char *checkpoint_family(const struct checkpoint *checkpoint);
-/* Lines for people: family, classes, sizes, parameters, element types, bytes; with tensors, also each tensor. */
+/* Prints a description: family, classes, sizes, parameters, element types and bytes. tensors: prints each tensor as
+ * well. */
 void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *out);
-/* The same of a file that is no model. */
+/* Prints a description of a file that is not a model. */
 void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
-/* Weights as resources. name is the key without the component's prefix ("conv_in.weight"); the resource is called
- * "unet/conv_in.weight". A missing tensor or another shape is an error that names file, key and both shapes; the
- * returned space is then TENSOR_NONE. */
-/* Whether there is such a tensor. */
+/* The following functions make resources from weights. name is the key without the component's prefix
+ * ("conv_in.weight"); the resource is called "unet/conv_in.weight". If the tensor is missing or has another shape, they
+ * fail with a message that names file, key and both shapes, and return a tensor whose space is TENSOR_NONE. */
+/* Returns true if there is such a tensor. */
 bool checkpoint_has(const struct component *from, const char *name);
-/* A tensor, or its first rows. */
+/* A tensor, or its first `rows` rows. */
 struct stack_part {
   const char *name;
   int rows;
-  int of;       /* rows that the file's tensor has; 0: no more */
-  int exponent; /* values are the file's times 2 to this power */
+  int of;       /* number of rows of the file's tensor; 0: the same as rows */
+  int exponent; /* the file's values are multiplied by 2 to this power */
 };
-/* [rows][in][kernel][kernel] on disk, [rows, kernel, kernel, in] as resource. */
+/* Makes a convolution's weight: [rows][in][kernel][kernel] in the file, [rows, kernel, kernel, in] as a resource. */
 struct tensor checkpoint_conv(const struct component *from, struct resources *to, const struct stack_part *part, int in,
                               int kernel, struct error *err);
-/* [rows][columns], or a 1x1 convolution's [rows][columns][1][1]. */
+/* Makes a matrix from a tensor [rows][columns], or from a 1x1 convolution [rows][columns][1][1]. */
 struct tensor checkpoint_matrix(const struct component *from, struct resources *to, const char *name, int rows,
                                 int columns, struct error *err);
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
-/* All values of a tensor as FP32, in the file's order: for weights that are made from several. out holds them all,
- * which the caller knows to be there (checkpoint_check). */
+/* Reads all values of a tensor as FP32, in the file's order, for weights that are computed from several tensors. out
+ * has room for them; the shape was checked with checkpoint_check. */
 int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
                       struct error *err);
-/* Whether a tensor is there with this shape: else an error as above. */
+/* Fails if there is no such tensor with this shape. */
 int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape, struct error *err);
-/* Several matrices stacked by rows, or with columns 0 vectors end to end, as one resource called name: fused
- * projections, all time projections of a U-Net. */
+/* Makes one resource from several matrices, stacked by rows; columns 0: from several vectors. It is used for fused
+ * projections, and for all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
                                const struct stack_part *parts, int part_count, int columns, struct error *err);
 

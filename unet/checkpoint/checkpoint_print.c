@@ -1,4 +1,4 @@
-/* What `reverie info` says of a checkpoint. */
+/* The description of a checkpoint that `reverie info` prints. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"
@@ -6,7 +6,7 @@
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/single.h"
 
-/* Elements of what can be a weight. */
+/* Returns the number of values in all usable tensors. */
 static size_t count_parameters(const struct safetensors *files) {
   size_t count = 0;
   for (size_t i = 0; i < safetensors_count(files); i++) {
@@ -24,7 +24,7 @@ size_t checkpoint_parameters(const struct checkpoint *c) {
   return count;
 }
 
-/* "25.0 MiB F16, 316 tensors, 12.3 M parameters": element types in the order of their first tensor. */
+/* Prints "25.0 MiB F16, 316 tensors, 12.3 M parameters". Element types are in the order of their first tensors. */
 static void print_files(const struct safetensors *files, FILE *out) {
   const char *types[4] = {0};
   for (size_t i = 0; i < safetensors_count(files); i++)
@@ -57,7 +57,7 @@ static void print_tensors(const struct safetensors *files, FILE *out) {
   }
 }
 
-/* By the width of the texts that the network reads: each family has its own. */
+/* The width of the text that the network reads differs between families. */
 const char *checkpoint_family(const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   if (c->single && single_family(c->single))
@@ -74,7 +74,7 @@ const char *checkpoint_family(const struct checkpoint *c) {
   }
 }
 
-/* What the U-Net sees and was trained for beyond its family. */
+/* Prints the family, and what the U-Net reads besides the latent and was trained for. */
 static void print_family(const struct checkpoint *c, FILE *out) {
   const struct unet_config *unet = &c->predictors[0].config;
   int latent = c->autoencoder.latent_channels;
@@ -155,7 +155,7 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   }
 }
 
-/* What people look for in a header. */
+/* Prints the fields of the header that are of interest to users. */
 static void print_metadata(const struct safetensors *files, FILE *out) {
   static const char *const fields[] = {"modelspec.title",      "modelspec.architecture", "modelspec.prediction_type",
                                        "modelspec.resolution", "ss_base_model_version",  "ss_network_module",

@@ -1,4 +1,4 @@
-/* The U-Net of a checkpoint that comes from elsewhere, and what a U-Net predicts. */
+/* Opens a U-Net from elsewhere (--unet), and decides what a checkpoint's U-Net predicts. */
 #include "unet/checkpoint/checkpoint_unet.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/single.h"
 
-/* --- a U-Net in the place of a model's own --- */
+/* --- a U-Net that replaces the model's own --- */
 
 static bool has_index(const char *folder) {
   char *path = text_path(folder, "model_index.json");
@@ -20,7 +20,7 @@ static bool has_index(const char *folder) {
   return there;
 }
 
-/* What the scheduler's file of a whole model says of the U-Net that is taken from it. */
+/* Reads what the scheduler's file of the whole model says about the U-Net that is taken from it. */
 static int read_own_scheduler(const char *model, struct prediction_signs *signs, struct error *err) {
   char *path = text_path(model, "scheduler/scheduler_config.json");
   int result = path ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", model);
@@ -30,7 +30,7 @@ static int read_own_scheduler(const char *model, struct prediction_signs *signs,
   return result;
 }
 
-/* Weights and config of a folder take the place of the predictor's own. */
+/* Replaces weights and config of the predictor by those in the folder. */
 static int open_unet_in(struct predictor *predictor, const char *folder, struct prediction_signs *signs,
                         struct error *err) {
   struct component *weights = &predictor->weights;
@@ -54,7 +54,7 @@ static int open_unet_in(struct predictor *predictor, const char *folder, struct 
   return result ? result : prediction_read(signs, weights->files, err);
 }
 
-/* A folder of a U-Net, or of a model that has one. */
+/* Opens the folder of a U-Net, or of a model that has one. */
 static int open_unet_folder(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
                             struct error *err) {
   if (!has_index(unet))
@@ -75,8 +75,8 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 
 /* --- what the network predicts --- */
 
-/* Says that neither the weights nor a scheduler's file names the prediction. A folder's own file without the field
- * means epsilon by its class; for weights from elsewhere that is a guess. */
+/* Logs that neither the weights nor a scheduler's file names the prediction. In a folder's own scheduler file a missing
+ * field means the class's default, epsilon; for weights from elsewhere that is a guess, and a warning. */
 static void tell_guess(const struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log) {
   bool own = !c->single && !sources->unet;
   if (c->scheduler.says_prediction)
@@ -86,9 +86,10 @@ static void tell_guess(const struct checkpoint *c, const struct checkpoint_sourc
            own ? "" : ", so it is a guess: --prediction says otherwise where that is wrong");
 }
 
-/* A scheduler's file that is not the weights' own, of --config or of the model whose U-Net --unet replaces: what the
- * weights' file says counts before it, but for metadata, which may be older than --config. A file without the field
- * says nothing. Where another prediction is followed, the schedule's end in noise alone is not of these weights. */
+/* Decides between the signs of the weights and a scheduler's file that is not their own: that of --config, or of the
+ * model whose U-Net --unet replaces. Signs of the weights go first, except metadata, which may be older than --config.
+ * A file without the field decides nothing. If another prediction than the file's is followed, its zero_snr does not
+ * hold either. */
 static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
                          const struct prediction_signs *signs, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;
@@ -128,7 +129,6 @@ static int refuse_zero_snr(const struct checkpoint_sources *sources, const char 
                    folder);
 }
 
-/* What was asked for, else what the files say. */
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err) {
   bool borrowed = c->single && sources->config && !sources->unet;
@@ -148,7 +148,7 @@ int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_s
                                                                              : 0;
 }
 
-/* --- what its name says --- */
+/* --- the file's name --- */
 
 static bool has_word(const char *path, const char *word) {
   size_t size = strlen(word);
@@ -158,7 +158,7 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
-/* Hyper-SD's U-Net of one step was trained at this timestep alone. Nothing but its name tells it. */
+/* Hyper-SD's U-Net for one step was trained at timestep 800 only, and nothing but its name shows that. */
 int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;
   bool one = has_word(path, "1step") || has_word(path, "1-step") || has_word(path, "1_step");

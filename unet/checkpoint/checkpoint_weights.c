@@ -1,4 +1,4 @@
-/* Weights of a checkpoint as resources, each with the shape that its place in the network asks for. */
+/* Makes resources from the weights of a checkpoint, and checks each tensor's shape. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { NAME_MAX_LENGTH = 512 };
 
-/* "[320, 4, 3, 3]" */
+/* Prints a shape as "[320, 4, 3, 3]". */
 static void print_shape(char text[128], int rank, const int64_t *shape) {
   int used = snprintf(text, 128, "[");
   for (int i = 0; i < rank && used < 100; i++)
@@ -23,8 +23,8 @@ static bool has_shape(const struct safetensor *t, int rank, const int64_t *shape
   return true;
 }
 
-/* Finds a tensor and checks its shape, whose first dimension is the part's; dimensions beyond rank must be 1 (1x1
- * convolutions as matrices). */
+/* Finds a tensor and checks its shape. The first dimension must be that of the part; dimensions beyond rank must be 1,
+ * as in a 1x1 convolution that is used as a matrix. */
 static int find_part(const struct component *from, const struct stack_part *wanted, int rank, int64_t *shape,
                      struct weight_part *part, struct error *err) {
   char key[NAME_MAX_LENGTH];

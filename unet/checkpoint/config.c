@@ -1,3 +1,4 @@
+/* Reads config.json files field by field. */
 #include "unet/checkpoint/config.h"
 
 #include <cjson/cJSON.h>
@@ -19,7 +20,8 @@ static void take(struct config *config, cJSON *item) {
     cJSON_Delete(cJSON_DetachItemViaPointer(config->root, item));
 }
 
-/* A copy in which the infinities that Python writes, and JSON does not know, are null. NULL: no memory. */
+/* Returns a copy in which Infinity and -Infinity, which Python writes and JSON does not allow, are replaced by null.
+ * NULL: out of memory. */
 static char *without_infinities(const char *text) {
   static const char *const words[] = {"-Infinity", "Infinity"};
   char *copy = strdup(text);
@@ -65,7 +67,7 @@ void config_refuse(struct config *config, const char *key, const char *value, co
             text_quote(value).text, hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
 }
 
-/* Refuses a field for the value it has. */
+/* Records the error about a field's own value. */
 static void refuse_item(struct config *config, const cJSON *item, const char *hint) {
   char *value = cJSON_PrintUnformatted(item);
   config_refuse(config, item->string, value ? value : "this value", hint);
@@ -80,7 +82,7 @@ void config_only_parts(struct config *config, const char *const *known, const ch
     for (const char *const *name = known; *name && !is_known; name++)
       is_known = !strcmp(*name, item->string);
     if (!is_known)
-      config_refuse(config, item->string, class, hint); /* of several, the first is kept */
+      config_refuse(config, item->string, class, hint); /* the first of several errors is kept */
   }
 }
 

@@ -1,7 +1,8 @@
-/* Reads a config.json field by field and refuses the fields that no code asked for: each field is taken out of the
- * parsed object, and what is left at the end is a field the network here does not know.
+/* Reads a config.json field by field, and refuses fields that no code has read: each field that is read is removed from
+ * the parsed object, and a field that is left at the end is unknown.
  *
- * The first error sticks; config_finish reports it. Absent fields get their default. */
+ * After the first error all further ones are ignored; config_finish reports it. Missing fields get the default
+ * `absent`. */
 #ifndef UNET_CHECKPOINT_CONFIG_H
 #define UNET_CHECKPOINT_CONFIG_H
 
@@ -9,7 +10,7 @@
 
 #include "unet/base/error.h"
 
-/* Bytes that such a file may have. */
+/* The largest size of a config file in bytes. */
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
 struct cJSON;
@@ -17,67 +18,69 @@ struct cJSON;
 struct config {
   struct cJSON *root;
   const char *path;   /* for messages; borrowed */
-  const char *inside; /* the field whose object this is; NULL: the file's own */
+  const char *inside; /* name of the field that holds this object; NULL: it is the file's outermost object */
   bool failed;
   struct error error;
 };
 
-/* Parses text, which must be one JSON object. config_finish must follow in any case. */
+/* Parses the text, which must be one JSON object. config_finish must be called afterwards, even after a failure. */
 void config_start(struct config *config, const char *text, const char *path);
-/* Reports the first error, or the first field left that says something (neither null nor false) and does not begin with
- * "_". Frees all. */
+/* Reports the first error, or the first field that is left, unless it is null or false or its name begins with "_".
+ * Frees everything. */
 int config_finish(struct config *config, struct error *err);
-/* As config_finish, for objects that may have any other fields. */
+/* Does the same for an object that may have any other fields. */
 int config_finish_open(struct config *config, struct error *err);
 
-/* What folder/config.json says in a field that is a string, copied; "": nothing, or there is no such file. */
+/* Copies a field of folder/config.json that is a string; "": there is no such field or no such file. */
 void config_peek(const char *folder, const char *key, char *value, int size);
 
-/* Refuses the first field that names a part as model_index.json does, [library, class], and is not among the known
- * ones. The list ends with NULL. */
+/* Refuses the first field that names a part of a pipeline, [library, class], which is not in this list. The list ends
+ * with NULL. */
 void config_only_parts(struct config *config, const char *const *known, const char *hint);
 
-/* Records "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
+/* Records the error "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
 void config_refuse(struct config *config, const char *key, const char *value, const char *hint);
-/* The same for the value that the field has. */
+/* Records the same error with the field's own value. */
 void config_refuse_field(struct config *config, const char *key, const char *hint);
 
-bool config_has(const struct config *config, const char *key); /* there and not null */
+bool config_has(const struct config *config, const char *key); /* returns true if the field is there and not null */
 int config_int(struct config *config, const char *key, int absent, int min, int max);
 double config_number(struct config *config, const char *key, double absent, double min, double max);
-bool config_bool(struct config *config, const char *key, bool absent); /* null is false */
-/* value holds size bytes; null gives "". */
+bool config_bool(struct config *config, const char *key, bool absent); /* null counts as false */
+/* Copies a string into value, which has `size` bytes. null gives "". */
 void config_string(struct config *config, const char *key, const char *absent, char *value, int size);
 
-/* A list of exactly count whole numbers, or one number for all. absent fills all. */
+/* Reads a list of exactly `count` whole numbers, or one number for all. A missing field gives `absent` for all. */
 void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
-/* As config_ints does, for item number index of a list of count items: one number for all values, or a list of at least
- * so many. A field that is one number is every item. The field stays. */
+/* Reads the same from item number `index` of a list with `items` items: each item is one number, or a list of at least
+ * `count` numbers. A field that is a single number counts for every item. The field is not removed. */
 void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,
                       int *values, int count);
-/* A list of exactly count truths, or one for all. Returns whether it was a list. */
+/* Reads a list of exactly `count` booleans, or one for all. Returns true if it was a list. */
 bool config_bools(struct config *config, const char *key, bool absent, bool *values, int count);
-/* Whether it is a list with a list in it. */
+/* Returns true if the field is a list that contains a list. */
 bool config_is_nested(const struct config *config, const char *key);
-/* Length of a list, 1 for anything else, 0 where there is none. */
+/* Returns the length of a list, 1 for any other value, 0 if the field is missing. */
 int config_length(const struct config *config, const char *key);
-/* String number index of a list, copied; "" where it is none. The field stays. */
+/* Copies string number `index` of a list; "" if it is not a string. The field is not removed. */
 void config_item(const struct config *config, const char *key, int index, char *value, int size);
 
-/* The same of any numbers, of which there are as many as absent has. */
+/* Reads a list of exactly `count` numbers. A missing field gives the numbers in `absent`. */
 void config_numbers(struct config *config, const char *key, const double *absent, double min, double max,
                     double *values, int count);
 
-/* Takes out a field that is an object itself, whose own config_finish must follow: it is empty where there is none.
- * Errors name the field before the object's own. */
+/* Removes a field that is an object, as a config of its own, which is empty if the field is missing.
+ * config_finish_inner must be called for it. Errors name the field before the object's own fields. */
 void config_inner(struct config *config, const char *key, struct config *inner);
-/* Reports the inner one's error, or its first unknown field, as the outer one's. */
+/* Reports the first error or unknown field of the inner object as one of the outer object. */
 void config_finish_inner(struct config *config, struct config *inner);
 
-/* Takes a field that may only have this value, or be absent (where absent means the same). */
+/* config_only_string and config_only_number read a field that must have this value or be missing, which means the
+ * same. */
 void config_only_string(struct config *config, const char *key, const char *value);
 void config_only_number(struct config *config, const char *key, double value);
-/* Fields that may only be absent, null or false; and fields that do not matter here. The lists end with NULL. */
+/* config_only_null refuses these fields unless they are missing, null or false; config_ignore accepts any value. The
+ * lists end with NULL. */
 void config_only_null(struct config *config, const char *const *keys);
 void config_ignore(struct config *config, const char *const *keys);
 

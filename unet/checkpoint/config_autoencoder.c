@@ -1,4 +1,4 @@
-/* vae/config.json: the kind of autoencoder that the file names. */
+/* Reads vae/config.json, by the class of autoencoder that it names. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"

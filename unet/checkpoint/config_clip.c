@@ -1,4 +1,4 @@
-/* text_encoder/config.json. Defaults are those of transformers' CLIPTextConfig. */
+/* Reads text_encoder/config.json. Defaults are those of transformers' CLIPTextConfig. */
 #include <string.h>
 
 #include "unet/checkpoint/checkpoint.h"
@@ -14,8 +14,8 @@ enum activation clip_activation(struct config *config) {
   return ACT_GELU;
 }
 
-/* What transformers writes into every config and what acts in training or text generation alone. Those that would
- * change the forward pass are absent from this list and so refused. */
+/* Fields that transformers writes into every config, and fields that matter only in training or text generation. Fields
+ * that would change the forward pass are not in this list, and so are refused. */
 const char *const clip_no_matter[] = {"architectures",
                                       "model_type",
                                       "attention_dropout",

@@ -1,11 +1,11 @@
-/* config.json of DepthAnythingForDepthEstimation, with its DINOv2 backbone, and preprocessor_config.json. Defaults are
- * those of transformers. */
+/* Reads config.json of DepthAnythingForDepthEstimation, with its DINOv2 backbone, and preprocessor_config.json.
+ * Defaults are those of transformers. */
 #include <string.h>
 
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/parts.h"
 
-/* What transformers writes into every config, and what acts in training alone. */
+/* Fields that transformers writes into every config, and fields that matter only in training. */
 static const char *const no_matter[] = {"architectures",
                                         "chunk_size_feed_forward",
                                         "dtype",
@@ -30,7 +30,7 @@ static void check_type(struct config *config, const char *type, const char *clas
     config_refuse(config, "architectures", found, class);
 }
 
-/* One number, or height and width, which must be the same. */
+/* Reads one number, or height and width, which must be equal. */
 static int read_square(struct config *config, const char *key, int absent, int max) {
   int side[2];
   if (config_length(config, key) == 2)
@@ -70,7 +70,7 @@ static void read_backbone(struct depth_config *depth, struct config *config) {
   config_only_string(config, "hidden_act", "gelu");
   config_only_number(config, "num_channels", 3);
   config_only_null(config, (const char *const[]){"use_swiglu_ffn", "reshape_hidden_states", NULL});
-  /* out_features names what out_indices counts; the first values of layer scales are for training. */
+  /* out_features are the names of the layers in out_indices; layerscale_value is an initial value for the training. */
   config_ignore(config,
                 (const char *const[]){"out_features", "stage_names", "layerscale_value", "drop_path_rate",
                                       "hidden_dropout_prob", "attention_probs_dropout_prob", "use_mask_token", NULL});
@@ -104,7 +104,7 @@ static void check_estimate(struct config *config) {
     config_refuse(config, "depth_estimation_type", type,
                   "relative is: a metric model's distances are the other way round; take the model that its name lacks "
                   "Metric of");
-  /* of a relative one it scales what the range takes out again */
+  /* max_depth only scales the output, which is normalised afterwards. */
   config_ignore(config, (const char *const[]){"max_depth", NULL});
 }
 
@@ -126,7 +126,7 @@ int depth_config_parse(struct depth_config *depth, const char *text, const char 
   return config_finish(&config, err);
 }
 
-/* {"height": 518, "width": 518} */
+/* Reads {"height": 518, "width": 518}. */
 static int read_size(struct config *config, int absent) {
   struct config size;
   config_inner(config, "size", &size);

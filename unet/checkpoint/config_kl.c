@@ -1,23 +1,23 @@
-/* vae/config.json of an AutoencoderKL. Defaults are those of the diffusers class. */
+/* Reads vae/config.json of an AutoencoderKL. Defaults are those of the diffusers class. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/checkpoint/config.h"
 
-/* Where the latent's mean and deviation are given for each channel the factors below do not hold. */
+/* If mean and deviation of the latent are given for each channel, scaling_factor and shift_factor do not apply. */
 static const char *const other_networks[] = {"latents_mean", "latents_std", NULL};
 
 static void read_channels(struct kl_config *kl, struct config *config) {
   kl->levels = config_has(config, "block_out_channels") ? config_length(config, "block_out_channels") : 1;
   if (kl->levels < 1 || kl->levels > LEVELS_MAX) {
-    kl->levels = 1; /* the first error is what is reported; go on with something safe */
+    kl->levels = 1; /* a safe value to go on with; only the first error is reported */
     config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
     return;
   }
   config_ints(config, "block_out_channels", 64, 1, 1 << 14, kl->channels, kl->levels);
 }
 
-/* One block for each level, all of the one type that there is. */
+/* Checks that there is one block for each level, all of the type `wanted`. */
 static void read_block_types(struct config *config, const char *key, const char *wanted, int levels) {
   int count = config_has(config, key) ? config_length(config, key) : 1;
   if (count != levels)
@@ -40,7 +40,7 @@ static void check_groups(const struct kl_config *kl, struct config *config) {
 static void read_activation(struct config *config) {
   char act[32];
   config_string(config, "act_fn", "silu", act, sizeof act);
-  if (strcmp(act, "silu") && strcmp(act, "swish")) /* two names of one function */
+  if (strcmp(act, "silu") && strcmp(act, "swish")) /* two names of the same function */
     config_refuse(config, "act_fn", act, "silu is");
 }
 
@@ -66,7 +66,7 @@ void kl_config_read(struct autoencoder *autoencoder, struct config *config) {
   read_activation(config);
   config_only_number(config, "in_channels", 3);
   config_only_number(config, "out_channels", 3);
-  config_ignore(config, (const char *const[]){"sample_size", NULL}); /* of tiles, which diffusers cuts when asked to */
+  config_ignore(config, (const char *const[]){"sample_size", NULL}); /* size of the tiles that diffusers can use */
 }
 
 void kl_print(const struct autoencoder *autoencoder, FILE *out) {

@@ -1,4 +1,6 @@
-/* scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. */
+/* Reads scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. Unsupported
+ * steps are recorded in `lacks`, because the user may choose another sampler; unsupported noise schedules are
+ * refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,14 +55,15 @@ struct scheduler_class {
 #define CLASS_ID(identifier, ...) class_##identifier,
 #define CLASS_ROW(identifier, ...) {__VA_ARGS__},
 #define CLASS_OF(ID, identifier, ...) [SAMPLER_##ID] = class_##identifier,
-enum { CLASS_TABLE(CLASS_ID) CLASSES, class_dpm_sde = class_dpm /* algorithm_type tells them apart */ };
+enum { CLASS_TABLE(CLASS_ID) CLASSES, class_dpm_sde = class_dpm /* algorithm_type tells the two apart */ };
 static const struct scheduler_class classes[CLASSES] = {CLASS_TABLE(CLASS_ROW)};
 static const int class_of[SAMPLERS] = {SAMPLER_TABLE(CLASS_OF)};
 #undef CLASS_ID
 #undef CLASS_ROW
 #undef CLASS_OF
 
-/* Fields of other schedulers that files carry along, of the solvers that DDIM stands in for, and of thresholding. */
+/* Fields that do not matter: those that files carry along from other schedulers, those of solvers that DDIM replaces,
+ * and those of thresholding. */
 static const char *const no_matter[] = {"skip_prk_steps",
                                         "solver_order",
                                         "solver_type",
@@ -77,7 +80,7 @@ static const char *const no_matter[] = {"skip_prk_steps",
                                         "dynamic_thresholding_ratio",
                                         "flow_shift",
                                         "time_shift_type",
-                                        "tensor_format", /* of 2022, as what follows */
+                                        "tensor_format", /* this one and the following: fields of 2022 */
                                         "timestep_values",
                                         "denoise_final",
                                         NULL};
@@ -87,12 +90,12 @@ static const char *const other_steps[] = {"thresholding", NULL};
 static const char *const other_sigmas[] = {
     "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas", "sigma_min", "sigma_max", "use_lu_lambdas", NULL};
 
-/* Whether the class has use_karras_sigmas and final_sigmas_type. */
+/* Returns true if the class has use_karras_sigmas and final_sigmas_type. */
 static bool takes_sigmas(const struct scheduler_config *scheduler) {
   return !scheduler->stand_in && sampler_takes_sigmas(scheduler->sampler);
 }
 
-/* Classes that are not known: their files are of latent diffusion models, whose betas are usually these. */
+/* Defaults for unknown classes: these files belong to latent diffusion models, which usually have these betas. */
 static const struct scheduler_class unknown_class = {.name = "",
                                                      .spacing = SPACING_LEADING,
                                                      .set_alpha_to_one = true,
@@ -105,7 +108,7 @@ static void refuse_class(const struct scheduler_config *scheduler, struct config
                 "the classes of the samplers that --help lists are");
 }
 
-/* Models of other formulations: no sampler of diffusion from noise to picture is right for them. */
+/* Returns true for classes of other formulations than diffusion from noise to a picture; no sampler here fits those. */
 static bool is_other_formulation(const char *class) {
   static const char *const words[] = {"Flow",     "EDM",       "Consistency", "CMStochastic", "ScoreSde",
                                       "KarrasVe", "CosineDPM", "Cogvideo",    "CogVideo"};
@@ -115,7 +118,7 @@ static bool is_other_formulation(const char *class) {
   return false;
 }
 
-/* Returns SAMPLERS for a class whose sampler is not built in. */
+/* Returns the sampler of a class; SAMPLERS: it is not built in. */
 static enum sampler find_sampler(int class) {
   int sampler = SAMPLER_AUTO + 1;
   while (sampler < SAMPLERS && class_of[sampler] != class)
@@ -137,7 +140,7 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
   return &unknown_class;
 }
 
-/* The words a field may have, by their index; those that are NULL are none. */
+/* The words that a field may have, by index; NULL: no word has this index. */
 struct choices {
   const char *const *words;
   int count;
@@ -170,7 +173,7 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
   static const char *const spacings[] = {
       [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace"};
   scheduler->spacing = class->spacing;
-  if (class->spacing == SPACING_LCM) /* these classes have a spacing of their own and read no timestep_spacing */
+  if (class->spacing == SPACING_LCM) /* these classes have their own spacing and do not read timestep_spacing */
     config_ignore(config, (const char *const[]){"timestep_spacing", NULL});
   else
     scheduler->spacing = (enum spacing)read_choice(
@@ -186,7 +189,7 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
-/* Levels that a file of a class that is not built in asks for are for the sampler that is chosen in its place. */
+/* Reads noise levels for a class that is not built in. They are used by the sampler that the user chooses instead. */
 static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
   bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
   if (other && config_bool(config, "use_karras_sigmas", false)) {
@@ -199,7 +202,7 @@ static void read_other_sigmas(struct scheduler_config *scheduler, struct config 
   config_only_string(config, "final_sigmas_type", "zero");
 }
 
-/* Levels of their own spacing, and where the last step ends. */
+/* Reads the spacing of noise levels, if they have one of their own, and the level at which the last step ends. */
 static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
   static const char *const finals[] = {"zero", "sigma_min"};
   scheduler->sigmas = SPACING_AUTO;
@@ -241,8 +244,8 @@ static void read_unipc(struct scheduler_config *scheduler, struct config *config
   config_only_null(config, (const char *const[]){"solver_p", NULL});
 }
 
-/* The noisiest timesteps are left out from where the logarithm of the signal-to-noise ratio's root falls below
- * lambda_min_clipped: with a bound below all of them, none are. */
+/* Refuses a bound that would leave out timesteps. diffusers leaves out the noisiest ones, for which the logarithm of
+ * the root of the signal-to-noise ratio is below lambda_min_clipped; a bound below all of them changes nothing. */
 static void read_clipped_lambda(const struct scheduler_config *scheduler, struct config *config) {
   double abar[TIMESTEPS];
   if (!config_has(config, "lambda_min_clipped"))
@@ -271,12 +274,13 @@ static void read_dpm(struct scheduler_config *scheduler, struct config *config) 
 static void read_deis(struct config *config) {
   static const char *const algorithms[] = {"deis", "dpmsolver", "dpmsolver++"},
                            *const types[] = {"logrho", "midpoint", "heun", "bh1",
-                                             "bh2"}; /* diffusers takes the others for the first */
+                                             "bh2"}; /* diffusers treats the others as logrho */
   read_choice(config, "algorithm_type", CHOICES(algorithms, "deis is"), 0);
   read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);
 }
 
-/* What other classes' files say of a solver is for none; the defaults are for who chooses one of the two. */
+/* Reads the solver's fields. In files of other classes they do not apply; the defaults are then used if the user
+ * chooses one of these samplers. */
 static void read_solver(struct scheduler_config *scheduler, struct config *config) {
   static const char *const types[] = {
       [SOLVER_MIDPOINT] = "midpoint", [SOLVER_HEUN] = "heun", [SOLVER_BH1] = "bh1", [SOLVER_BH2] = "bh2"};
@@ -305,7 +309,7 @@ static void read_variance(const struct scheduler_config *scheduler, struct confi
     read_choice(config, "variance_type", CHOICES(variances, "fixed_small is"), 0);
 }
 
-/* Says which betas stand in for those that the file of a class that is not known leaves to its class. */
+/* Warns that Stable Diffusion's betas are assumed, if an unknown class's file leaves out some of them. */
 static void log_betas(const struct scheduler_class *class, const struct config *config, const char *name,
                       const struct log *log) {
   bool whole =
@@ -317,7 +321,8 @@ static void log_betas(const struct scheduler_class *class, const struct config *
              config->path, name);
 }
 
-/* Keeps what is not supported for who chooses nothing in its place. first: the error that tells it. */
+/* Clears an error about a feature that a choice of the user may replace, and records it in `lacks`. *first becomes the
+ * first such error. */
 static void put_off(struct scheduler_config *scheduler, struct config *config, enum scheduler_lack lack,
                     struct error *first) {
   if (!config->failed)
@@ -332,7 +337,7 @@ static void read_prediction(struct scheduler_config *scheduler, struct config *c
   static const char *const predictions[] = {
       [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
   scheduler->says_prediction = config_has(config, "prediction_type") || config_has(config, "predict_epsilon");
-  bool epsilon = config_bool(config, "predict_epsilon", true); /* of 2022 */
+  bool epsilon = config_bool(config, "predict_epsilon", true); /* a field of 2022 */
   scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
                                                        CHOICES(predictions, "epsilon, v_prediction and sample are"),
                                                        epsilon ? PREDICT_EPSILON : PREDICT_SAMPLE);
@@ -340,7 +345,8 @@ static void read_prediction(struct scheduler_config *scheduler, struct config *c
     config_refuse(config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
 }
 
-/* The noise that a model was trained with, and what it predicts: no choice of a sampler takes their place. */
+/* Reads how the model was trained: its noise schedule, and what it predicts. No choice of a sampler can replace
+ * this. */
 static void read_noise(struct scheduler_config *scheduler, const struct scheduler_class *class, struct config *config) {
   read_betas(scheduler, class, config);
   read_prediction(scheduler, config);
@@ -385,7 +391,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_steps(scheduler, class, &config, &first);
   config_ignore(&config, no_matter);
   if (config_finish(&config, scheduler->lacks ? NULL : &first))
-    scheduler->lacks |= LACKS_SAMPLER; /* by a field that is not known */
+    scheduler->lacks |= LACKS_SAMPLER; /* because of an unknown field */
   if (scheduler->lacks && err)
     *err = first;
   return scheduler->lacks ? -1 : 0;

@@ -1,10 +1,11 @@
-/* vae/config.json of an AutoencoderTiny. Defaults are those of the diffusers class. */
+/* Reads vae/config.json of an AutoencoderTiny. Defaults are those of the diffusers class. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/checkpoint/config.h"
 
-/* One width for all levels: the class' strided and upsampling convolutions keep the number of channels. */
+/* Reads the width, which must be the same at all levels, because the class's strided and upsampling convolutions keep
+ * the number of channels. */
 static int read_width(struct config *config, const char *key, int levels) {
   int width[LEVELS_MAX];
   config_ints(config, key, 64, 1, 4096, width, levels);
@@ -53,7 +54,8 @@ void tae_config_read(struct autoencoder *autoencoder, struct config *config) {
   config_only_number(config, "upsampling_scaling_factor", 2);
   config_only_number(config, "scaling_factor", 1);
   config_only_number(config, "shift_factor", 0);
-  /* latent_magnitude and latent_shift are for storing latents as bytes; the network's own clamp is fixed. */
+  /* latent_magnitude and latent_shift matter only when latents are stored as bytes; the network's clamp has a fixed
+   * range. */
   config_ignore(config, (const char *const[]){"latent_magnitude", "latent_shift", "block_out_channels", "force_upcast",
                                               "sample_size", NULL});
 }

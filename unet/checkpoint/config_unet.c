@@ -1,5 +1,5 @@
-/* unet/config.json and a ControlNet's. Defaults are those of diffusers' UNet2DConditionModel, which ControlNetModel
- * shares but for its own fields. */
+/* Reads unet/config.json and that of a ControlNet. Defaults are those of diffusers' UNet2DConditionModel;
+ * ControlNetModel has the same except for its own fields. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12, DEPTH_MAX = 64 };
 
-/* Fields of diffusers' class for networks that we do not build. */
+/* Fields of the diffusers class for networks that are not supported. */
 static const char *const other_networks[] = {"class_embed_type",
                                              "class_embeddings_concat",
                                              "cross_attention_norm",
@@ -26,7 +26,8 @@ static const char *const other_networks[] = {"class_embed_type",
 
 static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
 
-/* Files older than diffusers 0.9, in which its pipelines take one sample size below 64 for a mistake. */
+/* Returns true for files older than diffusers 0.9, in which a single sample size below 64 is wrong; diffusers'
+ * pipelines replace it by 64, too. */
 static bool is_early(struct config *config) {
   char version[64];
   int major, minor;
@@ -35,7 +36,7 @@ static bool is_early(struct config *config) {
 }
 
 static void read_sample_size(struct unet_config *unet, struct config *config) {
-  int size[2] = {64, 64}; /* where a file says nothing: that of SD 1 and 2 base */
+  int size[2] = {64, 64}; /* default: the size of SD 1 and of SD 2 base */
   bool one = config_length(config, "sample_size") == 1, early = is_early(config);
   if (config_has(config, "sample_size"))
     config_ints(config, "sample_size", 64, 1, SAMPLES_MAX, size, 2);
@@ -53,7 +54,7 @@ static void read_channels(struct unet_config *unet, struct config *config) {
     return;
   unet->levels = config_length(config, "block_out_channels");
   if (unet->levels < 1 || unet->levels > LEVELS_MAX) {
-    unet->levels = 1; /* the first error is what is reported; go on with something safe */
+    unet->levels = 1; /* a safe value to go on with; only the first error is reported */
     config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
     return;
   }
@@ -64,7 +65,7 @@ static void read_layers(struct unet_config *unet, struct config *config) {
   config_ints(config, "layers_per_block", 2, 1, LAYERS_MAX, unet->layers, unet->levels);
 }
 
-/* One of two block types for each level; usual[] when the file says nothing. */
+/* Reads one of two block types for each level; usual[]: the default. */
 static void read_block_types(struct unet_config *unet, struct config *config, const char *key, const char *plain,
                              const char *cross, const bool usual[4], bool reversed, bool *attention) {
   bool given = config_has(config, key);
@@ -102,7 +103,7 @@ static void read_mid_block(struct unet_config *unet, struct config *config) {
     config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null is");
 }
 
-/* The middle block's depth is the innermost level's, of whose attentions it has the first. */
+/* Reads the number of transformer blocks. The middle block has that of the innermost level's first attention. */
 static void read_depths(struct unet_config *unet, struct config *config) {
   static const char *const down = "transformer_layers_per_block", *const up = "reverse_transformer_layers_per_block";
   int levels = unet->levels;
@@ -129,7 +130,7 @@ static void read_attention(struct unet_config *unet, struct config *config) {
       config_refuse(config, "cross_attention_dim", "a list of different widths", "one text width is");
   unet->cross_attention_dim = width[0];
   config_bools(config, "only_cross_attention", false, unet->only_cross_attention, levels);
-  config_bool(config, "mid_block_only_cross_attention", false); /* diffusers takes it and does not act on it */
+  config_bool(config, "mid_block_only_cross_attention", false); /* diffusers accepts this field without using it */
   unet->use_linear_projection = config_bool(config, "use_linear_projection", false);
   unet->upcast_attention = config_bool(config, "upcast_attention", false);
   config_only_string(config, "attention_type", "default");
@@ -148,7 +149,7 @@ static void read_time(struct unet_config *unet, struct config *config) {
   config_only_string(config, "time_embedding_type", "positional");
 }
 
-/* What is added to the time embedding: nothing, or pooled text and sizes. */
+/* Reads what is added to the time embedding: nothing, or pooled text and sizes. */
 static void read_added(struct unet_config *unet, struct config *config) {
   static const char *const fields[] = {"addition_time_embed_dim", "projection_class_embeddings_input_dim", NULL};
   char type[32];
@@ -183,7 +184,7 @@ static void read_rest(struct unet_config *unet, struct config *config) {
   config_only_number(config, "conv_out_kernel", 3);
 }
 
-/* Sizes that must divide each other. */
+/* Refuses sizes that must divide each other and do not. */
 static void check_sizes(const struct unet_config *unet, struct config *config) {
   for (int i = 0; i < unet->levels; i++) {
     bool attention = unet->down_attention[i] || unet->up_attention[i] || (unet->mid_attention && i == unet->levels - 1);
@@ -218,7 +219,8 @@ int unet_config_parse(struct unet_config *unet, const char *text, const char *pa
 
 /* --- ControlNets --- */
 
-/* An attention without transformer blocks is its two projections: SDXL's smaller variants. */
+/* Reads the number of transformer blocks, which may be 0: an attention then consists of its two projections only, as in
+ * the smaller variants for SDXL. */
 static void read_own_depths(struct unet_config *body, struct config *config) {
   static const char *const depths = "transformer_layers_per_block";
   int levels = body->levels;

@@ -1,4 +1,4 @@
-/* image_encoder/config.json. Defaults are those of transformers' CLIPVisionConfig. */
+/* Reads image_encoder/config.json. Defaults are those of transformers' CLIPVisionConfig. */
 #include <string.h>
 
 #include "unet/checkpoint/config.h"

@@ -1,3 +1,4 @@
+/* Opens ControlNets and T2I-Adapters: from a config, or from the shapes of the tensors if there is none. */
 #include "unet/checkpoint/control_network.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ int t2i_config_parse(struct t2i_config *t2i, const char *text, const char *path,
   return config_finish(&config, err);
 }
 
-/* The class that a config.json names. */
+/* Reads the name of the class in a config.json. */
 static int read_class(char class[64], const char *text, const char *path, struct error *err) {
   struct config config;
   config_start(&config, text, path);
@@ -61,7 +62,7 @@ static int parse(struct control_network *network, const char *text, const char *
                                       : controlnet_config_parse(&network->controlnet, text, path, err);
 }
 
-/* Reads folder/config.json, which becomes the weights' origin. 1: there is none. */
+/* Reads folder/config.json, whose path is kept as that of the part's config. Returns 1 if there is none. */
 static int read_config(struct control_network *network, const char *folder, struct error *err) {
   char *path = text_path(folder, "config.json"), *text = NULL;
   if (!path)
@@ -77,13 +78,13 @@ static int read_config(struct control_network *network, const char *folder, stru
   return result;
 }
 
-/* --- what the tensors say --- */
+/* --- configs from tensors --- */
 
 static int refuse(const struct control_network *network, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s; give its diffusers folder", network->path, what);
 }
 
-/* Transformer blocks of an attention. */
+/* Returns the number of transformer blocks of an attention. */
 static int count_depth(const struct safetensors *files, const char *attention) {
   int depth = 0;
   while (depth < LAYERS_MAX &&
@@ -105,7 +106,7 @@ static void read_level(struct unet_config *body, const struct safetensors *files
   body->layers[level] = layers;
 }
 
-/* What the attentions attend to: 0 where they attend to nothing. */
+/* Returns the width of the text to which the network attends; 0: it attends to none. */
 static int text_width(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++)
     if (text_ends(safetensors_at(files, i)->name, ".attn2.to_k.weight"))
@@ -113,7 +114,7 @@ static int text_width(const struct safetensors *files) {
   return 0;
 }
 
-/* Published ones: SD 1 has 8 heads at each level, the others heads of 64. */
+/* Sets the heads of published networks: SD 1 has 8 at each level, the others have heads of 64 channels. */
 static void read_heads(struct unet_config *body) {
   for (int i = 0; i < body->levels; i++)
     body->heads[i] = body->cross_attention_dim == 768 ? 8 : body->channels[i] / HEAD;
@@ -189,10 +190,10 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
 
-/* --- what no tensor says --- */
+/* --- properties that no tensor shows --- */
 
-/* What the config of web UIs beside a file says: "control_v11e_sd15_shuffle.yaml". False: there is none, or it says
- * nothing of this. */
+/* Reads the config that web UIs write next to a file: "control_v11e_sd15_shuffle.yaml". *says becomes false if there is
+ * none, or if it does not have the field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;
@@ -213,7 +214,8 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
-/* True if the name says shuffle, of the file or folder, or of the folder around a file of diffusers' usual name. */
+/* Returns true if the name contains "shuffle": that of the file or folder, or, for a file with diffusers' standard
+ * name, that of its folder. */
 static bool is_named_shuffle(const char *path) {
   if (has_word(path, "shuffle") || strncmp(text_last_part(path), "diffusion_pytorch_model", 23))
     return has_word(path, "shuffle");
@@ -223,7 +225,7 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* A config of diffusers without the field leaves it to the name, as no config does. */
+/* Decides by the name whether a network with a config that lacks the field is pooled. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
@@ -235,7 +237,8 @@ static void settle_pooling(struct control_network *network, const struct log *lo
            network->path);
 }
 
-/* Whether what it adds is pooled: no tensor shows it. Of the published ones "shuffle" alone is. */
+/* Decides whether the output of a network without a config is pooled, which no tensor shows. Of the published ones,
+ * only "shuffle" is. */
 static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
   bool says, pooled = false;
   if (network->type != CONTROL_CONTROLNET)
@@ -258,7 +261,7 @@ static int find_pooling(struct control_network *network, const struct log *log, 
 
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 
-/* The original key layout under the names of a diffusers folder. */
+/* Replaces the file's tensors by a view of them under the names of a diffusers folder. */
 static int view_original(struct control_network *network, add_part *add, const char *prefix, struct error *err) {
   struct safetensors *files = network->weights.files, *view = NULL;
   int result = view_open(&view, &files, 1, err);
@@ -269,7 +272,7 @@ static int view_original(struct control_network *network, add_part *add, const c
   return result;
 }
 
-/* 1: the keys are diffusers'. */
+/* Renames the file's tensors if needed. Returns 1 if the keys are already diffusers'. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   if (network->type == CONTROL_T2I)
@@ -360,7 +363,7 @@ void control_network_close(struct control_network **network) {
   free(n);
 }
 
-/* --- what must fit --- */
+/* --- whether the network fits the model --- */
 
 static const char *type_name(const struct control_network *network) {
   return network->type == CONTROL_T2I ? "T2I-Adapter" : "ControlNet";
@@ -376,7 +379,7 @@ const char *control_network_family(const struct control_network *network) {
                                                                      : "a family of its own";
 }
 
-/* Whether the network's family is the model's. A ControlNet without any attention does not say what text it reads. */
+/* Returns true if the network was made for the model's family. A ControlNet without attention fits any text. */
 static bool is_of_family(const struct control_network *network, const struct unet_config *unet) {
   const struct unet_config *body = &network->controlnet.body;
   if (network->type == CONTROL_T2I)
@@ -385,7 +388,7 @@ static bool is_of_family(const struct control_network *network, const struct une
          body->added_text_dim == unet->added_text_dim && body->added_size_dim == unet->added_size_dim;
 }
 
-/* Its injections go where the U-Net's skips are. */
+/* Returns true if the ControlNet's outputs have the sizes of the U-Net's skip connections. */
 static bool fits_controlnet(const struct controlnet_config *net, const struct checkpoint *c) {
   const struct unet_config *body = &net->body, *unet = &c->predictors[0].config;
   bool same = body->levels == unet->levels && unet->mid_block && body->in_channels == c->autoencoder.latent_channels &&
@@ -395,7 +398,8 @@ static bool fits_controlnet(const struct controlnet_config *net, const struct ch
   return same;
 }
 
-/* Each level's map goes to that level; of SDXL's the last to the middle block. */
+/* Returns true if the adapter's outputs have the sizes of the U-Net's levels; for SDXL the last one is for the middle
+ * block. */
 static bool fits_t2i(const struct t2i_config *t2i, const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   int more = t2i->xl ? 1 : 0;
@@ -421,7 +425,7 @@ int control_network_check(const struct control_network *network, const struct ch
   return 0;
 }
 
-/* --- for people --- */
+/* --- printing --- */
 
 static void print_list(FILE *out, const int *values, int count) {
   for (int i = 0; i < count; i++)

@@ -1,8 +1,9 @@
-/* Control networks: those that read a map beside the model and add to what its U-Net computes. Each is a diffusers
- * folder or one .safetensors file, in diffusers' key layout (a config.json beside it is read) or in the original one,
- * whose config follows from its tensors.
+/* Control networks: ControlNets and T2I-Adapters, which read a map and add to what the model's U-Net computes. They
+ * come from a diffusers folder or one .safetensors file. The file may be in diffusers' key layout, with a config.json
+ * in the same folder, or in the original layout, in which the config is derived from the tensors.
  *
- * Ownership: struct control_network owns all but name. Threads: read-only once open. */
+ * Ownership: struct control_network owns everything except name. Threads: an open network is never changed, so any
+ * thread may read it. */
 #ifndef UNET_CHECKPOINT_CONTROL_NETWORK_H
 #define UNET_CHECKPOINT_CONTROL_NETWORK_H
 
@@ -22,21 +23,22 @@ struct control_network {
   };
 };
 
-/* name begins the names of its weights as resources: no two networks of a model share one. What only a config could say
- * is told where there is none. Errors are STATUS_MODEL. */
+/* Opens a network. name is borrowed; the names of its resources begin with it, so that no two networks of a model may
+ * share one. If properties that only a config could tell are assumed, a log line says so. The caller closes *network.
+ * Errors are STATUS_MODEL. */
 int control_network_open(struct control_network **network, const char *path, const char *name, const struct log *log,
                          struct error *err);
-void control_network_close(struct control_network **network); /* stores NULL; takes NULL */
+void control_network_close(struct control_network **network); /* Closes the files. Stores NULL; takes NULL. */
 
-/* Whether a folder holds one, by the class that its config.json names. */
+/* Returns true if the folder's config.json names the class of such a network. */
 bool control_network_is_folder(const char *path);
 
 /* Refuses a network that was made for another family than the model's, or for other sizes. */
 int control_network_check(const struct control_network *network, const struct checkpoint *checkpoint,
                           struct error *err);
-/* "SD 1", "SD 1 or SD 2", for people. */
+/* Returns the families' names for people: "SD 1", "SD 1 or SD 2". */
 const char *control_network_family(const struct control_network *network);
-/* Lines for people. */
+/* Prints a description for people. */
 void control_network_print(const struct control_network *network, FILE *out);
 
 #endif

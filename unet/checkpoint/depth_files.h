@@ -1,5 +1,5 @@
-/* A folder of Depth Anything V2 in the layout of transformers: config.json, preprocessor_config.json (which may lack),
- * model.safetensors. */
+/* A folder of Depth Anything V2 in transformers' layout: config.json, preprocessor_config.json (which may be missing)
+ * and model.safetensors. */
 #ifndef UNET_CHECKPOINT_DEPTH_FILES_H
 #define UNET_CHECKPOINT_DEPTH_FILES_H
 
@@ -12,13 +12,13 @@ struct depth_files {
   struct component weights;
 };
 
-/* Whether a folder's config.json says that it is one, or would be if it were supported. */
+/* Returns true if the folder's config.json is that of a depth model, even of one that is not supported. */
 bool depth_files_are(const char *folder);
 
-/* Errors are STATUS_MODEL. depth_files_close must follow, also on failure. */
+/* Opens the folder. depth_files_close must be called afterwards, even after a failure. Errors are STATUS_MODEL. */
 int depth_files_open(struct depth_files *files, const char *folder, struct error *err);
-void depth_files_close(struct depth_files *files); /* also of zeroed ones */
-/* A line for people. */
+void depth_files_close(struct depth_files *files); /* takes a zeroed struct */
+/* Prints a line for people. */
 void depth_files_print(const struct depth_files *files, FILE *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Recognises the family of a single file by the shapes of its U-Net, and provides the family's configs. */
 #include "unet/checkpoint/family.h"
 
 #include <math.h>
@@ -10,15 +11,16 @@
 
 /* --- published configs --- */
 
-/* A family's configs are files of assets/families. They have what differs from the defaults of diffusers' and
- * transformers' classes. */
+/* A family, whose configs are files in assets/families. Those have only fields that differ from the defaults of the
+ * classes in diffusers and transformers. */
 struct family_row {
   const char *name;
-  int context, levels, layers; /* width of the text; levels of the U-Net, its resnets on the first */
+  int context, levels, layers; /* width of the text; levels of the U-Net; res blocks of its first level */
   enum { MID_NONE, MID_RESNET, MID_CROSS } mid;
-  int depth;          /* transformer blocks of the innermost way down's first attention; 0: not looked at */
+  int depth;          /* transformer blocks of the last attention in the down blocks */
   const char *folder; /* the folder with unet/config.json */
-  enum { STAGES_SD1, STAGES_SD2, STAGES_SDXL } stages; /* text encoders, scheduler, autoencoder */
+  /* the family whose text encoders, scheduler and autoencoder it has */
+  enum { STAGES_SD1, STAGES_SD2, STAGES_SDXL } stages;
 };
 
 static const struct family_row rows[] = {
@@ -35,7 +37,7 @@ static const struct family_row rows[] = {
     {"BK-SDM tiny (SD 2)", 1024, 3, 1, MID_NONE, 1, "bk-sdm-v2-tiny", STAGES_SD2},
 };
 
-/* The folders that have the configs of all but the U-Net. */
+/* The folders that have the configs of all parts but the U-Net. */
 static const char *const stage_folders[] = {[STAGES_SD1] = "sd1", [STAGES_SD2] = "sd2", [STAGES_SDXL] = "sdxl"};
 
 const char *family_name(const struct family *family) {
@@ -51,7 +53,8 @@ static const char *find_file(const char *folder, const char *name) {
   return file->text;
 }
 
-/* Returns the object with further fields (", \"name\": value") at its end, allocated; NULL: no memory. */
+/* Returns a copy of the JSON object with further fields, ", \"name\": value", at its end. The caller frees it. NULL:
+ * out of memory. */
 static char *add_fields(const char *object, const char *fields) {
   char *text;
   int end = (int)(strrchr(object, '}') - object);
@@ -69,7 +72,7 @@ static char *unet_config(const struct family *family, const char *published) {
 }
 
 static char *scheduler_config(const struct family *family, const char *published) {
-  /* A guess is no field, so that what the weights say counts before it. */
+  /* A guess is not written as a field, so that signs of other weights (--unet) go before it. */
   bool guess = family->guessed && family->prediction == PREDICT_EPSILON;
   static const char *const predictions[] = {[PREDICT_EPSILON] = ", \"prediction_type\": \"epsilon\"",
                                             [PREDICT_V] = ", \"prediction_type\": \"v_prediction\"",
@@ -90,12 +93,12 @@ char *family_config(const struct family *family, const char *name) {
   return strcmp(name, "scheduler/scheduler_config.json") ? strdup(published) : scheduler_config(family, published);
 }
 
-/* --- what a file shows --- */
+/* --- signs in a file --- */
 
 struct signs {
   const struct safetensors *files;
-  int in, out;        /* channels of the first convolution */
-  int context, label; /* widths of the text and of what is added to the time embedding; 0: none */
+  int in, out;        /* input and output channels of the first convolution */
+  int context, label; /* widths of the text, and of the vector that is added to the time embedding; 0: none */
   int levels, layers, mid, depth;
 };
 
@@ -105,12 +108,12 @@ static const struct safetensor *find_unet(const struct signs *signs, const char 
   return safetensors_find(signs->files, full);
 }
 
-/* A dimension that a network may have; 0: none such. */
+/* Returns a dimension of the tensor; 0: there is none, or it is too large for a network. */
 static int dimension(const struct safetensor *t, int index) {
   return t && index < t->rank && index < SAFETENSOR_RANK_MAX && t->shape[index] <= 1 << 20 ? (int)t->shape[index] : 0;
 }
 
-/* The width of the text that the first cross-attention reads; there is one in any of these networks. */
+/* Returns the width of the text, which is that of the first cross-attention; 0: there is none. */
 static int find_context(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
@@ -120,7 +123,7 @@ static int find_context(const struct safetensors *files) {
   return 0;
 }
 
-/* Levels by their samplers, layers by what comes before the first of them. */
+/* Counts levels by the downsampling blocks between them, and layers by the res blocks before the first of these. */
 static void count_levels(struct signs *signs) {
   char name[64];
   signs->levels = 1;
@@ -132,7 +135,7 @@ static void count_levels(struct signs *signs) {
   }
 }
 
-/* Transformer blocks of the last attention but one on the way down: SDXL's innermost level has two of the same. */
+/* Returns the number of transformer blocks in the last attention of the down blocks. */
 static int count_depth(const struct signs *signs) {
   char name[96];
   int depth = 0, last = 0;
@@ -162,7 +165,7 @@ static void read_signs(struct signs *signs, const struct safetensors *files) {
 
 /* --- refusals --- */
 
-/* What the file is of those that look like one of ours and are not; NULL: nothing of the kind. */
+/* Returns what the file is if it resembles a supported model but is another one; NULL: it is not. */
 static const char *look_alike(const struct signs *signs) {
   if (safetensors_find(signs->files, "cc_projection.weight"))
     return "Zero123, which turns objects";
@@ -206,7 +209,8 @@ static const struct family_row *find_row(const struct signs *signs) {
 
 /* --- prediction --- */
 
-/* The spread of trained values differs between the two kinds of SD 2: the only sign in the file itself. */
+/* Tells the two kinds of SD 2 apart by the standard deviation of a norm's trained biases, the only sign in the file
+ * itself. */
 static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   const struct safetensor *t = find_unet(signs, "output_blocks.11.1.transformer_blocks.0.norm1.bias");
   *v = false;
@@ -231,8 +235,8 @@ static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   return result;
 }
 
-/* Follows the signs; where there are none, SD 2 is told by its values, and others by what most of their kind predict.
- */
+/* Decides what the network predicts: by its signs; without any, SD 2 by its values, and others by what is usual in
+ * their family. */
 static int find_prediction(struct family *family, const struct signs *signs, struct error *err) {
   bool v = false;
   if (prediction_read(&family->signs, signs->files, err))

@@ -1,4 +1,5 @@
-/* Families of models: which one the tensors of a single file are of, and the configs that it was published with. */
+/* Families of models: finds out from its tensors to which one a single file belongs, and provides the configs that the
+ * family was published with. */
 #ifndef UNET_CHECKPOINT_FAMILY_H
 #define UNET_CHECKPOINT_FAMILY_H
 
@@ -12,22 +13,23 @@ struct family {
   const struct family_row *row;
   int in_channels;
   enum prediction prediction;
-  char prediction_by[160]; /* what tells it: "its tensor v_pred" */
-  bool guessed;            /* it may be wrong */
+  char prediction_by[160]; /* the sign that told the prediction: "its tensor v_pred" */
+  bool guessed;            /* the prediction is a guess */
   bool zero_snr;
   struct prediction_signs signs;
 };
 
-/* The prefix of a U-Net in a file of the original layout. */
+/* The prefix of a U-Net's keys in the original layout. */
 #define FAMILY_UNET "model.diffusion_model."
 
-/* By keys, shapes, metadata and what lies beside the file: safetensors_path says where it is. Files of other
- * networks are refused with what they look like. */
+/* Recognises the family by keys, shapes and metadata, and by configs next to the file. Refuses files of other networks,
+ * and names the kind that they look like. */
 int family_recognise(struct family *family, const struct safetensors *files, struct error *err);
-/* Refuses a model of the EDM formulation, whose tensors are those of SDXL. */
+/* Refuses a model of the EDM formulation, which has the same tensors as SDXL. */
 int family_refuse_edm(const struct safetensors *files, struct error *err);
-const char *family_name(const struct family *family); /* "SD 1" */
-/* Text of a file of the family's folder ("unet/config.json"), allocated; NULL: no memory, or there is no such file. */
+const char *family_name(const struct family *family); /* Returns the name for people: "SD 1". */
+/* Returns the text of a file of the family's folder, such as "unet/config.json". The caller frees it. NULL: there is no
+ * such file, or memory is missing. */
 char *family_config(const struct family *family, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* The configs that families of models were published with: the files of assets/families, which embed_texts.sh makes a
- * table of when the program is built. */
+/* The configs that families of models were published with: the files of assets/families, from which embed_texts.sh
+ * makes a table when the program is built. */
 #ifndef UNET_CHECKPOINT_FAMILY_FILES_H
 #define UNET_CHECKPOINT_FAMILY_FILES_H
 
@@ -8,7 +8,7 @@ struct family_file {
   const char *text;
 };
 
-/* The last one has no path. */
+/* The last entry has no path. */
 extern const struct family_file family_files[];
 
 #endif

@@ -25,14 +25,14 @@ int format_refuse_pickle(const char *path, struct error *err) {
                    path);
 }
 
-/* torch.save: a zip archive, or in old files a pickle of protocol 2 and up. A safetensors header of a fitting length
- * may begin so, too: its JSON follows. */
+/* Returns true for a file of torch.save: a zip archive, or in old files a pickle of protocol 2 to 5. A safetensors
+ * header of a certain length may begin with the same bytes, but is followed by JSON. */
 static bool is_pickle(const unsigned char start[FORMAT_BYTES]) {
   bool zip = !memcmp(start, "PK\3\4", 4), pickle = start[0] == 0x80 && start[1] >= 2 && start[1] <= 5;
   return zip || (pickle && start[8] != '{');
 }
 
-/* Networks that were compiled, or written for other programs. */
+/* Endings of networks that were compiled, or are for other programs. */
 static const struct ending {
   const char *text, *is;
 } endings[] = {

@@ -1,4 +1,4 @@
-/* Files that are given as weights and are none: told by their first bytes or their name. */
+/* Recognises files that are given as weights but are in another format, by their first bytes or by their name. */
 #ifndef UNET_CHECKPOINT_FORMAT_H
 #define UNET_CHECKPOINT_FORMAT_H
 
@@ -7,10 +7,10 @@
 #include "unet/base/error.h"
 #include "unet/plan/weights.h"
 
-/* Refuses what is no safetensors file and known to be something else: a pickle (which can run code when it is loaded),
- * GGUF, a web page or a pointer in a file's place. Any other content passes. */
+/* Refuses a file that is known to be something else than safetensors: a pickle (which can run code when it is loaded),
+ * GGUF, a web page, or a pointer to a file that was not downloaded. Any other content is accepted. */
 int format_check(const struct weight_file *file, struct error *err);
-/* The same by name alone, for files whose content says nothing. */
+/* Returns true if the name alone is that of a pickle, for files whose content does not tell. */
 bool format_is_pickle_name(const char *path);
 int format_refuse_pickle(const char *path, struct error *err);
 

@@ -13,18 +13,19 @@
 
 enum {
   KEY_MAX = 512,
-  HEAD_DIM = 64 /* of every resampler */,
+  HEAD_DIM = 64 /* in every resampler */,
   ATTENTIONS_MAX = 1024,
   TOKENS_LIMIT = 1024,
   DIMENSION_MAX = 1 << 16
 };
-/* --- what the tensors say --- */
+/* --- sizes from tensors --- */
 
 static int refuse(const struct safetensors *files, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s", safetensors_path(files), what);
 }
 
-/* FaceID's files have a projection of two layers and a norm, of faces that another network has recognised. */
+/* Returns true for FaceID files: their projection has two layers and a norm, and reads faces that another network has
+ * recognised. */
 static bool is_face_id(const struct safetensors *files) {
   bool norm = safetensors_find_printed(files, "image_proj.norm.weight"),
        two = safetensors_find_printed(files, "image_proj.proj.2.weight");
@@ -110,7 +111,7 @@ const char *ip_config_form(const struct ip_config *c) {
 
 /* --- opening --- */
 
-/* The set as a view, in which these tensors are matrices of so many rows. */
+/* Replaces the set by a view in which the named tensors are matrices. */
 static int flatten(struct safetensors **files, const char *const names[], int count, struct error *err) {
   struct safetensors *view = NULL;
   int result = view_open(&view, files, 1, err);
@@ -153,13 +154,13 @@ static int read_vision(struct ip_adapter *a, const char *folder, struct error *e
   return result;
 }
 
-/* The width of what the projection reads of the encoder. */
+/* Returns the width of the encoder's output that the projection reads. */
 static int width_given(const struct ip_adapter *a) {
   return a->config.projection == IP_LINEAR ? a->vision.projection_dim : a->vision.hidden_size;
 }
 
-/* A folder beside the file, as they are published, whose encoder has the width that is asked for; else the first there
- * is. */
+/* Returns the first folder, among the places where encoders are published, whose encoder has the required width; if
+ * none has, the first one that exists. The caller frees the path. */
 static char *look_beside(struct ip_adapter *a, const char *path) {
   static const char *const places[] = {"image_encoder", "../image_encoder", "../models/image_encoder",
                                        "models/image_encoder", "../sdxl_models/image_encoder"};

@@ -1,15 +1,16 @@
-/* IP-Adapter: a file of attention layers that a U-Net has beside its own, and a projection that turns what a CLIP
- * vision network (an image encoder's folder) says of a picture into the tokens they attend to. Tencent's files, told by
- * their keys: the linear one, "plus" (a resampler) and "full face" (an MLP).
+/* IP-Adapters. A file has additional attention layers for a U-Net, and a projection. The projection turns the output of
+ * a CLIP vision network (the image encoder, a folder of its own) for a picture into tokens, to which these layers
+ * attend. Tencent's files are supported, and are told by their keys: the linear kind, "plus" (a resampler) and "full
+ * face" (an MLP).
  *
- * Ownership: struct ip_adapter owns everything it points to; resources made from it refer to its files, as those of a
+ * Ownership: struct ip_adapter owns everything it points to. Resources made from it refer to its files, as those of a
  * checkpoint do. */
 #ifndef UNET_CHECKPOINT_IP_ADAPTER_H
 #define UNET_CHECKPOINT_IP_ADAPTER_H
 
 #include "unet/checkpoint/parts.h"
 
-/* config.json: CLIPVisionModelWithProjection. */
+/* config.json of a CLIPVisionModelWithProjection. */
 struct vision_config {
   int hidden_size, intermediate_size, layers, heads, projection_dim;
   int image_size, patch_size;
@@ -17,51 +18,52 @@ struct vision_config {
   float layer_norm_eps;
 };
 
-/* text is that of a config.json; path is for messages. */
+/* Parses the text of a config.json; path is for messages. */
 int vision_config_parse(struct vision_config *config, const char *text, const char *path, struct error *err);
-/* Tokens that it makes of a picture: one for each patch, and the class. */
+/* Returns the number of tokens that the encoder makes of a picture: one for each patch, and the class token. */
 static inline int vision_tokens(const struct vision_config *config) {
   int side = config->image_size / config->patch_size;
   return side * side + 1;
 }
 
 enum ip_projection {
-  IP_LINEAR,    /* of the picture's embedding */
-  IP_RESAMPLER, /* queries that attend to all of the encoder's tokens, "plus" */
-  IP_MLP,       /* of each token, "full face" */
+  IP_LINEAR,    /* projection of the picture's embedding */
+  IP_RESAMPLER, /* "plus": queries that attend to all tokens of the encoder */
+  IP_MLP,       /* "full face": an MLP on each token */
 };
 
-/* What the file's tensors say of its sizes. */
+/* Sizes that follow from the shapes of the file's tensors. */
 struct ip_config {
   enum ip_projection projection;
-  int picture_width;               /* of what it reads of the encoder */
-  int text_width;                  /* of its tokens: that of the U-Net's text */
-  int tokens;                      /* it makes of a picture; of the MLP 0: the encoder's */
-  int width, inner, heads, layers; /* of the resampler */
-  int attentions;                  /* that it has keys and values for */
+  int picture_width;               /* width of the encoder's output that the projection reads */
+  int text_width;                  /* width of the tokens, equal to that of the U-Net's text */
+  int tokens;                      /* number of tokens for a picture; 0 for the MLP, which has as many as the encoder */
+  int width, inner, heads, layers; /* sizes of the resampler */
+  int attentions;                  /* number of attention layers of the U-Net for which there are keys and values */
 };
 
 struct ip_adapter {
-  struct component weights; /* image_proj.*, ip_adapter.* */
+  struct component weights; /* tensors image_proj.* and ip_adapter.* */
   struct ip_config config;
   struct component encoder;
   struct vision_config vision;
 };
 
-/* Reads the sizes alone: what the fuzzer and `reverie info` use. */
+/* Reads the sizes alone, for the fuzzer and `reverie info`. */
 int ip_config_read(struct ip_config *config, const struct safetensors *files, struct error *err);
-/* encoder: NULL looks for the folder beside the file, as they are published: image_encoder, ../image_encoder and
- * ../models/image_encoder. */
+/* Opens an adapter and its image encoder. encoder NULL: the encoder's folder is looked for where it is published: as
+ * image_encoder, ../image_encoder or ../models/image_encoder next to the file. The caller closes *adapter. */
 int ip_adapter_open(struct ip_adapter **adapter, const char *path, const char *encoder, struct error *err);
-void ip_adapter_close(struct ip_adapter **adapter); /* stores NULL; takes NULL */
-/* Refuses a model that it was not made for: its U-Net, with so many attentions to the text. */
+void ip_adapter_close(struct ip_adapter **adapter); /* Closes the files. Stores NULL; takes NULL. */
+/* Refuses an adapter that was made for another U-Net, by text width and number of attention layers. model: its name for
+ * the message. */
 int ip_adapter_check(const struct ip_adapter *adapter, const char *model, const struct unet_config *unet,
                      int attentions, struct error *err);
-/* Tokens of a picture that the U-Net attends to. */
+/* Returns the number of tokens of a picture to which the U-Net attends. */
 int ip_adapter_tokens(const struct ip_adapter *adapter);
-/* The models that it is for, for people: "SD 1", "SDXL", "another model". */
+/* Returns the models for which it was made, for people: "SD 1", "SDXL", "another model". */
 const char *ip_config_family(const struct ip_config *config);
-/* "linear", "plus", "full face" */
+/* Returns "linear", "plus" or "full face". */
 const char *ip_config_form(const struct ip_config *config);
 
 #endif

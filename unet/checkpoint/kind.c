@@ -1,3 +1,4 @@
+/* Recognises files of weights by rules about the names of their tensors, and words the messages about them. */
 #include "unet/checkpoint/kind.h"
 
 #include <stdio.h>
@@ -5,7 +6,7 @@
 
 #include "unet/base/text.h"
 
-/* Returns a name without what programs put before those of a transformer. */
+/* Returns the name without the prefixes that programs add to a transformer's names. */
 static const char *skip_prefixes(const char *name) {
   static const char *const prefixes[] = {"model.diffusion_model.", "diffusion_model.", "transformer.", "model.",
                                          "net."};
@@ -15,7 +16,8 @@ static const char *skip_prefixes(const char *name) {
   return name;
 }
 
-/* True if a name begins with the text, or with '*' in front of that has it anywhere, or with '$' ends with it. */
+/* Returns true if the name matches: '*' text: it contains the text; '$' text: it ends with it; '@' pattern: it matches
+ * without a transformer's prefix; otherwise: it begins with the text. */
 static bool has_name(const char *name, const char *text) {
   if (*text == '*')
     return strstr(name, text + 1) != NULL;
@@ -40,8 +42,8 @@ bool weights_unet_layout(const struct safetensors *files, const char **prefix, b
   return false;
 }
 
-/* True if a tensor has such a name; with '=' in front the name is the text, and with '@' prefixes of transformers do
- * not count. '%': there is a U-Net in any layout. */
+/* Returns true if a tensor's name matches the pattern of has_name; '=' text: a tensor has exactly this name; '%': there
+ * is a U-Net in any layout. */
 static bool matches(const struct safetensors *files, const char *text) {
   const char *prefix;
   bool original;
@@ -55,10 +57,10 @@ static bool matches(const struct safetensors *files, const char *text) {
   return false;
 }
 
-/* In this order: what is more special goes before what its keys look like, too. */
+/* The first rule that matches counts, so special kinds come before those that their keys resemble. */
 static const struct rule {
   enum weights_kind kind;
-  const char *names[10]; /* one of them is enough */
+  const char *names[10]; /* one match is enough */
 } rules[] = {
     {WEIGHTS_CONTROL_DIFFERENCE, {"=difference"}},
     {WEIGHTS_CONTROL_LORA, {"=lora_controlnet"}},
@@ -74,7 +76,7 @@ static const struct rule {
     {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_MOTION, {"*motion_modules."}},
     {WEIGHTS_UNET, {"%"}},
-    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}}, /* FaceID has a LoRA inside */
+    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}}, /* FaceID files also contain a LoRA */
     {WEIGHTS_LORA,
      {"lora_unet_", "lora_te", "lycoris_", "lora_transformer_", "*.lora_A.", "*.lora_down.", "*_lora.down.",
       "*.lora.down.", "*.lora_linear_layer.", "*.hada_w1_a"}},
@@ -114,7 +116,7 @@ static const struct rule {
       "<", "bundle_emb."}},
 };
 
-/* A file of the original layout that has nothing beside the U-Net. */
+/* Returns true if a file of the original layout has no part besides the U-Net. */
 static bool is_unet_alone(const struct safetensors *files) {
   static const char *const others[] = {"cond_stage_model.", "conditioner.", "first_stage_model.", "vae."};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -123,7 +125,8 @@ static bool is_unet_alone(const struct safetensors *files) {
   return true;
 }
 
-/* A word's vectors under its own name: nothing but a few rows of a text encoder's width. */
+/* Returns true if the file has nothing but a few rows of a text encoder's width: the vectors of a word, under its own
+ * name. */
 static bool is_embedding(const struct safetensors *files) {
   size_t count = safetensors_count(files);
   for (size_t i = 0; i < count; i++) {

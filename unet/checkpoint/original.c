@@ -1,3 +1,4 @@
+/* Translates names of the original key layout to those of diffusers, network by network. */
 #include "unet/checkpoint/original.h"
 
 #include <ctype.h>
@@ -8,13 +9,13 @@ enum { KEY_MAX = 512, BLOCKS_MAX = 100 };
 
 /* --- names --- */
 
-/* The text after start, or NULL where the name does not begin so. */
+/* Returns the rest of the name after start; NULL: the name begins otherwise. */
 static const char *after(const char *name, const char *start) {
   size_t length = strlen(start);
   return strncmp(name, start, length) ? NULL : name + length;
 }
 
-/* Reads "12." to *number and returns what follows; NULL: there is none below BLOCKS_MAX. */
+/* Reads "12." into *number, and returns the rest of the name; NULL: there is no number below BLOCKS_MAX. */
 static const char *take_number(const char *name, int *number) {
   *number = 0;
   if (!isdigit((unsigned char)*name) || (*name == '0' && name[1] != '.'))
@@ -29,7 +30,8 @@ struct rename {
   const char *from, *to;
 };
 
-/* The name with a beginning from the list, which ends with an empty one, replaced. */
+/* Writes the name with its beginning replaced by the first entry that matches; false: none does. The list ends with an
+ * empty entry. */
 static bool rename_start(const char *name, const struct rename *list, char key[KEY_MAX]) {
   for (; list->from; list++) {
     const char *rest = after(name, list->from);
@@ -45,7 +47,8 @@ static int add(struct safetensors *view, const struct safetensor *t, const char 
   return view_add(view, &(struct view_tensor){.name = key, .from = t}, err);
 }
 
-/* How a network's tensors are called. key holds KEY_MAX. */
+/* Writes the diffusers name of a tensor into key, which has KEY_MAX bytes. Returns false if the network has no such
+ * name. */
 typedef bool naming(const void *opaque, const char *name, char *key);
 
 static int add_named(struct safetensors *view, const struct safetensors *files, const char *prefix, naming *named,
@@ -54,7 +57,8 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
     const struct safetensor *t = safetensors_at(files, i);
     const char *name = after(t->name, prefix);
     char key[KEY_MAX];
-    bool beside = !*prefix && original_is_harmless(t->name); /* what belongs to no network of a file of several */
+    /* in a file with several networks, tensors that belong to none of them */
+    bool beside = !*prefix && original_is_harmless(t->name);
     if (name && !beside && add(view, t, named(opaque, name, key) ? key : NULL, err))
       return -1;
   }
@@ -63,7 +67,8 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
 
 /* --- the U-Net --- */
 
-/* What number n of input_blocks or output_blocks is. The numbers may have gaps: what the blocks hold tells. */
+/* The meaning of one number in input_blocks or output_blocks. Numbers may be missing, so it is derived from the tensors
+ * in each block. */
 struct place {
   enum { PLACE_NONE, PLACE_RESNET, PLACE_DOWN } kind;
   int block, layer;
@@ -105,7 +110,7 @@ static void number_out(struct numbering *numbering, const struct safetensors *fi
   }
 }
 
-/* After "down_blocks.0.resnets.1.". */
+/* Names a tensor of a res block. where: diffusers' name of the block, "down_blocks.0.resnets.1.". */
 static bool name_resnet(const char *name, const char *where, char *key) {
   static const struct rename parts[] = {{"in_layers.0.", "norm1."},
                                         {"in_layers.2.", "conv1."},
@@ -118,7 +123,7 @@ static bool name_resnet(const char *name, const char *where, char *key) {
   return rename_start(name, parts, part) && snprintf(key, KEY_MAX, "%s%s", where, part) < KEY_MAX;
 }
 
-/* "0.in_layers.0.weight", "1.proj_in.weight", "1.conv.weight" of such a place. */
+/* Names a tensor inside a numbered block: "0.in_layers.0.weight", "1.proj_in.weight" or "1.conv.weight". */
 static bool name_in_block(const char *blocks, const struct place *place, const char *name, char *key) {
   char where[64];
   const char *rest;
@@ -174,7 +179,7 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
 
 struct controlnet_names {
   struct numbering numbering;
-  int last_hint; /* number of the last layer that reads the map; each other one is an activation */
+  int last_hint; /* number of the last convolution that reads the map; numbers between are activations */
 };
 
 static bool name_in_hint(const struct controlnet_names *names, const char *name, char *key) {
@@ -232,7 +237,7 @@ int original_t2i(struct safetensors *view, const struct safetensors *files, cons
 
 /* --- names of all blocks --- */
 
-/* The numbers of a file that has every block. */
+/* Numbers the blocks of a file that has all of them. */
 static void number_all(struct numbering *numbering, int levels, const int *layers) {
   int in = 1, out = 0;
   for (int block = 0; block < levels; block++) {
@@ -254,12 +259,13 @@ static int pass_name(const struct numbering *numbering, const char *original, or
   return name_in_unet(numbering, original, key) ? each(opaque, original, key) : 0;
 }
 
-/* What may be in a block; what is not has no name. */
+/* Calls `each` for every module that a block may have. Names that the block cannot have are skipped. */
 static int pass_block(const struct numbering *numbering, const char *list, int number, original_name *each,
                       void *opaque) {
   static const char *const others[] = {"0.op.", "1.", "1.conv.", "2.conv."};
   const struct place *place = &numbering->out[number], *next = place + (number + 1 < BLOCKS_MAX);
-  bool last = !next->kind || next->block != place->block; /* of its block: an upsampler may follow */
+  /* the last res block of its up block, after which an upsampler may follow */
+  bool last = !next->kind || next->block != place->block;
   char original[KEY_MAX];
   int result = 0;
   for (int i = 0; !result && i < RESNET_PARTS; i++) {
@@ -304,7 +310,7 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_clip, NULL, err);
 }
 
-/* "ln_1.weight" and the like of one block. */
+/* Names a tensor of one layer, such as "ln_1.weight". */
 static bool name_in_layer(int layer, const char *name, char *key) {
   static const struct rename parts[] = {
       {"ln_1.", "layer_norm1."}, {"ln_2.", "layer_norm2."},   {"attn.out_proj.", "self_attn.out_proj."},
@@ -314,7 +320,7 @@ static bool name_in_layer(int layer, const char *name, char *key) {
          snprintf(key, KEY_MAX, "text_model.encoder.layers.%d.%s", layer, part) < KEY_MAX;
 }
 
-/* The three projections of an attention are one tensor: rows of q, then k, then v. */
+/* Adds the three projections of an attention, which are one tensor: rows of q, then of k, then of v. */
 static int add_projections(struct safetensors *view, const struct safetensor *t, int layer, const char *kind,
                            struct error *err) {
   static const char *const parts[] = {"q", "k", "v"};
@@ -330,7 +336,7 @@ static int add_projections(struct safetensors *view, const struct safetensor *t,
   return 0;
 }
 
-/* A tensor outside of the blocks. */
+/* Adds a tensor outside of the layers. */
 static int add_end(struct safetensors *view, const struct safetensor *t, const char *name, struct error *err) {
   static const struct rename ends[] = {{"token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
                                        {"positional_embedding", "text_model.embeddings.position_embedding.weight"},
@@ -372,7 +378,7 @@ int original_open_clip(struct safetensors *view, const struct safetensors *files
 /* --- AutoencoderKL --- */
 
 struct kl_levels {
-  int count; /* of the decoder, which counts them from the other end */
+  int count; /* levels of the decoder, which are numbered in reverse */
 };
 
 static bool name_in_attention(const char *name, const char *where, char *key) {
@@ -387,7 +393,7 @@ static bool name_in_kl_resnet(const char *name, const char *where, char *key) {
   return snprintf(key, KEY_MAX, "%s%s%s", where, rest ? "conv_shortcut." : "", rest ? rest : name) < KEY_MAX;
 }
 
-/* "down.1.block.0.conv1.weight" and the like, of a half. */
+/* Names a tensor of one level in the encoder or decoder, such as "down.1.block.0.conv1.weight". */
 static bool name_in_level(const struct kl_levels *levels, const char *half, bool down, const char *name, char *key) {
   char where[64];
   const char *rest;
@@ -440,7 +446,7 @@ int original_kl(struct safetensors *view, const struct safetensors *files, const
   return add_named(view, files, prefix, name_in_kl, &levels, err);
 }
 
-/* --- what is no weight --- */
+/* --- tensors that are no weights --- */
 
 bool original_is_harmless(const char *name) {
   static const char *const starts[] = {"model_ema.",

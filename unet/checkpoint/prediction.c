@@ -1,3 +1,4 @@
+/* Looks for signs of what a network predicts: tensors, configs next to the file, and metadata. */
 #include "unet/checkpoint/prediction.h"
 
 #include <stdlib.h>
@@ -41,14 +42,14 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
     signs->other = *sign;
 }
 
-/* --- the config beside it --- */
+/* --- configs next to the file --- */
 
-/* What is found in a config, line by line. */
+/* The findings in a config, which is read line by line. */
 struct yaml {
-  bool says, latent; /* it says what is predicted; it is the config of a latent diffusion model at all */
+  bool says, latent; /* it tells what the network predicts; it is the config of a latent diffusion model */
   enum prediction prediction;
   bool zero_snr;
-  char strange[64]; /* the first word for it that is not known: "parameterization: edm"; "": none */
+  char strange[64]; /* the first unknown word for the prediction: "parameterization: edm"; "": none */
 };
 
 static bool has_text(const char *line, const char *end, const char *text) {
@@ -102,7 +103,7 @@ static struct yaml parse(const char *text) {
   struct yaml yaml = {.prediction = PREDICT_EPSILON};
   for (const char *line = text; *line; line = yaml_next_line(line))
     read_line(&yaml, line, yaml_line_end(line));
-  /* Without the key, such a model predicts the noise; from a schedule that ends in noise alone it cannot. */
+  /* If the field is missing, such a model predicts the noise. From a schedule that ends at pure noise it cannot. */
   if (!yaml.says && yaml.zero_snr)
     set(&yaml, PREDICT_V);
   yaml.zero_snr &= yaml.prediction != PREDICT_EPSILON;
@@ -117,7 +118,7 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says;
 }
 
-/* Adds what a text says that is called so. by: as a sign names it. */
+/* Adds the sign in a config's text. name: the config's name, for messages; by: how the sign names it. */
 static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
   struct yaml yaml = parse(text);
   struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};
@@ -183,7 +184,7 @@ static void read_metadata(struct prediction_signs *signs, const struct safetenso
   read_field(signs, files, "modelspec.architecture", architectures);
 }
 
-/* Trainers' word for a schedule that ends in noise alone, which goes with v alone. */
+/* Reads the trainers' fields for a schedule that ends at pure noise, which is valid only with v prediction. */
 static void read_zero_snr(struct prediction_signs *signs, const struct safetensors *files) {
   static const char *const fields[] = {"ss_zero_terminal_snr", "zero_terminal_snr", "ztsnr"};
   for (int i = 0; i < 3; i++) {

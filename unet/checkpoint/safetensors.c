@@ -1,3 +1,5 @@
+/* Opens safetensors files and sets of shards. Nothing in a file is trusted: header, names, shapes, types and offsets
+ * are all checked here. */
 #include "unet/checkpoint/safetensors_impl.h"
 
 #include <cjson/cJSON.h>
@@ -13,12 +15,13 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/format.h"
 
-/* The format's own limit: tags and thumbnails make a header large. Parsed, its values take memory whatever they say, so
- * that their number has a limit, too: a tensor has about ten. */
+/* HEADER_LIMIT is that of the format: tags and thumbnails can make a header large. Each parsed value takes memory,
+ * however short it is, so their number is limited as well; a tensor has about ten. */
 #define HEADER_LIMIT ((uint64_t)100000000)
 enum { VALUES_MAX = 4 << 20 };
 #define INDEX_LIMIT ((size_t)8 << 20)
-/* Each stays open. Three sets of so many leave room for what else the program opens where a process may have 256. */
+/* Every shard stays open. Some processes may open only 256 files: three sets of this many leave room for other
+ * files. */
 #define SHARDS_MAX 64
 
 static const struct type_info {
@@ -29,7 +32,7 @@ static const struct type_info {
     {"I16", 2}, {"U16", 2}, {"I8", 1},   {"U8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"BOOL", 1},
 };
 
-/* A whole number from 0 to 2^53: JSON numbers are doubles here, exact up to there. */
+/* Reads a whole number from 0 to 2^53. JSON numbers are doubles here, which are exact up to there. */
 static bool read_size(const cJSON *item, uint64_t *value) {
   if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 0x1p53 ||
       floor(item->valuedouble) != item->valuedouble)
@@ -43,7 +46,8 @@ static int bad_tensor(const char *path, const char *name, const char *what, stru
                    text_quote(name).text, what);
 }
 
-/* Reads "shape"; *elements is the product. A rank above the maximum leaves t->rank as it is in the file, cut shape. */
+/* Reads "shape"; *elements becomes the product. For more than SAFETENSOR_RANK_MAX dimensions, t->rank is their number,
+ * and shape has only the first of them. */
 static int read_shape(struct safetensor *t, const cJSON *shape, const char *path, uint64_t *elements,
                       struct error *err) {
   if (!cJSON_IsArray(shape))
@@ -66,7 +70,7 @@ static int read_shape(struct safetensor *t, const cJSON *shape, const char *path
   return 0;
 }
 
-/* Reads and checks where the tensor's bytes are: inside the data part of the file. */
+/* Reads the position of the tensor's bytes, and checks that it lies in the data part of the file. */
 static int read_range(struct safetensor *t, const cJSON *offsets, const struct weight_file *file, size_t data_start,
                       struct error *err) {
   uint64_t first, end;
@@ -84,7 +88,7 @@ static int read_range(struct safetensor *t, const cJSON *offsets, const struct w
   return 0;
 }
 
-/* Settles type and size; types not in the table stay unusable and unchecked beyond their range. */
+/* Reads the type and checks the size. A tensor of an unknown type stays unusable, and only its position is checked. */
 static int read_type(struct safetensor *t, const cJSON *dtype, uint64_t elements, const char *path, struct error *err) {
   if (!cJSON_IsString(dtype) || strlen(dtype->valuestring) >= sizeof t->type)
     return bad_tensor(path, t->name, "it has no type", err);
@@ -144,7 +148,8 @@ static int compare_offsets(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Each byte of the data is one tensor's: writers make no others, so else the offsets are wrong. */
+/* Fails unless each byte of the data belongs to exactly one tensor. Programs write no other files, so the offsets are
+ * wrong otherwise. */
 static int check_cover(struct safetensors *files, size_t first, const struct weight_file *file, size_t at,
                        struct error *err) {
   size_t count = files->count - first;
@@ -164,7 +169,7 @@ static int check_cover(struct safetensors *files, size_t first, const struct wei
   return 0;
 }
 
-/* The header: 8 bytes little-endian length, then JSON, padded with spaces. */
+/* Parses the header, which is JSON padded with spaces. */
 static cJSON *parse_header(const struct weight_file *file, const char *text, size_t length, struct error *err) {
   const char *end = NULL;
   cJSON *header;
@@ -179,7 +184,7 @@ static cJSON *parse_header(const struct weight_file *file, const char *text, siz
   return NULL;
 }
 
-enum { PREFIX_BYTES = 8 }; /* the header's length, little-endian; then the header, a JSON object */
+enum { PREFIX_BYTES = 8 }; /* the header's length, little-endian; the header follows */
 
 static int refuse_header(const struct weight_file *file, uint64_t length, bool is_object, struct error *err) {
   if (format_is_pickle_name(file->path))
@@ -197,7 +202,7 @@ static int refuse_header(const struct weight_file *file, uint64_t length, bool i
                    file->path, (unsigned long long)length + PREFIX_BYTES, file->size);
 }
 
-/* How many values a JSON text has at most: the marks between them that are in no string. */
+/* Returns an upper bound for the number of values in a JSON text: the number of separators outside of strings. */
 static size_t count_values(const char *text, size_t length) {
   size_t count = 1;
   bool quoted = false;
@@ -247,7 +252,7 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
   return header;
 }
 
-/* A file of the set, open; NULL with err set. */
+/* Opens a file and adds it to the set. Returns NULL with err set after a failure. */
 static struct weight_file *open_one(struct safetensors *files, const char *path, struct error *err) {
   struct weight_file **list = realloc(files->opened, (size_t)(files->opened_count + 1) * sizeof(*list));
   struct weight_file *file = list ? malloc(sizeof *file) : NULL;
@@ -322,7 +327,7 @@ int safetensors_open_file(struct safetensors **result, const char *path, struct 
   return 0;
 }
 
-/* Adds the shard called name in folder, unless it was added. Names that lead out of the folder are refused. */
+/* Adds the shard `name` of the folder, unless it was added before. Names that lead out of the folder are refused. */
 static int add_shard(struct safetensors *files, const char *folder, const char *name, struct error *err) {
   if (!*name || *name == '.' || strchr(name, '/'))
     return error_set(err, STATUS_MODEL, "%s: shard \"%s\" is not the name of a file in the same folder", files->path,
@@ -383,7 +388,7 @@ static int open_index(struct safetensors **result, const char *folder, const cha
   return 0;
 }
 
-/* Where the weights are there as a pickle alone, it is named. */
+/* Explains that the folder has no safetensors file, and names the pickle if there is one instead. */
 static int refuse_folder(const char *folder, const char *basename, struct error *err) {
   static const char *const pickles[] = {"%s/%s.bin",  "%s/%s.fp16.bin",    "%s/%s.bin.index.json",
                                         "%s/%s.ckpt", "%s/pytorch_%s.bin", "%s/pytorch_%s.bin.index.json"};
@@ -487,7 +492,8 @@ static size_t count_equal(const char *a, const char *b) {
   return count;
 }
 
-/* The file that has what is called most alike: of a pair, of shards. */
+/* Returns the file with the tensor whose name is most similar, because a missing tensor probably belongs to that
+ * file. */
 static const char *file_of_kin(const struct safetensors *files, const char *name) {
   const char *path = files->path;
   size_t best = 0;

@@ -1,4 +1,4 @@
-/* What safetensors.c and tensor_view.c share. */
+/* The declarations that safetensors.c and tensor_view.c share. */
 #ifndef UNET_CHECKPOINT_SAFETENSORS_IMPL_H
 #define UNET_CHECKPOINT_SAFETENSORS_IMPL_H
 
@@ -8,21 +8,21 @@ struct cJSON;
 
 struct safetensors {
   char *path;
-  struct weight_file **opened; /* each by itself: tensors point to it */
+  struct weight_file **opened; /* each is allocated on its own, because tensors point to it */
   int opened_count;
-  struct safetensor *list; /* sorted by name once open */
+  struct safetensor *list; /* sorted by name after opening */
   size_t count, capacity;
-  struct cJSON *metadata;   /* __metadata__, NULL: none */
-  int shares;               /* that safetensors_close takes back, one by one */
-  struct safetensors **set; /* of a view: what it is made of, a share of each */
+  struct cJSON *metadata;   /* __metadata__; NULL: none */
+  int shares;               /* number of owners; each safetensors_close removes one */
+  struct safetensors **set; /* for a view: the sets that it is made of, of which it owns a share */
   int set_count;
 };
 
-/* A set without tensors yet; NULL with err set. */
+/* Makes a set without tensors. Returns NULL with err set if memory is missing. */
 struct safetensors *safetensors_make(const char *path, struct error *err);
-/* An empty tensor behind the last; key NULL: its name. NULL: out of memory. */
+/* Appends an empty tensor. key NULL: it equals name. Returns NULL if memory is missing. */
 struct safetensor *safetensors_append(struct safetensors *files, const char *name, const char *key);
-/* Puts them in order of name; returns one whose name the one before has, too, or NULL. */
+/* Sorts the tensors by name. Returns the second of two tensors with the same name, or NULL. */
 const struct safetensor *safetensors_sort(struct safetensors *files);
 
 #endif

@@ -1,3 +1,4 @@
+/* Opens a model in one file of the original key layout, or a file with a U-Net alone. */
 #include "unet/checkpoint/single.h"
 
 #include <stdlib.h>
@@ -11,12 +12,12 @@
 struct single {
   char *path;
   struct safetensors *files;
-  char *vocabulary; /* NULL: none */
+  char *vocabulary; /* path of CLIP's merges; NULL: none */
   bool recognised;
   struct family family;
 };
 
-/* Where the parts are; of each the first prefix that the file has. */
+/* The prefixes of the parts in a file. For each part the first prefix that the file has is used. */
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 static const struct place {
   const char *part, *prefix;
@@ -112,9 +113,9 @@ const char *single_family(const struct single *single) {
   return single->recognised ? family_name(&single->family) : NULL;
 }
 
-/* --- the folder that it would be --- */
+/* --- the folder that the model would be --- */
 
-/* What a path has after the file's own. */
+/* Returns the rest of a path after the file's own; NULL: it is not below the file, or the family was not recognised. */
 static const char *below(const struct single *single, const char *path) {
   size_t length = strlen(single->path);
   return single->recognised && begins(path, single->path) && path[length] == '/' ? path + length + 1 : NULL;
@@ -150,7 +151,7 @@ static const struct place *place_of(const char *name) {
   return NULL;
 }
 
-/* Where the model reads its parts: each in one place. */
+/* Marks the place from which the model reads each of its parts. */
 static void choose_places(const struct single *single, bool second, bool read[PLACES]) {
   for (int i = 0; i < PLACES; i++)
     read[i] = &places[i] == find_place(single, places[i].part) && (second || strcmp(places[i].part, "text_encoder_2"));
@@ -177,7 +178,7 @@ int single_check_parts(const struct single *single, bool second, struct error *e
                    single->path, count, count == 1 ? "" : "s", of, text_quote(first).text);
 }
 
-/* A part that the file lacks may come from elsewhere. */
+/* Explains that the file lacks a part, and how the part can be given. */
 static int refuse_part(const struct single *single, const char *part, struct error *err) {
   if (!strcmp(part, "vae"))
     return error_set(err, STATUS_MODEL, "%s: has no vae; give one with --vae", single->path);

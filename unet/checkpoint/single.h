@@ -1,8 +1,8 @@
-/* A model in one file, in the original key layout: its parts as views, and its family's configs in the place of a
- * folder's.
+/* A model in one file of the original key layout. Its parts are views of the file, and the configs of its family take
+ * the place of a folder's.
  *
- * A path below the file's own ("model.safetensors/unet/config.json") stands for a file of the folder that it would be.
- */
+ * A path below the file's own path, such as "model.safetensors/unet/config.json", stands for a file of the folder that
+ * the model would be. */
 #ifndef UNET_CHECKPOINT_SINGLE_H
 #define UNET_CHECKPOINT_SINGLE_H
 
@@ -13,28 +13,30 @@
 
 struct single;
 
-/* Opens sources->model, which is a file. Its family is recognised, unless sources->config has configs for it. */
+/* Opens sources->model, which is a file. Recognises its family, unless sources->config has configs for it. The caller
+ * closes *single. */
 int single_open(struct single **single, const struct checkpoint_sources *sources, const struct log *log,
                 struct error *err);
-void single_close(struct single **single); /* stores NULL; takes NULL */
+void single_close(struct single **single); /* Closes the file. Stores NULL; takes NULL. */
 
-/* Reads a config at such a path into *text, allocated. Returns 0; 1: the path is not below the file's own. */
+/* Reads the config at such a path. The caller frees *text. Returns 1 if the path is not below the file's own. */
 int single_config(const struct single *single, const char *path, char **text, struct error *err);
-/* The weights of a part: a view of the file. */
+/* Opens the weights of a part as a view of the file. */
 int single_weights(const struct single *single, struct component *component, struct error *err);
-/* Refuses tensors of parts that nobody would read, or of none; second: the model has two text encoders. */
+/* Refuses tensors of parts that the model would not read, and tensors of no part. second: the model has two text
+ * encoders. */
 int single_check_parts(const struct single *single, bool second, struct error *err);
-/* The tokenizer at such a path; 1: as above. */
+/* Opens the tokenizer at such a path. Returns 1 if the path is not below the file's own. */
 int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err);
 
-/* "SD 1"; NULL: not recognised, as the configs are others'. */
+/* Returns the family's name, "SD 1"; NULL: it was not recognised, because --config gives the configs. */
 const char *single_family(const struct single *single);
 
-/* What the file and what lies beside it say of the prediction. */
+/* Reads the signs in the file, and in configs next to it, of what the network predicts. */
 int single_prediction(const struct single *single, struct prediction_signs *signs, struct error *err);
 
-/* Opens a U-Net's file in any key layout: as diffusers has it, or the original one, each with or without prefix. signs:
- * what it says of its prediction. */
+/* Opens a U-Net's file in any key layout, diffusers' or the original one, each with or without a prefix. *signs: the
+ * signs of what it predicts. */
 int single_open_unet(struct safetensors **files, const char *path, struct prediction_signs *signs, struct error *err);
 
 #endif

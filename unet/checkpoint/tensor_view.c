@@ -1,3 +1,5 @@
+/* Makes views of open sets. Each tensor of a view is a copy of the description of its original, with other name, rows
+ * or shape; no data is copied. */
 #include "unet/checkpoint/tensor_view.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@ static int refuse(const struct safetensor *t, const char *what, struct error *er
   return error_set(err, STATUS_MODEL, "%s: tensor %s: %s", t->file->path, text_quote(t->key).text, what);
 }
 
-/* Elements of a shape; -1: more than can be. */
+/* Returns the number of elements of a shape; -1: it is invalid or too large. */
 static int64_t elements(const int64_t *shape, int rank) {
   int64_t product = 1;
   for (int i = 0; i < rank; i++)

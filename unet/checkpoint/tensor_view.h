@@ -1,13 +1,12 @@
-/* A view of sets of weights: a struct safetensors like any other, whose tensors are those of files that are open, whole
- * or some of their rows, under other names and in other shapes. For files whose keys are not those of a diffusers
- * folder.
+/* Views of sets of weights. A view is a struct safetensors whose tensors are those of open files, or some of their
+ * rows, under other names and in other shapes. Views are used for files whose keys are not those of a diffusers folder.
  *
  *   view_open(&view, &files, 1, err);
  *   view_add(view, &(struct view_tensor){.name = "conv_in.weight", .from = t}, err);      for each tensor
  *   view_finish(view, err);                                                               then the view is open
- *   safetensors_close(&files);                                                            the view has its share
+ *   safetensors_close(&files);                                                            the view keeps a share
  *
- * Messages about a tensor of a view name it as its file does. A tensor of a set that no view has is nobody's: who makes
+ * Messages about a tensor of a view name it as its file does. A tensor of a set may be in no view; the code that makes
  * the views decides whether that is an error. */
 #ifndef UNET_CHECKPOINT_TENSOR_VIEW_H
 #define UNET_CHECKPOINT_TENSOR_VIEW_H
@@ -15,20 +14,20 @@
 #include "unet/checkpoint/safetensors.h"
 
 struct view_tensor {
-  const char *name;                   /* in the view; NULL: as in the file */
-  const struct safetensor *from;      /* of one of the view's sets */
-  int64_t first, rows;                /* of from's first dimension; rows 0: all of them */
-  int rank;                           /* 0: from's shape, with these rows */
-  int64_t shape[SAFETENSOR_RANK_MAX]; /* else this one, of as many elements in the same order */
-  bool transposed;                    /* turns a matrix, whole, into [columns, rows]; rank 0 */
+  const char *name;                   /* name in the view; NULL: the same as in the file */
+  const struct safetensor *from;      /* a tensor of one of the view's sets */
+  int64_t first, rows;                /* range in the first dimension of `from`; rows 0: all rows */
+  int rank;                           /* 0: the shape of `from`, with these rows */
+  int64_t shape[SAFETENSOR_RANK_MAX]; /* shape if rank is not 0; it has as many elements, in the same order */
+  bool transposed;                    /* the whole matrix is transposed to [columns, rows]; rank must be 0 */
 };
 
-/* A view without tensors yet, which keeps a share of each set; another view may be among them. On failure, here and
- * below, close the view as any other set. */
+/* Makes a view without tensors, which keeps a share of each set; sets may be views. After a failure of this or the
+ * following functions, the view is closed with safetensors_close. */
 int view_open(struct safetensors **view, struct safetensors *const *sets, int count, struct error *err);
-/* Rows and shapes that the tensor does not have are an error. */
+/* Adds a tensor. Fails if `from` has no such rows or cannot have this shape. */
 int view_add(struct safetensors *view, const struct view_tensor *tensor, struct error *err);
-/* Two tensors of one name, or of the same bytes, are an error. Before this, nothing can be found in the view. */
+/* Completes the view; no tensor can be found in it before. Fails if two tensors have the same name or share bytes. */
 int view_finish(struct safetensors *view, struct error *err);
 
 #endif

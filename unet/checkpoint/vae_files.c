@@ -1,3 +1,4 @@
+/* Opens autoencoders in files of their own. Without a config, sizes are derived from the shapes of the tensors. */
 #include "unet/checkpoint/vae_files.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@
 #include "unet/checkpoint/tensor_view.h"
 
 enum { KEY_MAX = 512, PATH_LENGTH_MAX = 4096, BLOCKS_MAX = 64 };
-/* --- what the tensors say --- */
+/* --- configs from tensors --- */
 
 static const struct safetensor *find(const struct safetensors *files, const char *format, int i, int j) {
   char name[KEY_MAX];
@@ -21,7 +22,7 @@ static const struct safetensor *find(const struct safetensors *files, const char
   return safetensors_find(files, name);
 }
 
-/* A dimension of a tensor; 0: there is no such tensor. */
+/* Returns a dimension of the tensor; 0: there is no such tensor, or the dimension is too large. */
 static int dimension(const struct safetensor *t, int d) {
   bool fits = t && t->usable && d < t->rank && t->shape[d] > 0 && t->shape[d] <= 1 << 14;
   return fits ? (int)t->shape[d] : 0;
@@ -31,7 +32,7 @@ static int refuse(const char *path, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s; give the autoencoder's diffusers folder", path, what);
 }
 
-/* The sizes of an AutoencoderKL, whose tensors have the names of a diffusers folder. */
+/* Derives the config of an AutoencoderKL from the shapes of its tensors, which have the names of a diffusers folder. */
 static int read_kl(struct autoencoder *a, bool xl, struct error *err) {
   const struct safetensors *files = a->weights.files;
   struct kl_config *kl = &a->kl;
@@ -57,8 +58,8 @@ static int read_kl(struct autoencoder *a, bool xl, struct error *err) {
   return 0;
 }
 
-/* The blocks of each level of a half, between its convolutions, of which there is one more than levels. Returns the
- * number of levels; 0: these are no such sequence. */
+/* Counts the blocks of each level in the encoder or decoder of a tiny autoencoder. Each level begins and ends with a
+ * convolution. Returns the number of levels; 0: the tensors form no such sequence. */
 static int count_blocks(const struct safetensors *files, const char *half, int blocks[LEVELS_MAX]) {
   char block[64], conv[64];
   int level = -1;
@@ -77,7 +78,7 @@ static int count_blocks(const struct safetensors *files, const char *half, int b
   return level > 0 ? level : 0;
 }
 
-/* The file that a half is in. */
+/* Returns the path of the file with the tensors of this prefix. */
 static const char *half_path(const struct safetensors *files, const char *prefix) {
   for (size_t i = 0; i < safetensors_count(files); i++)
     if (!strncmp(safetensors_at(files, i)->name, prefix, strlen(prefix)))
@@ -85,7 +86,7 @@ static const char *half_path(const struct safetensors *files, const char *prefix
   return safetensors_path(files);
 }
 
-/* The sizes of a tiny autoencoder. */
+/* Derives the config of a tiny autoencoder from the shapes of its tensors. */
 static int read_tiny(struct autoencoder *a, struct error *err) {
   const struct safetensors *files = a->weights.files;
   struct tae_config *tae = &a->tae;
@@ -107,7 +108,7 @@ static int read_tiny(struct autoencoder *a, struct error *err) {
 
 /* --- AutoencoderKL --- */
 
-/* Of a mid block's attention: names of folders that an early diffusers wrote. */
+/* Replaces the older names in a middle block's attention, which early versions of diffusers wrote. */
 static bool rename_kl(const char *name, char key[KEY_MAX]) {
   static const char *const names[][2] = {
       {".query.", ".to_q."}, {".key.", ".to_k."}, {".value.", ".to_v."}, {".proj_attn.", ".to_out.0."}};
@@ -131,7 +132,7 @@ static int add_renamed(struct safetensors *view, const struct safetensors *files
   return 0;
 }
 
-/* Puts the view in the place of what it shows; also after a failure. */
+/* Completes the view and stores it in *files instead of the set that it shows, even after a failure. */
 static int take_view(struct safetensors **files, struct safetensors *view, int result, struct error *err) {
   if (!result)
     result = view_finish(view, err);
@@ -167,8 +168,8 @@ static int view_kl(struct autoencoder *a, struct error *err) {
 
 /* --- tiny autoencoders --- */
 
-/* "3.conv.0.weight" of a half as published -> its name in a diffusers folder, in which the decoder's clamp, layer 0, is
- * not counted. */
+/* Translates a published name, "3.conv.0.weight", to that in a diffusers folder. There the decoder's layers are
+ * numbered without the clamp, which is layer 0 of the published one. */
 static bool name_tiny(const char *half, const char *name, char key[KEY_MAX]) {
   char *end;
   if (!isdigit((unsigned char)*name))
@@ -178,7 +179,7 @@ static bool name_tiny(const char *half, const char *name, char key[KEY_MAX]) {
          snprintf(key, KEY_MAX, "%s.layers.%ld%s", half, layer, end) < KEY_MAX;
 }
 
-/* Adds a half's tensors: of a file of its own those without a prefix. */
+/* Adds the tensors of the encoder or decoder. prefix: that of its names in the file; "" if it has a file of its own. */
 static int add_half(struct safetensors *view, const struct safetensors *files, const char *half, const char *prefix,
                     struct error *err) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
@@ -192,7 +193,7 @@ static int add_half(struct safetensors *view, const struct safetensors *files, c
   return 0;
 }
 
-/* One file: as in a diffusers folder, or with both halves' sequences ("encoder.0.weight"). */
+/* Opens a whole autoencoder, with the names of a diffusers folder or with published ones ("encoder.0.weight"). */
 static int view_whole(struct autoencoder *a, struct error *err) {
   struct safetensors **files = &a->weights.files, *view = NULL;
   if (safetensors_find(*files, "decoder.layers.0.weight"))
@@ -217,10 +218,11 @@ static int view_pair(struct autoencoder *a, const char *encoder, const char *dec
   return result;
 }
 
-/* The names of a pair, of which path is one: "taesd_encoder.safetensors". false: it is none's. */
+/* Writes the paths of both files of a pair, of which path is one: "taesd_encoder.safetensors". Returns false if the
+ * name is not that of a pair. */
 static bool name_pair(const char *path, char encoder[PATH_LENGTH_MAX], char decoder[PATH_LENGTH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
-  for (const char *at = name; (at = strstr(at, "coder")); at++) /* the last of them */
+  for (const char *at = name; (at = strstr(at, "coder")); at++) /* the last one in the name counts */
     if (at - name >= 2 && (!strncmp(at - 2, "en", 2) || !strncmp(at - 2, "de", 2)))
       found = at - 2;
   if (!found || strlen(path) >= PATH_LENGTH_MAX)
@@ -245,7 +247,7 @@ static int view_half(struct autoencoder *a, const char *path, struct error *err)
   return view_pair(a, encoder, decoder, err);
 }
 
-/* The pairs that are published. */
+/* The names of the pairs that are published. */
 static const char *const published[] = {"taesd", "taesdxl", "taesd3", "taef1", "taef2"};
 enum { PUBLISHED = sizeof published / sizeof *published };
 
@@ -254,7 +256,7 @@ static bool has_half(const char *folder, const char *name, const char *half, cha
          platform_exists(path);
 }
 
-/* The first half of the only pair of a folder; NULL: there is none, *count says how many there are. */
+/* Returns the path of one file of the folder's only pair; NULL: there is none, or several. *count: number of pairs. */
 static const char *find_pair(const char *folder, int *count, char path[PATH_LENGTH_MAX]) {
   const char *found = NULL;
   *count = 0;
@@ -268,7 +270,7 @@ static const char *find_pair(const char *folder, int *count, char path[PATH_LENG
   return has_half(folder, found, "encoder", path) || has_half(folder, found, "decoder", path) ? path : NULL;
 }
 
-/* --- any of them --- */
+/* --- all kinds --- */
 
 bool vae_files_are(const char *path) {
   char name[PATH_LENGTH_MAX];
@@ -288,7 +290,7 @@ static bool is_half(const struct safetensors *files) {
   return false;
 }
 
-/* Opens a file; its tensors get the names of a diffusers folder. */
+/* Opens a file and gives its tensors the names of a diffusers folder. */
 static int view_file(struct autoencoder *a, const char *path, struct error *err) {
   if (safetensors_open_file(&a->weights.files, path, err))
     return -1;
@@ -301,7 +303,7 @@ static int view_file(struct autoencoder *a, const char *path, struct error *err)
   return is_half(a->weights.files) ? view_half(a, path, err) : view_whole(a, err);
 }
 
-/* The config.json beside a file: the file is a part of that folder. Returns 1 where there is none. */
+/* Reads the config.json in the same folder, of which the file is then a part. Returns 1 if there is none. */
 static int read_config(struct autoencoder *a, const char *path, struct error *err) {
   const char *slash = strrchr(path, '/');
   char config[PATH_LENGTH_MAX], *text = NULL;

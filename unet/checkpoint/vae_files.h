@@ -1,19 +1,19 @@
-/* Autoencoders as files of their own, without a config, or with one beside them: an AutoencoderKL in any of its key
- * layouts, a tiny autoencoder whole, or as the pair of files in which it is published (taesd_encoder.safetensors,
- * taesd_decoder.safetensors). */
+/* Autoencoders in files of their own, with or without a config in the same folder: an AutoencoderKL in any of its key
+ * layouts, a tiny autoencoder as a whole, or the pair of files in which tiny ones are published
+ * (taesd_encoder.safetensors and taesd_decoder.safetensors). */
 #ifndef UNET_CHECKPOINT_VAE_FILES_H
 #define UNET_CHECKPOINT_VAE_FILES_H
 
 #include "unet/checkpoint/parts.h"
 
-/* Whether path is such: a file, or a folder that holds a pair and no config. */
+/* Returns true if path is such a file, or a folder that holds a pair and no config. */
 bool vae_files_are(const char *path);
-/* Fills all of autoencoder but its weights' folder and names. xl: it belongs to an SDXL model, whose scaling factor is
- * another than SD's; the file does not say. */
+/* Opens the files and fills in all of the autoencoder except folder and names of its weights. xl: it belongs to an SDXL
+ * model, whose scaling factor differs from SD's, which the file does not show. */
 int vae_files_open(struct autoencoder *autoencoder, const char *path, bool xl, struct error *err);
 
-/* Gives the tensors of an AutoencoderKL in a diffusers folder the names of today, where they have older ones: a view in
- * *files' place. */
+/* Renames the tensors of an AutoencoderKL from a diffusers folder, if they have the older names: *files is replaced by
+ * a view. */
 int vae_files_rename(struct safetensors **files, struct error *err);
 
 #endif
