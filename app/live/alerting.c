@@ -20,7 +20,7 @@ static void follow_source(struct live *live, int64_t now_ns) {
          reader.reason);
 }
 
-static void loop_change_engine(struct live *live, int64_t now_ns) {
+static void follow_engine(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   const char *then = *live->fate ? live->fate : live->stalled ? "" : "it is opened again";
   if (live->stalled)
@@ -89,7 +89,7 @@ static void follow_late(struct live *live, int64_t now_ns) {
 
 void live_follow_alerts(struct live *live, int64_t now_ns) {
   follow_source(live, now_ns);
-  loop_change_engine(live, now_ns);
+  follow_engine(live, now_ns);
   follow_picture(live, now_ns);
   follow_display(live, now_ns);
   follow_covers(live, now_ns);

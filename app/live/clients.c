@@ -22,10 +22,10 @@ int live_open_clients(struct live *live, struct error *err) {
   const struct midi_params midi = {options->midi, live->hub, &live->log};
   live->state.midi = options->midi != NULL; /* set before there are clients that read it */
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
-  if (live_insist(live, status, err) || live_insist(live, open_web(live, err), err) ||
-      live_insist(live, osc_start(&live->osc, &osc, err), err))
+  if (live_allow_failure(live, status, err) || live_allow_failure(live, open_web(live, err), err) ||
+      live_allow_failure(live, osc_start(&live->osc, &osc, err), err))
     return -1;
-  return live_insist(live, midi_start(&live->midi, &midi, err), err);
+  return live_allow_failure(live, midi_start(&live->midi, &midi, err), err);
 }
 
 void live_close_clients(struct live *live) {

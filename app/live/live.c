@@ -50,7 +50,7 @@ static int run(struct live *live, struct error *err) {
       return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
-    live_unveil(live, now_ns);
+    live_replace_curtain(live, now_ns);
   }
   return 0;
 }
@@ -69,15 +69,16 @@ static void follow_display(struct live *live) {
 
 /* Opens presets, scripts and outputs. After a restart the show goes on even if they fail. */
 static int open_more(struct live *live, struct error *err) {
-  return live_insist(live, live_open_presets(live, err), err) || live_insist(live, live_open_scripts(live, err), err) ||
-                 live_insist(live, live_open_outputs(live, err), err)
+  return live_allow_failure(live, live_open_presets(live, err), err) ||
+                 live_allow_failure(live, live_open_scripts(live, err), err) ||
+                 live_allow_failure(live, live_open_outputs(live, err), err)
              ? -1
              : 0;
 }
 
 /* NVIDIA's OpenGL waits in a loop that yields to other threads. A real-time thread yields to no others, so it must
  * sleep instead. Called before other threads exist, because they may read the environment. */
-static void calm_opengl(const struct options *options) {
+static void let_opengl_sleep(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
     platform_set_variable("__GL_YIELD", "USLEEP");
@@ -102,7 +103,7 @@ static void stay_awake(struct live *live) {
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   int status = window_create(&live->window, options->display, options->values.with_operator, err);
-  if (!status || err->status != STATUS_USAGE || live_insist(live, status, err))
+  if (!status || err->status != STATUS_USAGE || live_allow_failure(live, status, err))
     return status;
   window_close(&live->window);
   return window_create(&live->window, NULL, options->values.with_operator, err);
@@ -111,13 +112,13 @@ static int create_window(struct live *live, struct error *err) {
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
-  calm_opengl(live->options);
+  let_opengl_sleep(live->options);
   stay_awake(live);
   if (setup_source_options(&live->source_options, live->options, true, &live->log, err))
     return -1;
   live->source_options.mirror = &live->mirror;
   atomic_store(&live->mirror.wish, live->options->values.mirror);
-  if (setup_check_inputs(live->options, err) || live_insist(live, live_open_sound(live, err), err) ||
+  if (setup_check_inputs(live->options, err) || live_allow_failure(live, live_open_sound(live, err), err) ||
       create_window(live, err))
     return -1;
   follow_display(live);
@@ -138,7 +139,7 @@ static int open_all(struct live *live, struct error *err) {
       source_get_info(source, &live->info);
     live->first_source = live->info;
   }
-  if (live_open_beside(live, err) || open_more(live, err)) {
+  if (live_open_mask_and_control(live, err) || open_more(live, err)) {
     source_close(&source);
     return -1;
   }

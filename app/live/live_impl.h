@@ -149,7 +149,7 @@ struct live {
   /* The picture that is shown. */
   const struct mail *shown;   /* valid until the next picture is taken; NULL: none yet */
   int64_t overlay_ns;         /* when the overlay was updated last */
-  int64_t stirred_ns;         /* when a picture or an event came last */
+  int64_t active_ns;          /* when a picture or an event came last */
   struct recent_summary late; /* summary of recent pictures, as of published_ns */
   float input_part;           /* how much of shown's input the window has, from the left: 0 to 1 */
   struct snapshot snapshot;   /* the snapshot that is being written */
@@ -199,13 +199,13 @@ struct live {
   double script_s;                  /* seconds of the script that were played; < 0: none yet */
 
   /* An engine that hangs, and the restart of the program. */
-  struct engine_shape shape_told;  /* shape of pictures that the user was told last; width 0: none */
-  bool stalled;                    /* the engine has made pictures before, and now hangs */
-  double stalled_ms;               /* for how long, not counting time in which this program did not run */
-  int64_t exchanged_ns;            /* time of the last turn */
-  const struct handover *came;     /* state of the former program; NULL: the user started this one */
-  int curtain;                     /* connection to the curtain (curtain.h); -1: there is none */
-  int64_t curtain_ns, unveiled_ns; /* when the curtain was begun; when the new window was shown, 0: not yet */
+  struct engine_shape shape_told;      /* shape of pictures that the user was told last; width 0: none */
+  bool stalled;                        /* the engine has made pictures before, and now hangs */
+  double stalled_ms;                   /* for how long, not counting time in which this program did not run */
+  int64_t exchanged_ns;                /* time of the last turn */
+  const struct handover *came;         /* state of the former program; NULL: the user started this one */
+  int curtain;                         /* connection to the curtain (curtain.h); -1: there is none */
+  int64_t curtain_ns, window_shown_ns; /* when the curtain was begun; when the new window was shown, 0: not yet */
   enum handing handing;
   bool handing_told; /* the user was told of the restart */
   char fate[120];    /* words about what happens to an engine that cannot be opened again here; "": it can be */
@@ -236,7 +236,7 @@ void live_was_told(struct live *live, enum log_level level);
  * the sample clip in a loop. *source stays NULL if the source is opened later, on the reader's thread. */
 int live_open_source(struct live *live, struct source **source, struct error *err);
 /* Opens the mask and the control source. */
-int live_open_beside(struct live *live, struct error *err);
+int live_open_mask_and_control(struct live *live, struct error *err);
 /* Starts the reader's and the engine's thread; the engine is opened on the latter. Takes over *source and sets it to
  * NULL as soon as the reader has it. */
 int live_start_threads(struct live *live, struct source **source, struct error *err);
@@ -346,9 +346,9 @@ void live_free_succession(struct succession **succession);
 void live_succeed(struct live *live, const struct succession *succession);
 /* Decides what a failure to open something means. At the user's own start it returns status. After a restart it logs
  * err and returns 0, because the show must go on. */
-int live_insist(struct live *live, int status, const struct error *err);
+int live_allow_failure(struct live *live, int status, const struct error *err);
 /* Shows the window of a restarted program as soon as it has something to show, and then ends the curtain. */
-void live_unveil(struct live *live, int64_t now_ns);
+void live_replace_curtain(struct live *live, int64_t now_ns);
 /* Prepares the restart of the program if the engine is lost for this process, or hangs. */
 void live_follow_handover(struct live *live, int64_t now_ns);
 /* Replaces this program by its restart. Everything must be closed, except for an engine that hangs. Returns with err

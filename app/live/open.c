@@ -45,7 +45,7 @@ int live_open_source(struct live *live, struct source **source, struct error *er
     return 0;
   if (live->came && !atomic_load(&setup_stop)) { /* after a restart the source that was there is waited for */
     live->source_options.patient = true;
-    return live_insist(live, -1, err);
+    return live_allow_failure(live, -1, err);
   }
   if (live->list.count || live->source_is_control || atomic_load(&setup_stop))
     return -1;
@@ -261,12 +261,12 @@ int live_stop_threads(struct live *live, struct error *err) {
   return reader || engine ? -1 : 0;
 }
 
-int live_open_beside(struct live *live, struct error *err) {
+int live_open_mask_and_control(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct control_source_params control = {live->source_is_control ? NULL : options->control_source,
                                                 &live->source_options, &live->first_source, 0};
   int status = masking_open(&live->masking, options->mask, &live->log, &setup_stop, err);
-  if (live_insist(live, status, err))
+  if (live_allow_failure(live, status, err))
     return -1;
-  return live_insist(live, control_source_open(&live->control, &control, err), err);
+  return live_allow_failure(live, control_source_open(&live->control, &control, err), err);
 }

@@ -16,10 +16,10 @@
 #include "app/window/curtain.h"
 
 enum {
-  SEEN_MS = 5000,    /* a hanging engine is given up after so long */
-  CURTAIN_MS = 3000, /* longest wait for the curtain */
-  OVERLAP_MS = 250,  /* time for which the curtain covers the new window, which takes a moment to appear */
-  UNVEIL_MS = 10000, /* the new window is shown after so long even if the source gives nothing */
+  SEEN_MS = 5000,         /* a hanging engine is given up after so long */
+  CURTAIN_MS = 3000,      /* longest wait for the curtain */
+  OVERLAP_MS = 250,       /* time for which the curtain covers the new window, which takes a moment to appear */
+  HIDDEN_MOST_MS = 10000, /* the new window is shown after so long even if the source gives nothing */
 };
 
 /* --- from the program before --- */
@@ -127,22 +127,22 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live_was_told(live, LOG_WARNING);
 }
 
-int live_insist(struct live *live, int status, const struct error *err) {
+int live_allow_failure(struct live *live, int status, const struct error *err) {
   if (!status || !live->came)
     return status;
   log_line(&live->log, LOG_WARNING, "%s; the show goes on without it", err->message);
   return 0;
 }
 
-void live_unveil(struct live *live, int64_t now_ns) {
+void live_replace_curtain(struct live *live, int64_t now_ns) {
   bool filled = live->shown || mailbox_count(&live->frames).put > 0;
-  bool late = now_ns - live->opened_ns > UNVEIL_MS * INT64_C(1000000);
+  bool late = now_ns - live->opened_ns > HIDDEN_MOST_MS * INT64_C(1000000);
   if (!live->came || live->handing != HANDING_NOT)
     return;
-  if (!live->unveiled_ns && (filled || late || live->curtain < 0)) {
+  if (!live->window_shown_ns && (filled || late || live->curtain < 0)) {
     window_show(live->window);
-    live->unveiled_ns = now_ns;
-  } else if (live->unveiled_ns && now_ns - live->unveiled_ns > OVERLAP_MS * INT64_C(1000000)) {
+    live->window_shown_ns = now_ns;
+  } else if (live->window_shown_ns && now_ns - live->window_shown_ns > OVERLAP_MS * INT64_C(1000000)) {
     curtain_drop(&live->curtain);
   }
 }

@@ -18,10 +18,10 @@ enum {
   /* How long to wait for a picture before the next check for events, and before the next turn. */
   WAIT_MS = 8,
   REST_NS = 50000000,
-  /* If nothing has happened for CALM_NS, checks for events are less frequent, because each costs processor time. A key
+  /* If nothing has happened for IDLE_NS, checks for events are less frequent, because each costs processor time. A key
    * is still answered within 20 ms. */
-  CALM_WAIT_MS = 16,
-  CALM_NS = 1000000000,
+  IDLE_WAIT_MS = 16,
+  IDLE_NS = 1000000000,
   /* Number of the picture from which costs are counted. */
   SETTLED = 30,
   /* New figures are drawn with the next picture. If none comes for so long, they are drawn without one. */
@@ -293,16 +293,16 @@ static bool is_at_rest(struct live *live) {
 }
 
 /* Returns true if no event can come, neither from the window nor from clients. */
-static bool is_deaf(const struct live *live) {
+static bool gets_no_input(const struct live *live) {
   bool clients = live->ipc || live->osc || live->midi || live->web;
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
 }
 
 /* Returns how long to wait for a picture before the next check for events. */
 static int look_again_ms(struct live *live, int64_t now_ns) {
-  if (is_deaf(live))
+  if (gets_no_input(live))
     return REST_NS / 1000000;
-  return now_ns - live->stirred_ns > CALM_NS ? CALM_WAIT_MS : WAIT_MS;
+  return now_ns - live->active_ns > IDLE_NS ? IDLE_WAIT_MS : WAIT_MS;
 }
 
 static int wait_for_picture(struct live *live, const struct mail **mail) {
@@ -315,7 +315,7 @@ static int wait_for_picture(struct live *live, const struct mail **mail) {
     now_ns = platform_now_ns();
   } while (rests && now_ns < until_ns);
   if (!rests)
-    live->stirred_ns = now_ns;
+    live->active_ns = now_ns;
   return got;
 }
 
@@ -354,7 +354,7 @@ static bool take_source(struct live *live) {
 
 /* Returns true if the curtain is on screen or about to be. */
 static bool is_behind_curtain(const struct live *live) {
-  return live->came && (!live->unveiled_ns || live->curtain >= 0);
+  return live->came && (!live->window_shown_ns || live->curtain >= 0);
 }
 
 /* Fades stand still while the curtain is on screen, because nobody would see them. If a picture comes before the

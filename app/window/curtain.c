@@ -93,7 +93,7 @@ static SDL_Window *make(const struct curtain_picture *picture) {
 }
 
 /* Returns the picture as a surface, whose rows SDL has from the top to the bottom. */
-static SDL_Surface *turn_over(const struct curtain_picture *picture) {
+static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   SDL_Surface *surface =
       SDL_CreateRGBSurfaceWithFormat(0, picture->width, picture->height, 32, SDL_PIXELFORMAT_XBGR8888);
   size_t bytes = (size_t)picture->width * 4;
@@ -104,7 +104,7 @@ static SDL_Surface *turn_over(const struct curtain_picture *picture) {
 }
 
 /* Shows the picture until the program closes the connection or ends. */
-static void stand(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
+static void show_until_told(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
   SDL_ShowWindow(window);
   if (full)
@@ -122,12 +122,12 @@ static void perform(const struct curtain_picture *picture, int line) {
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
   if (SDL_InitSubSystem(SDL_INIT_VIDEO))
     return;
-  SDL_Surface *surface = turn_over(picture);
+  SDL_Surface *surface = flip_rows(picture);
   SDL_Window *window = surface ? make(picture) : NULL;
   if (picture->place.fullscreen)
     SDL_ShowCursor(SDL_DISABLE);
   if (window)
-    stand(window, surface, picture->place.fullscreen, line);
+    show_until_told(window, surface, picture->place.fullscreen, line);
   SDL_FreeSurface(surface);
   SDL_Quit();
 }
