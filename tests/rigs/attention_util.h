@@ -1,4 +1,4 @@
-/* What the test and the benchmark of attention share. */
+/* Helpers for the test and the benchmark of attention. */
 #ifndef TESTS_ATTENTION_UTIL_H
 #define TESTS_ATTENTION_UTIL_H
 
@@ -6,11 +6,11 @@
 
 __extension__ typedef _Float16 half;
 
-/* Ends the program where a call fails, with a line that says which. */
+/* Ends the program if a call fails, with a line that says which. */
 #define CUDA(call) cuda_must(call, __FILE__, __LINE__, #call)
 void cuda_must(cudaError_t status, const char *file, int line, const char *call);
 
-/* The next number of a fixed sequence, between 0 and 1 or normal. */
+/* Return the next number of a fixed sequence: between 0 and 1, or normally distributed. */
 double random_uniform(void);
 double random_normal(void);
 

@@ -1,4 +1,4 @@
-/* cmocka with the headers it needs before it. */
+/* Includes cmocka, and before it the headers that it needs. */
 #ifndef TESTS_CMOCKA_ALL_H
 #define TESTS_CMOCKA_ALL_H
 

@@ -1,10 +1,10 @@
-/* What tests of config files have in common: texts of configs, and what is said of a bad one. */
+/* Helpers for tests of config files: texts of configs, and checks of error messages. */
 #ifndef TESTS_CONFIG_CASE_H
 #define TESTS_CONFIG_CASE_H
 
 #include "unet/checkpoint/checkpoint.h"
 
-/* The fields that matter of published configs. */
+/* Published configs, with the fields that matter. */
 #define SD15_UNET                                                                                                      \
   "{\"_class_name\": \"UNet2DConditionModel\", \"_diffusers_version\": \"0.6.0\", \"act_fn\": \"silu\","               \
   "\"attention_head_dim\": 8, \"block_out_channels\": [320, 640, 1280, 1280], \"center_input_sample\": false,"         \
@@ -21,11 +21,11 @@
   "\"block_out_channels\": [32, 64], \"down_block_types\": [\"CrossAttnDownBlock2D\", \"DownBlock2D\"],"               \
   "\"up_block_types\": [\"UpBlock2D\", \"CrossAttnUpBlock2D\"]"
 
-/* A refusal names the file, the field and the value. */
+/* Fails the test unless the message names the file, the field and the value. */
 void check_message(const struct error *err, const char *path, const char *field, const char *value);
 
-/* What a field of diffusers' or transformers' classes does at a value that is not its default. */
-enum effect { REFUSED, CHANGES, NOTHING /* diffusers does not act on it either, in what these pipelines do */ };
+/* The effect of a field of diffusers' or transformers' classes at a value that is not its default. */
+enum effect { REFUSED, CHANGES, NOTHING /* diffusers ignores it as well in these pipelines */ };
 
 struct field {
   const char *key, *value;

@@ -1,11 +1,11 @@
-/* For tests of the definition of the ops: a plan with its inputs and weights, run on "cpu:plain". */
+/* For tests of the ops' definitions. */
 #ifndef TESTS_DEFINITION_BENCH_H
 #define TESTS_DEFINITION_BENCH_H
 
 #include "unet/base/picture.h"
 #include "unet/devices.h"
 
-/* A plan with its inputs and weights, run on "cpu:plain". */
+/* A plan with its inputs and weights, which "cpu:plain" runs. */
 struct bench {
   struct resources resources;
   struct plan plan;
@@ -19,18 +19,21 @@ struct bench {
   int input_count;
 };
 
+/* Starts an empty plan. */
 struct bench begin(void);
+/* Gives an input tensor its data, which must stay valid. input makes the tensor, too. */
 struct tensor give(struct bench *b, struct tensor t, const float *data);
 struct tensor input(struct bench *b, int h, int w, int c, const float *data);
 
-/* data in checkpoint order: [out][in][k][k] */
+/* Makes data a weight of the plan, in a checkpoint's order: [out][in][k][k]. */
 struct tensor weight(struct bench *b, const char *name, int out, int k, int in, const float *data);
 struct tensor vector(struct bench *b, const char *name, int c, const float *data);
+/* prepare makes the plan ready to run, run runs it on a frame, and finish frees everything. */
 void prepare(struct bench *b, enum pixel_format output);
 void run(struct bench *b, const struct frame *frame, struct frame *picture);
 void finish(struct bench *b);
 
-/* Runs the plan and compares y with what it should be. */
+/* Runs the plan and fails the test unless y has the expected values. */
 void expect(struct bench *b, struct tensor y, const float *expected, double tolerance);
 
 #endif

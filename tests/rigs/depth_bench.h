@@ -1,14 +1,14 @@
-/* For tests of Depth Anything V2: a model and a plan on a device, compared with what transformers computes. */
+/* For tests of Depth Anything V2: runs a model on a device and compares its values with those of transformers. */
 #ifndef TESTS_DEPTH_BENCH_H
 #define TESTS_DEPTH_BENCH_H
 
 #include "tests/rigs/rig.h"
 #include "unet/model/depth.h"
 
-/* The folder of goldens and the device, of the command line. */
+/* The folder of goldens and the device's name, from the command line. */
 extern const char *goldens, *device_name;
 
-/* A model on a device, and one plan on it. */
+/* A model on a device, and one plan on that device. */
 struct bench {
   struct golden golden;
   struct depth *depth;
@@ -19,22 +19,24 @@ struct bench {
   struct error err;
 };
 
-/* folder NULL: the golden's own. */
+/* Opens the golden and the model in folder; NULL: the golden's own. */
 void bench_open(struct bench *b, const char *folder);
 void bench_close(struct bench *b);
 void prepare(struct bench *b);
 
-/* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured; of depths four times: all that a picture's are
- * off by has one sign, so that luck decides more. At published shapes it is 0.8 times (tests/peers/depth_shapes.py). */
+/* Returns the largest error allowed. On a GPU it is twice the error of PyTorch's FP16, which depth.py measured. For
+ * depths it is four times that, because all errors of one picture have the same sign, so that chance matters more. At
+ * published shapes the error is 0.8 times PyTorch's (tests/peers/depth_shapes.py). */
 double bound_of(struct bench *b, const char *name);
 
-/* t's values from `skip` on, every one of `step`. */
+/* Compares t's values with the golden's, starting at `skip`, every `step`th. */
 void compare(struct bench *b, const char *name, struct tensor t, size_t skip, size_t step);
 
-/* A golden's picture as the engine has it, whose black is -1. */
+/* Makes a golden's picture an input, with black at -1 as in the engine. */
 struct tensor picture_input(struct bench *b, const char *name, struct values *picture);
+/* Runs the plan with the picture in x. */
 void run_picture(struct bench *b, struct tensor x, struct values *picture);
 void check_picture(const char *folder, const char *name);
-bool has_this_device(void); /* else why not, on standard error */
+bool has_this_device(void); /* if not, it prints why on standard error */
 
 #endif

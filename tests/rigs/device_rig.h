@@ -9,7 +9,7 @@
 
 enum { W = 24, H = 16, HELD = 3 };
 
-/* A plan and what runs it. */
+/* The plan, and everything that is needed to run it. */
 struct rig {
   struct resources resources;
   struct plan plan;
@@ -20,8 +20,9 @@ struct rig {
   struct frame frame;
 };
 
-/* A frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
+/* Fills in a frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
 void rig_plan(struct rig *r);
+/* rig_begin makes a rig with its plan, rig_prepare makes it ready on the named device, and rig_open does both. */
 struct rig *rig_begin(void);
 void rig_prepare(struct rig *r, const char *name);
 struct rig *rig_open(const char *name);

@@ -1,5 +1,5 @@
-/* An engine without a network, put in its place when a test is linked: it takes a set time for a frame, remembers what
- * it was asked for, and makes pictures anybody can check. */
+/* A fake of the engine, which replaces it when a test is linked. It has no network: each frame takes a set time, all
+ * requests are recorded, and tests can compute its pictures. */
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
 
@@ -7,84 +7,89 @@
 
 #include "unet/engine.h"
 
-/* So many submits are remembered, the last ones. */
+/* Number of the last submits that are recorded. */
 enum { FAKE_LOG = 4096 };
 
 struct fake_engine_script {
+  /* time that it takes to open the engine, and for each frame */
   int open_ms, frame_ms;
-  int info_ms;          /* until it has said what it is */
-  int step_ms;          /* each step of a frame takes longer by so much */
-  bool gated;           /* no picture is done before fake_engine_release lets it be */
-  double pixel_flops;   /* what a frame's arithmetic is said to be, for each pixel */
-  int depth;            /* frames worth having in flight; 0: one */
-  long fail_at_submit;  /* from 1: this submit fails; 0: none */
-  int failing_engines;  /* only the first ones do; 0: all */
-  bool loses;           /* that failure leaves the device lost */
-  int unopened;         /* the first engines cannot be opened */
-  int refuse_steps;     /* engine_prepare fails for it; 0: for none */
-  int refuse_width;     /* likewise */
-  int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */
-  bool slow_to_prepare; /* from the second handle on, none is done before fake_engine_let_prepare lets it be */
-  bool slow_to_open;    /* from the second engine on, none is open before fake_engine_let_open lets it be */
+  int info_ms;          /* time that engine_get_info takes */
+  int step_ms;          /* additional time for each step of a frame */
+  bool gated;           /* no picture is finished before fake_engine_release allows it */
+  double pixel_flops;   /* operations for each pixel of a frame, as the engine reports them */
+  int depth;            /* most useful number of frames in flight; 0: one */
+  long fail_at_submit;  /* number of the submit that fails, from 1; 0: none */
+  int failing_engines;  /* only this many engines fail there, the first ones; 0: all */
+  bool loses;           /* after that failure the device is lost */
+  int unopened;         /* number of engines that cannot be opened, from the first one */
+  int refuse_steps;     /* engine_prepare fails for this step count; 0: for none */
+  int refuse_width;     /* engine_prepare fails for this width; 0: for none */
+  int slices;           /* slices that a text takes in the background, except for the first text; 0: texts take none */
+  bool slow_to_prepare; /* from the second handle on, none is ready before fake_engine_let_prepare allows it */
+  bool slow_to_open;    /* from the second engine on, none is open before fake_engine_let_open allows it */
 };
 
-/* What suits a sampler, times its number. */
+/* The fake model's recommended eta of a sampler is this times the sampler's number. */
 #define FAKE_ETA 0.0625
 
-/* A model that engine_open refuses. */
+/* Name of a model that engine_open refuses. */
 #define FAKE_REFUSED "refused"
 
 struct fake_submit {
   bool has_frame;
-  const uint8_t *input, *output; /* where the pixels were, and where they went */
-  const uint8_t *control;        /* where the pixels of a second source were; NULL: there was no frame */
+  const uint8_t *input, *output; /* addresses of the frame's and the picture's pixels */
+  const uint8_t *control;        /* address of the pixels of the control source's frame; NULL: there was none */
   uint64_t serial;
   int64_t captured_ns, submitted_ns;
   struct controls controls;
   int width, height;
   enum sampler sampler;
-  int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
-  enum guidance_mode guidance; /* the handle is for it */
-  bool on_device;              /* the picture's pixels are poison until they are waited for */
-  int engine;                  /* which one it was, from 1, in the order of opening */
+  int steps, chunks;           /* the handle's steps and chunks; prompts that begin with "long" have two chunks */
+  enum guidance_mode guidance; /* the handle's guidance */
+  bool on_device;              /* the picture's pixels are invalid until they are waited for */
+  int engine;                  /* number of the engine, from 1, in the order of opening */
 };
 
-/* What happened since fake_engine_begin. Read it when the engine is closed. */
+/* Everything that happened since fake_engine_begin. Tests read it when the engine is closed, except for the atomic
+ * fields. */
 struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
-  atomic_int submitted; /* a test may watch it grow */
+  atomic_int submitted; /* number of submits */
   int collected, most_in_flight;
-  bool starved;                              /* all pictures were held when one was to be made */
-  bool overfull;                             /* a third frame in flight, or a collect with none */
-  atomic_int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
-  atomic_bool released_busy;                 /* a handle went while a frame of its was in flight */
-  atomic_int prompts[SLOTS];                 /* how often each slot was set; to be watched, too */
-  int slices;                                /* done by engine_go_on */
-  int refused_prompts;                       /* calls of engine_set_prompt */
+  bool starved;                              /* a picture was to be made while all pictures were held */
+  bool overfull;                             /* a third frame was in flight, or engine_collect was called with none */
+  atomic_int handles_made, handles_released; /* calls of engine_prepare, including failed ones; handles released */
+  atomic_bool released_busy;                 /* a handle was released while one of its frames was in flight */
+  atomic_int prompts[SLOTS];                 /* how often each slot was set */
+  int slices;                                /* slices done by engine_go_on */
+  int refused_prompts;                       /* calls of engine_set_prompt that were refused */
   bool unset_prompt_used;
-  atomic_int engines_tried, engines_open, engines_closed; /* calls of engine_open, and engines */
-  int most_engines;                                       /* open at a time */
-  atomic_size_t memory_limit;                             /* engine_limit_memory's last */
-  bool closed;                                            /* all of them */
+  atomic_int engines_tried, engines_open, engines_closed; /* calls of engine_open; engines opened; engines closed */
+  int most_engines;                                       /* most engines that were open at the same time */
+  atomic_size_t memory_limit;                             /* the last value given to engine_limit_memory */
+  bool closed;                                            /* all engines were closed */
 };
 
+/* Starts a new log, with engines that behave as the script says. */
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
-/* From 0. */
+/* Returns a recorded submit, from 0. */
 const struct fake_submit *fake_engine_submit(int number);
-/* What a slot was set to last; after a look at prompts[slot], which grows later. Valid until the thread asks again. */
+/* Returns the text that a slot was set to last. prompts[slot] must have been read before, because it grows later. Valid
+ * until the same thread calls this again. */
 const char *fake_engine_text(int slot);
 
-/* Lets so many more engines be open. */
+/* Allows so many more engines to be opened. */
 void fake_engine_let_open(int engines);
 
-/* Lets so many more handles be done. */
+/* Allows so many more handles to be prepared. */
 void fake_engine_let_prepare(int handles);
 
-/* Lets so many more pictures of a gated engine be done. */
+/* Allows a gated engine to finish so many more pictures. */
 void fake_engine_release(int pictures);
 
-/* The colour it gives to a grey value under these controls: a tint by prompt, mixed in by strength. */
+/* Computes the colour that the fake engine gives to a grey value under these controls: a tint by prompt, mixed in by
+ * strength. */
 void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]);
 
 #endif

@@ -1,4 +1,4 @@
-/* A GPU that stops by itself. */
+/* A kernel that makes the GPU stop by itself. */
 #ifndef TESTS_FAULTY_KERNEL_H
 #define TESTS_FAULTY_KERNEL_H
 
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* CUDA fails whatever this process asks of it from then on, and no other process notices. After writes to where no
- * memory is one driver was not the same for others either (MEASURED.md). */
+/* Launches it. After that every CUDA call of this process fails, and other processes are not affected. A write to
+ * invalid memory is not used, because with one driver it affected other processes as well (MEASURED.md). */
 cudaError_t launch_trap(cudaStream_t stream);
 
 #ifdef __cplusplus

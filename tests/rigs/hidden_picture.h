@@ -1,12 +1,12 @@
-/* Frames as a GPU makes them: the host's part of the picture is poison until somebody waits for it. */
+/* Frames like those of a GPU: the host's part of the picture is invalid until somebody waits for it. */
 #ifndef TESTS_HIDDEN_PICTURE_H
 #define TESTS_HIDDEN_PICTURE_H
 
 #include "unet/base/picture.h"
 
-/* Another frame with these pixels, hidden. What it says beside them stays. */
+/* Returns a copy of the frame with a hidden picture. Its other fields stay the same. */
 struct frame hidden_copy(const struct frame *frame);
-/* The same in the place of the frame, which is released. */
+/* Replaces the frame by such a copy and releases the original. */
 void hidden_replace(struct frame *frame);
 
 #endif

@@ -1,12 +1,13 @@
-/* What the running window answers at its IPC socket, "ipc.sock" in the clips' folder. What is not so fails the test. */
+/* Talks to the running window through its IPC socket, "ipc.sock" in the clips' folder. A wrong answer fails the
+ * test. */
 #ifndef TESTS_LIVE_IPC_H
 #define TESTS_LIVE_IPC_H
 
-/* Asks with a command in JSON, and looks for words in the answer. */
+/* Sends a command in JSON and expects words in the answer. */
 void expect_ipc(const char *command, const char *words);
-/* Asks again and again until the words are there. */
+/* Sends the command again and again until the answer has the words. */
 void wait_ipc(const char *command, const char *words);
-/* Waits for more pictures than can be under way, so that what is shown then has all that was set before. */
+/* Waits for more pictures than can be on their way, so that the picture shown then reflects all values set before. */
 void wait_for_pictures(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* For tests of the live window's commands: a state as it is at the beginning, and keys that are pressed. */
+/* For tests of the live window's commands: an initial state, and a function that presses keys. */
 #ifndef TESTS_LIVE_KEYS_H
 #define TESTS_LIVE_KEYS_H
 

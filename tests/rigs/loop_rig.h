@@ -7,37 +7,41 @@
 
 enum { SIDE = 16, PATIENCE_MS = 120000, OTHERS_HOLD = 2, LIMIT = 4096 };
 
-/* A loop with its mailboxes. */
+/* A loop with its mailboxes. Tests set some fields before rig_start, and read others. */
 struct rig {
   struct mailbox in, out;
   struct host_pictures frames;
   struct loop *loop;
   struct log log;
   bool early; /* changes are sent before the engine is open */
+  /* Warnings of the log: their number, and the last one. */
   int warnings;
-  char warned[200]; /* last */
+  char warned[200];
   struct log told;
+  /* Lines of told: their number, and the last one. */
   int tellings;
-  char lastly[200]; /* told last */
-  /* What loop_params.before was called with, if it is to be: how often, the last frame's serial, and from which on it
+  char lastly[200];
+  /* Calls of loop_params.before, if it is set: how many, the last frame's serial, and the serial from which on it
    * fails. */
-  bool before, controlled; /* controlled: the engine has two controls, of which the second is switched off */
+  bool before, controlled; /* controlled: the engine has two controls, of which the second is off */
   int befores;
   bool before_on_device;
   uint64_t before_serial, refused;
-  struct frame control; /* that it gives to the request */
+  struct frame control; /* the control frame that it gives to the request */
   double budget_ms, drawing_ms;
   bool urgent;
   bool recovers, retries_start, leaves_lost;
   atomic_int lefts; /* calls of loop_params.left */
+  /* loop_params.modulate is set */
   bool modulated;
-  bool still;                 /* and nothing moves by itself */
-  atomic_int moments;         /* how often it was asked what is moved */
-  _Atomic uint64_t moved_for; /* the frame that was told of with it */
-  _Atomic double offset;      /* that is added to the strength, if it is */
-  bool files;                 /* style pictures are followed: any but "none" can be read */
+  bool still;                 /* with it, nothing moves between frames */
+  atomic_int moments;         /* calls of it */
+  _Atomic uint64_t moved_for; /* serial of the frame in the last call */
+  _Atomic double offset;      /* the amount that it adds to the strength */
+  bool files;                 /* loop_params.read_files is set; it can read any style but "none" */
+  /* the last style was refused */
   bool refuses_file;
-  atomic_int refusals; /* of files */
+  atomic_int refusals; /* number of refused styles */
   atomic_int turns;    /* calls of loop_params.read_files */
 };
 
@@ -45,23 +49,24 @@ void set_prompt_text(struct loop *loop, int index, const char *text);
 void set_number(struct loop *loop, enum parameter id, double number);
 void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames);
 
-/* Everything that holds whatever happened. */
+/* Ends the loop and checks everything that must always hold. */
 void rig_finish(struct rig *rig, int expected);
 void put_frame(struct rig *rig, int serial);
 const struct mail *expect_picture(struct rig *rig);
 void expect_again(struct rig *rig, uint64_t serial);
 void expect_nothing(struct rig *rig, int ms);
 
-/* Once there was one. */
+/* Returns the last submit. There must have been one. */
 const struct fake_submit *last_submit(void);
 
-/* Frames come until the engine has followed a wish, and some more then. */
+/* Puts frames until the engine has followed a wish, or refused it, and some more then. Returns the serial of the next
+ * frame. */
 int feed_until_followed(struct rig *rig, int serial, const struct engine_shape *wish, bool refused);
 void wait_for_handles(int count);
 
-/* Puts count frames, one after the other, and waits for the picture of each. Where the caller is held up between two
- * frames, the loop may have made a picture of the frame before once more: that one is passed over, so that what was
- * submitted last is the frame put last, or a later picture of it. Returns the serial of the next frame. */
+/* Puts count frames, one after the other, and waits for the picture of each. If the caller is delayed between two
+ * frames, the loop may have made another picture of the former frame: that picture is skipped, so that the last submit
+ * is of the frame put last. Returns the serial of the next frame. */
 int feed_frames(struct rig *rig, int serial, int count);
 
 #endif

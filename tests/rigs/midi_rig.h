@@ -1,4 +1,4 @@
-/* Knobs and the values that they set, for the tests of what MIDI's messages do. */
+/* Knobs and the values that they set, for tests of MIDI messages. */
 #ifndef TESTS_MIDI_RIG_H
 #define TESTS_MIDI_RIG_H
 
@@ -14,19 +14,19 @@ struct rig {
   int64_t now_ns;
 };
 
-/* For cmocka, around all tests: makes the rig, and frees it. */
+/* Set-up and tear-down of all tests for cmocka: make the rig, and free it. */
 int midi_rig_make(void **state);
 int midi_rig_free(void **state);
 
-/* Returns the rig with no knobs, with the usual values, a second after its clock began. */
+/* Returns the rig with no knobs and with default values, a second after its clock began. */
 struct rig *rig_of(void **state);
-/* Returns what the text names. The test fails where it names nothing. */
+/* Returns the target that the text names. Fails the test if it names none. */
 struct knob_target target_of(const char *text);
-/* The next knob that moves is to set what the text names. */
+/* Makes the next knob that moves set the target that the text names. */
 void learn(struct rig *rig, const char *text);
-/* Plays a message of channel 1. What it sets is set, as the hub would. Returns what the message does. */
+/* Plays a message of channel 1 and sets values as the hub would. Returns the message's effect. */
 struct knob_action play(struct rig *rig, enum midi_kind kind, int number, int value);
-/* Returns the strength that the rig's values have. */
+/* Returns the strength among the rig's values. */
 double strength(const struct rig *rig);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "app/source/source.h"
 
-/* Reads a frame in the place of the one before, or of none. */
+/* Reads the next frame. Releases the one that *frame had, if any. */
 static inline int next_frame(struct source *source, struct frame *frame, struct error *err) {
   frame_release(frame);
   return source_read(source, frame, err);

@@ -1,4 +1,4 @@
-/* What the tests of OSC share: a hub with values, and messages as text. Failures fail the test. */
+/* Helpers for tests of OSC: a hub with values, and messages as text. Errors fail the test. */
 #ifndef TESTS_OSC_RIG_H
 #define TESTS_OSC_RIG_H
 
@@ -8,15 +8,15 @@
 
 enum { TEXT_MAX = 400, HEARD_MAX = 1000 };
 
-/* Messages as text: "/reverie/strength f:0.5". */
+/* Messages as text, such as "/reverie/strength f:0.5". */
 struct heard {
   char text[HEARD_MAX][TEXT_MAX];
   int count;
 };
-void write_down(void *opaque, const struct osc_message *message); /* opaque: the struct heard */
-/* The first that begins so, or NULL. */
+void write_down(void *opaque, const struct osc_message *message); /* stores a message in opaque, a struct heard */
+/* Returns the first message that begins with these words, or NULL. */
 const char *find_heard(const struct heard *heard, const char *begin);
-/* "f:0.5" as an argument, whose text points into the word. */
+/* Reads an argument such as "f:0.5". Its text points into word. */
 struct osc_argument argument_of(const char *word);
 
 struct rig {
@@ -25,16 +25,16 @@ struct rig {
   struct hub *hub;
   struct heard heard;
   struct log log;
-  char logged[4][512]; /* warnings */
+  char logged[4][512]; /* the warnings logged */
   int log_count;
-  struct osc *osc; /* NULL: none is started */
+  struct osc *osc; /* NULL: none was started */
   int port;
 };
 int open_rig(void **state);
 int close_rig(void **state);
 #define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
 
-/* What the window's thread does in a turn. */
+/* Does what the window's thread does in a turn, and returns the values. */
 const struct parameters *turn(struct rig *rig);
 
 #endif

@@ -1,4 +1,4 @@
-/* A GPU that others play: it copies from memory that alloc_host gave, which is ordinary memory. */
+/* A fake GPU, which allocates ordinary memory as page-locked memory. */
 #ifndef TESTS_PLAYED_GPU_H
 #define TESTS_PLAYED_GPU_H
 

@@ -1,4 +1,4 @@
-/* The built program, run as a user runs it. */
+/* Runs the built program as a user does. */
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
@@ -8,37 +8,37 @@
 struct outcome {
   int status;      /* exit status, or 128 + the signal that ended it */
   char said[8192]; /* standard error, without the lines of progress */
-  int lines;       /* of it, without the one that says why a machine's GPU is not used */
-  long peak_kb;    /* most memory it had */
+  int lines;       /* number of its lines, without the one that says why a GPU is not used */
+  long peak_kb;    /* most memory that the program had */
 };
 
-/* What program_run runs; a path. */
+/* Sets the path of the program that program_run runs. */
 void program_set(const char *path);
 
-/* Runs "reverie ARGUMENTS" through the shell in the clips' folder, with nothing on standard input; standard output goes
- * to the file out.txt there unless the arguments say otherwise. */
+/* Runs "reverie ARGUMENTS" through the shell in the clips' folder, with empty standard input. Standard output goes to
+ * the file out.txt there, unless the arguments redirect it. */
 __attribute__((format(printf, 2, 3))) void program_run(struct outcome *outcome, const char *format, ...);
 
-/* The same in two parts, with time between them to send it a signal. */
+/* Do the same in two parts, so that a test can send the program a signal between them. */
 __attribute__((format(printf, 1, 2))) pid_t program_start(const char *format, ...);
 void program_wait(struct outcome *outcome, pid_t pid);
 
-/* How often it has said these words so far. */
+/* Returns how often the program has printed these words so far. */
 int program_count_said(const char *words);
-/* Waits until the program of program_start has said them so often, ends, or has had so long. Returns whether it has
- * said them; program_wait is still to be called. */
+/* Waits until the program of program_start has printed the words so often, has ended, or patience_ms has passed.
+ * Returns true if it has printed them. program_wait must be called afterwards. */
 bool program_comes_to_say(pid_t pid, const char *words, int times, int patience_ms);
 
-/* Runs it and checks the status, that it said 1 to 3 lines (none for status 0), and that `wanted` is among them (NULL:
- * any). */
+/* Runs the program. Fails the test unless it ends with this status and prints 1 to 3 lines (none for status 0) that
+ * contain `wanted` (NULL: anything). */
 __attribute__((format(printf, 3, 4))) void program_expect(int status, const char *wanted, const char *format, ...);
 
-/* For cmocka, before and after tests to which all pictures are alike: in between the built-in model is a tiny one of
- * random numbers, which is there in half the time. */
+/* Set-up and tear-down for cmocka, for tests that need no particular pictures: in between the built-in model is a tiny
+ * one of random numbers, which loads in half the time. */
 int program_tiny_model(void **state);
 int program_own_model(void **state);
 
-/* Whether the program can use the device of this name; where it cannot, why is printed. */
+/* Returns true if the program can use the device of this name; if not, prints why. */
 bool program_has_device(const char *name);
 
 #endif

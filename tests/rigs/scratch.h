@@ -1,4 +1,4 @@
-/* One folder for the tests of a program: setup and teardown of the group, or of each test. */
+/* A folder for the tests of a program, with set-up and tear-down for a group or for each test. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 

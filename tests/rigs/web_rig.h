@@ -1,4 +1,4 @@
-/* For tests of the web page's server: a hub with a window's thread, the page, and connections to it. */
+/* For tests of the web page's server: a hub with a thread in the window's place, the page, and connections to it. */
 #ifndef TESTS_WEB_RIG_H
 #define TESTS_WEB_RIG_H
 
@@ -9,7 +9,7 @@
 
 enum { SIDE = 96 };
 
-/* The headers with which a web socket is asked for. */
+/* Headers of a request for a web socket. */
 #define UPGRADE                                                                                                        \
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"                                         \
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: reverie\r\n"
@@ -19,34 +19,34 @@ extern struct hub *hub;
 extern struct web *web;
 extern int port;
 
-/* Set-ups and the tear-down: a page for this machine, or for the network. */
+/* Set-ups and tear-down: a page for this machine only, or for the network. */
 int open_here(void **unused);
 int open_everywhere(void **unused);
-int open_hasty(void **unused); /* with limits of a second or two */
+int open_hasty(void **unused); /* with time limits of a second or two */
 int close_web(void **unused);
 
-/* Returns a connection to the page's port at an address, or -1 where nobody listens there. */
+/* Returns a connection to the page's port at an address, or -1 if nobody listens there. */
 int knock(const char *address);
 /* Returns a connection to the page. */
 int enter(void);
 void say(int client, const void *bytes, size_t size);
-/* Returns false where the connection ends before so many bytes have come. */
+/* Reads size bytes. Returns false if the connection ends before that. */
 bool hear(int client, void *bytes, size_t size);
 
-/* Says bytes on a connection of their own, ends its own half where so told, and returns all that comes, as far as it
- * fits. */
+/* Sends bytes on a new connection, and shuts down its sending side if half_closed. Returns all that comes back, as far
+ * as it fits. */
 const char *talk(const void *bytes, size_t size, bool half_closed);
-/* Fails unless the answer to a request has these words. */
+/* Fails the test unless the answer to a request has these words. */
 void expect(const char *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Fails unless the page is served. */
+/* Fails the test unless the page is served. */
 void expect_page(void);
 
-/* Returns a web socket, or -1 where it was refused. */
+/* Returns a web socket, or -1 if it was refused. */
 int upgrade(const char *path, const char *headers);
-/* Sends a message, masked with zeros, in one frame. */
+/* Sends a message in one frame, masked with zeros. */
 void say_message(int client, unsigned char kind, const char *text, size_t size);
 #define TEXT(client, words) say_message(client, 0x81, words, sizeof(words) - 1)
-/* Returns false where the connection ends. */
+/* Reads a message. Returns false if the connection ends. */
 bool hear_message(int client, char *text, size_t room);
 void expect_message(int client, const char *words);
 
