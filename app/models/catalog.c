@@ -26,7 +26,7 @@ struct place {
   struct platform_entry entry;
   const char *name, *path; /* name: "" for the folder of models itself */
   int depth;
-  bool model; /* a model's folder, or a folder in one */
+  bool model; /* the folder is a model's */
 };
 
 static void add(const struct place *at, struct catalog_entry entry, const char *name, const char *path) {

@@ -32,10 +32,10 @@ struct live_sound {
   /* The input, and where its samples go. */
   struct sound_tap *tap;
   bool by_clock;
-  double drift; /* only by_clock: number of samples that the sound is behind, smoothed */
+  double drift; /* only by_clock: mean number of samples by which the sound is late */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  unsigned of; /* number of the tap's sound that the resampler is set up for */
+  unsigned sound_number; /* number of the tap's sound that the resampler is set up for */
   struct SwrContext *resampler;
   AVAudioFifo *samples;
   const AVFormatContext *output;
@@ -90,9 +90,10 @@ static int open_stream(struct live_sound *sound, AVFormatContext *output, const 
 int live_sound_open(struct live_sound **result, AVFormatContext *output, struct sound_tap *tap, bool by_clock,
                     const struct log *log, struct error *err) {
   const AVCodec *codec = choose_encoder(output->oformat);
-  AVCodecParameters *of = avcodec_parameters_alloc();
-  bool present = tap && of && codec && (by_clock || sound_tap_describe(tap, of, &(AVRational){0, 1}));
-  avcodec_parameters_free(&of);
+  AVCodecParameters *codec_of_tap = avcodec_parameters_alloc();
+  bool present =
+      tap && codec_of_tap && codec && (by_clock || sound_tap_describe(tap, codec_of_tap, &(AVRational){0, 1}));
+  avcodec_parameters_free(&codec_of_tap);
   *result = NULL;
   if (!present)
     return 0;
@@ -224,9 +225,9 @@ static int open_resampler(struct live_sound *sound, AVFrame *from) {
 
 static int convert(struct live_sound *sound, AVFrame *from, double time) {
   uint8_t *data[CHANNELS] = {0};
-  if (sound->of != sound->decoder.of)
+  if (sound->sound_number != sound->decoder.sound_number)
     swr_free(&sound->resampler);
-  sound->of = sound->decoder.of;
+  sound->sound_number = sound->decoder.sound_number;
   int code = sound->resampler ? 0 : open_resampler(sound, from);
   if (code < 0)
     return code;

@@ -72,8 +72,8 @@ struct ffmpeg_sink {
 static const int64_t network_flush_ns = 2000000000;
 /* Time in nanoseconds between two checks of `stop`. */
 static const int64_t stop_check_ns = 50000000;
-/* Most muxers that must seek back and change their output refuse to write a stream; these write one that cannot be
- * read. */
+/* Muxers that must seek back and change their output, but write a stream anyway, which cannot be read. Others of the
+ * kind refuse. */
 static const char unreadable_streams[] = "film_cpk,wtv";
 
 static bool accepts(const char *spec) {

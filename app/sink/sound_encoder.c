@@ -18,6 +18,7 @@ enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000 };
 static const double tolerance = 0.04;
 
 struct sound_encoder {
+  /* Decoding, converting, and encoding. */
   AVCodecContext *decoder, *encoder;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
@@ -27,9 +28,10 @@ struct sound_encoder {
   AVFrame *frame, *sent;
   AVChannelLayout layout; /* form of the samples that the resampler is set up for, as are format and rate */
   int format, rate;
-  int64_t placed; /* number of samples from the output's time 0 on that were queued */
-  int64_t given;  /* number of samples that the encoder got */
-  int64_t last;   /* number of samples after which the sound is cut off */
+  /* Places in the output, in samples from its time 0 on. */
+  int64_t placed; /* end of the samples that were queued */
+  int64_t given;  /* end of the samples that the encoder got */
+  int64_t last;   /* place where the sound is cut off */
 };
 
 /* --- opening --- */

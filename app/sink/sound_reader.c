@@ -169,7 +169,7 @@ static int64_t duration_us(const struct sound_reader *reader, const AVPacket *pa
 }
 
 /* True if only the first packet's time is wrong: its successor has the time that is expected after it. */
-static bool is_wild(const struct sound_reader *reader) {
+static bool is_time_wrong(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0], *next = successor(reader);
   const struct sound_track *track = track_of(reader, item->packet);
   int64_t duration = duration_us(reader, item->packet);
@@ -184,7 +184,7 @@ static bool has_to_wait(const struct sound_reader *reader) {
   bool back = steps_back(track, at_us);
   if ((!back && !leaps(track, at_us)) || item->part != track->part || reader->joins.newest != item->part)
     return false;
-  if (reader->ended || reader->count >= ITEMS_MAX || is_wild(reader))
+  if (reader->ended || reader->count >= ITEMS_MAX || is_time_wrong(reader))
     return false;
   if (!reader->video || !reader->joins.watches || (!back && !reader->joins.leaps))
     return !successor(reader);
@@ -255,7 +255,7 @@ static bool place(struct sound_reader *reader) {
   int64_t at_us = item_us(reader, item), duration = duration_us(reader, packet);
   bool odd = steps_back(track, at_us) || leaps(track, at_us);
   int part = find_part(reader);
-  if (odd && part == track->part && is_wild(reader)) {
+  if (odd && part == track->part && is_time_wrong(reader)) {
     move(packet, av_rescale_q(track->next_us - at_us, AV_TIME_BASE_Q, stream->time_base));
     at_us = track->next_us;
   }

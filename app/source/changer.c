@@ -285,9 +285,9 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = adjacent(changer, changer->now, 1);
 }
 
-/* Opens the source that comes next, or hands it over. If the reader moves by itself from a file's last frame to the
- * next file's first, no time is lost between them. A single picture does not end by itself. A source that was already
- * handed over is not handed over again, even if the reader has not begun with it. */
+/* Opens the source that comes next, or hands it over. A source that is handed over for the end of a file lets the
+ * reader continue by itself, so that no time is lost between the two. A single picture does not end by itself. A source
+ * that was handed over is not handed over again, even if the reader has not begun with it. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = adjacent(changer, changer->now, 1);

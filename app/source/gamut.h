@@ -25,7 +25,7 @@ struct gamut {
 /* True if colours of these primaries are to be converted. */
 bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
-/* Fills the tables for colours that gamut_is_wide, unless they are. */
+/* Fills the tables for these colours, which must be wide, unless they are filled for them already. */
 void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
 /* Converts a row of 16-bit RGBA to 8-bit RGBA. The upper 8 bits of the input are those of 8-bit pixels. Alpha stays. */

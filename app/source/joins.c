@@ -11,7 +11,7 @@ static const double leap_seconds = 10;
  * long, because pictures are not decoded in the order in which they are shown. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
 /* A time is wrong if a later packet undoes its jump within this many seconds. */
-static const double wild_seconds = 1;
+static const double wrong_seconds = 1;
 
 static int64_t ticks(const struct joins *joins, double seconds) {
   return llrint(seconds / av_q2d(joins->base));
@@ -63,10 +63,10 @@ static bool is_join(const struct joins *joins, const AVPacket *packet) {
 static bool undoes(const struct joins *joins, const AVPacket *packet) {
   if (!joins->newest)
     return false;
-  const struct join_part *wild = joins_part(joins, joins->newest), *before = joins_part(joins, joins->newest - 1);
+  const struct join_part *wrong = joins_part(joins, joins->newest), *before = joins_part(joins, joins->newest - 1);
   int64_t time = time_of(joins, packet), since = time - before->last;
-  bool returns = wild->first < before->last ? time > joins->next : time < joins->next;
-  return returns && wild->last == wild->first && since > 0 && since < ticks(joins, wild_seconds);
+  bool returns = wrong->first < before->last ? time > joins->next : time < joins->next;
+  return returns && wrong->last == wrong->first && since > 0 && since < ticks(joins, wrong_seconds);
 }
 
 static int64_t reorder_delay(const struct joins *joins, const AVPacket *packet) {
@@ -98,7 +98,7 @@ static void begin_first(struct joins *joins, const AVPacket *packet) {
 /* Continues a part. A time far ahead counts only if the next one is also far ahead; a single one is wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
-  bool doubts = time > joins->next + ticks(joins, wild_seconds) && !joins->doubts;
+  bool doubts = time > joins->next + ticks(joins, wrong_seconds) && !joins->doubts;
   joins->doubts = doubts;
   if (time < newest(joins)->last || doubts)
     return;

@@ -116,7 +116,7 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
 
 /* Stores what other threads may know of the source; a stream's is known by its first frame only. The caller holds the
  * lock. */
-static void learn(struct reader *reader, const struct source_info *info) {
+static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
   pthread_cond_broadcast(&reader->changed);
@@ -135,7 +135,7 @@ static void swap_source(struct reader *reader, struct source *source) {
     source_interrupt(source);
   if (source) {
     reader->status.opened = reader->status.reached = true;
-    learn(reader, &info);
+    note_info(reader, &info);
   }
   pthread_mutex_unlock(&reader->lock);
   source_close(&old);
@@ -215,7 +215,7 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   info.height = frame->height;
   info.shape = frame_aspect(frame);
   source_describe(&info);
-  learn(reader, &info);
+  note_info(reader, &info);
 }
 
 /* Hands a frame on when it is due. hardware: what decoded it. */
@@ -334,7 +334,7 @@ static struct origin begin_next(struct reader *reader) {
   reader->from_here = 0;
   if (reader->now.source) {
     source_get_info(reader->now.source, &info);
-    learn(reader, &info);
+    note_info(reader, &info);
   }
   return former;
 }

@@ -5,7 +5,8 @@
 #include "unet/base/text.h"
 
 struct system {
-  const char *device, *name, *nobody; /* nobody: the reason why nothing can be listed, although FFmpeg has the device */
+  const char *device, *name,
+      *no_input; /* no_input: the reason why nothing can be listed, although FFmpeg has the device */
 };
 static const struct system systems[] = {
     {"pulse", "PulseAudio", "no server of PulseAudio or PipeWire answers"},
@@ -52,7 +53,7 @@ static void print_system(FILE *out, const struct system *system, const struct ff
   if (code == AVERROR_DEMUXER_NOT_FOUND)
     fprintf(out, "  none by %s: FFmpeg here is built without it\n", system->name);
   else if (!count)
-    fprintf(out, "  none by %s: %s\n", system->name, system->nobody);
+    fprintf(out, "  none by %s: %s\n", system->name, system->no_input);
   devices->free_list_devices(&list);
 }
 

@@ -86,7 +86,7 @@ static inline double source_tick(const struct source_info *info) {
   return info->time_base_den > 0 ? (double)info->time_base_num / info->time_base_den : 0;
 }
 
-/* Writes the description anew: a stream that is joined in its middle learns its size later. */
+/* Writes the description anew: the size of a stream that is joined in its middle is known later. */
 void source_describe(struct source_info *info);
 
 struct source_impl {
@@ -114,7 +114,8 @@ struct source {
 
 /* Opens a source. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
  * "lavfi:testsrc2=s=512x512:r=30"), "camera", or another spelling of one of these (spec.h). Returns 0, or
- * SOURCE_NOT_YET or -1 with err. The caller closes the source. What options point to must outlive it. */
+ * SOURCE_NOT_YET or -1 with err. err may be NULL. The caller closes the source. What options point to must outlive
+ * it. */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
 /* True if opening it depends on others and may take any time: another computer, or the writer of a pipe. */
 bool source_opens_late(const char *spec);

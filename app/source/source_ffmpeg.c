@@ -276,8 +276,8 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
   return got;
 }
 
-/* Reads also the other streams, because the header's promise may be about sound. This begins after the first frame: a
- * seek in some containers works only if other streams are discarded. */
+/* Reads also the other streams, because the header's duration may be that of the sound. This begins after the first
+ * frame: a seek in some containers works only if other streams are discarded. */
 static void read_all_streams(struct ffmpeg_source *from) {
   if (from->options.live || from->options.loop || !completeness_wants_all(&from->completeness))
     return;

@@ -31,15 +31,15 @@ static void open_codec(struct tap_decoder *decoder, const AVCodecParameters *abo
 /* Opens a codec for the current sound. Returns false if there is none that can be decoded. */
 static bool follow_source(struct tap_decoder *decoder) {
   bool present;
-  if (sound_tap_number(decoder->tap, &present, NULL) == decoder->of && present)
+  if (sound_tap_number(decoder->tap, &present, NULL) == decoder->sound_number && present)
     return decoder->codec;
   AVCodecParameters *about = avcodec_parameters_alloc();
-  unsigned of = about ? sound_tap_describe(decoder->tap, about, &decoder->time_base) : 0;
-  if (of && of != decoder->of)
+  unsigned sound_number = about ? sound_tap_describe(decoder->tap, about, &decoder->time_base) : 0;
+  if (sound_number && sound_number != decoder->sound_number)
     open_codec(decoder, about);
-  decoder->of = of;
+  decoder->sound_number = sound_number;
   avcodec_parameters_free(&about);
-  return of && decoder->codec;
+  return sound_number && decoder->codec;
 }
 
 static int send_packet(struct tap_decoder *decoder, double position) {

@@ -9,7 +9,7 @@ struct tap_decoder {
   struct sound_tap *tap;
   struct sound_cursor cursor;
   const struct log *log;
-  unsigned of; /* number of the sound that is decoded; 0: none */
+  unsigned sound_number; /* number of the sound that is decoded; 0: none */
   AVCodecContext *codec;
   AVRational time_base; /* unit of packets' times */
   double shift;         /* position minus time of the last packet */

@@ -44,18 +44,18 @@ struct track {
   /* Protected by lock. */
   struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; positions rise */
   unsigned long first, next;
-  unsigned of; /* number of the sound that they belong to */
+  unsigned sound_number; /* number of the tap's sound that the entries belong to */
   int64_t at_ns;
 };
 
 /* --- the thread --- */
 
-static void add(struct track *track, double position, unsigned of) {
+static void add(struct track *track, double position, unsigned sound_number) {
   double values[SOUND_VALUES];
   sound_levels_get(&track->levels, values);
   pthread_mutex_lock(&track->lock);
   bool any = track->next > track->first;
-  if (of != track->of || (any && position < track->entry[(track->next - 1) % ENTRIES].position))
+  if (sound_number != track->sound_number || (any && position < track->entry[(track->next - 1) % ENTRIES].position))
     track->first = track->next;
   struct entry *entry = &track->entry[track->next++ % ENTRIES];
   if (track->next - track->first > ENTRIES)
@@ -63,7 +63,7 @@ static void add(struct track *track, double position, unsigned of) {
   entry->position = position;
   for (int i = 0; i < SOUND_VALUES; i++)
     entry->values[i] = (float)values[i];
-  track->of = of;
+  track->sound_number = sound_number;
   track->at_ns = platform_now_ns();
   pthread_mutex_unlock(&track->lock);
 }
@@ -77,7 +77,7 @@ static void hear(struct track *track, double position) {
     part = rate / STEP_HZ < 1 ? 1 : rate / STEP_HZ;
     part = part < count - done ? part : count - done;
     sound_levels_take(&track->levels, samples + done, part);
-    add(track, position + (double)(done + part) / rate, track->decoder.of);
+    add(track, position + (double)(done + part) / rate, track->decoder.sound_number);
   }
 }
 
@@ -163,10 +163,10 @@ void track_get(struct track *track, const struct frame *frame, int64_t now_ns, d
   memset(values, 0, SOUND_VALUES * sizeof *values);
   if (!frame || stands(track, frame, now_ns))
     return;
-  unsigned of = sound_tap_number(track->tap, &present, NULL);
+  unsigned sound_number = sound_tap_number(track->tap, &present, NULL);
   double position = sound_tap_position(track->tap, frame->pts);
   pthread_mutex_lock(&track->lock);
-  const struct entry *entry = present && of == track->of ? find(track, position) : NULL;
+  const struct entry *entry = present && sound_number == track->sound_number ? find(track, position) : NULL;
   if (entry && is_heard(track, entry, position, now_ns))
     for (int i = 0; i < SOUND_VALUES; i++)
       values[i] = (double)entry->values[i];

@@ -16,7 +16,7 @@ int track_start(struct track **track, struct sound_tap *tap, const struct log *l
  * source is silent or has no sound, and if the frame stays for good; a frame that is halted keeps its levels
  * (track_halt). One thread at a time. */
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]);
-/* Says that the frame stays on purpose; it counts as new when it moves on. */
+/* Says that the frame stays on purpose, as in a pause. Called each turn meanwhile; the frame then keeps its levels. */
 void track_halt(struct track *track, int64_t now_ns);
 void track_stop(struct track **track); /* stores NULL; accepts NULL */
 
