@@ -265,6 +265,8 @@ void live_follow_sound(struct live *live, int64_t now_ns);
 /* Opens the clients that the options ask for. Each has a thread of its own, which shares only the hub with the main
  * thread. */
 int live_open_clients(struct live *live, struct error *err);
+/* Ends the clients and waits up to some seconds for their threads. A thread that does not end stays, and
+ * live->clients_stay says so. */
 void live_close_clients(struct live *live);
 
 /* --- source_list.c --- */
@@ -285,6 +287,7 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
 
 /* --- live_scripts.c --- */
 
+/* Opens the script to play and the file to record to. Returns -1 and err if that fails. */
 int live_open_scripts(struct live *live, struct error *err);
 /* Sets the values that the played script has for this moment, and records the values that were set. */
 void live_follow_scripts(struct live *live, int64_t now_ns);
@@ -301,6 +304,8 @@ void live_finish_snapshots(struct live *live);
 
 /* --- live_presets.c --- */
 
+/* Opens the file of presets. Returns -1 and err if it cannot be read, or has no preset of the number that was asked
+ * for. */
 int live_open_presets(struct live *live, struct error *err);
 /* Takes and saves presets as the state asks, and tells the user about it. */
 void live_follow_presets(struct live *live, int64_t now_ns);
@@ -323,6 +328,7 @@ void live_follow_outputs(struct live *live, int64_t now_ns);
 const char *live_describe_outputs(const struct live *live, char *words, size_t size);
 /* Returns how many pictures outputs hold at most, including a recording that is begun later. */
 int live_outputs_hold(const struct live *live);
+/* Completes all recordings and ends all streams. Returns -1 and err if one of them is not complete. */
 int live_close_outputs(struct live *live, struct error *err);
 
 /* --- successor.c --- */
@@ -372,6 +378,7 @@ int live_open_window(struct live *live, struct error *err);
 /* Returns true if the output fills its display from the beginning, as it does next to an operator's window on another
  * display. */
 bool live_fills_display(const struct live *live);
+/* Closes the window and prints the show's figures. */
 void live_close_window(struct live *live);
 /* Stores the window's size if the user has not chosen one: the largest one that fits for a picture of this shape (width
  * over height). */

@@ -20,6 +20,7 @@ struct context {
 /* Creates a context, which is then the current one, with vertical synchronisation if the driver has it. Returns -1 and
  * err on failure; nothing needs to be closed then. */
 int context_open(struct context *context, SDL_Window *window, struct error *err);
+/* Frees the context, which may be lost. Does nothing if there is none. */
 void context_close(struct context *context);
 /* Returns true if the current context was lost, because the GPU was reset for instance. Asks the driver only once in
  * 100 ms, because the question may take long. */

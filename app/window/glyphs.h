@@ -12,6 +12,7 @@
 
 struct glyphs;
 
+/* Opens the built-in font. Returns -1 and err on failure. The caller frees *glyphs with glyphs_close. */
 int glyphs_open(struct glyphs **glyphs, struct error *err);
 /* Frees everything. A search that is still running half a second later is abandoned: its thread frees its own memory.
  * Stores NULL; takes NULL. */

@@ -19,6 +19,7 @@ void hud_text_fold(char *text, int columns);
 /* Breaks lines of figures that are longer than this many columns. It breaks them between two figures, so that no figure
  * is cut. */
 void hud_text_fold_figures(char *text, int columns);
+/* Writes a line for each command that has a label. */
 void hud_help_text(char *text, const struct hud_content *content);
 /* Writes a line for each alert with its reason if they fit into this many lines. Otherwise a line of at most `columns`
  * holds several alerts, without reasons, and if that is still too much also without times. Returns the number of

@@ -38,6 +38,7 @@ void present_close(struct present **present); /* stores NULL; takes NULL */
 /* Returns true if pictures in this GPU's memory are read directly. If not, they are copied through the host's
  * memory. */
 bool present_shares(struct present *present, const struct gpu_id *gpu);
+/* Returns the counts since present_open. */
 struct present_counts present_count(const struct present *present);
 
 /* Take the pixels of a new picture (PIXEL_RGBA) or of the frame that it was made from (any format). part: how much of

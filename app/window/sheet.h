@@ -14,6 +14,7 @@
 /* The monospaced font, and the shader that shows sheets. */
 struct typeface;
 
+/* Opens the font and the shader. Returns -1 and err on failure. */
 int typeface_open(struct typeface **face, struct error *err);
 void typeface_close(struct typeface **face); /* stores NULL; takes NULL */
 /* Sets the font size that suits a drawable of this height. Returns true if it changed. */
@@ -44,6 +45,7 @@ void sheet_close(struct sheet *sheet);
 /* Starts to draw a new sheet. ground is the background; with alpha 0 there is none. Returns false, with an empty sheet,
  * if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
+/* Fills a rectangle of the sheet, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
 /* Draws text of at most this many columns; longer text is cut and ends with an ellipsis. Returns how many columns it
  * takes. */
@@ -57,6 +59,7 @@ struct sheet_place {
   int left, top;
   float shade, radius;
 };
+/* Draws the sheet in a drawable of this size. Does nothing if it is empty. */
 void sheet_show(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place,
                 int drawable_width, int drawable_height);
 

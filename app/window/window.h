@@ -97,6 +97,8 @@ void window_close(struct window **window); /* stores NULL; takes NULL */
  * gets only the room beside or below the output. The two share the context. Swapping the operator's window never waits
  * for the screen. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
+/* Closes the operator's window if it is open, and gives the output its border and place back. The output is current
+ * then. */
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);
 /* Makes a window the one that is drawn in, and that functions without a window in their name refer to. At first this is
@@ -121,6 +123,7 @@ void window_get_place(const struct window *window, struct window_place *place);
 void window_get_size(const struct window *window, int *width, int *height); /* size of the drawable, in pixels */
 /* Sets the output's size. In full screen the size applies when that ends. */
 void window_resize(struct window *window, int width, int height);
+/* Makes the output fill its display, or ends that. */
 void window_set_fullscreen(struct window *window, bool fullscreen);
 /* taken: the user types a line of text, and input methods get the keys first. At the beginning this is off, and keys
  * are commands. */

@@ -41,7 +41,7 @@ struct window {
   bool made_room;     /* the output was moved, and lost its border, for the operator's window */
   SDL_Rect made_from; /* the output's place before that */
   bool moving;        /* the output has to be placed once more when its border has appeared or gone */
-  SDL_Point move_to;  /* the position for that */
+  SDL_Point move_to;  /* position for that placing */
   SDL_Rect wanted;    /* size of the operator's window if there is enough room */
 
   /* The output's size and display, and what SDL keeps for the windows. */

@@ -44,6 +44,7 @@ struct attempt {
 };
 /* Opens the golden and a folder for the file. */
 void attempt_begin(struct attempt *attempt, const char *goldens);
+/* Closes the golden and removes the folder. */
 void attempt_end(struct attempt *attempt);
 /* Opens the golden's SDXL model in place of the suite's checkpoint. */
 void attempt_open_sdxl(struct attempt *attempt, const char *goldens);

@@ -9,6 +9,7 @@
 
 /* Makes the folder. Returns false if there is no ffmpeg program, so that nothing can be tested. */
 bool clips_open(void);
+/* Removes the folder with its contents. */
 void clips_close(void);
 
 /* For shell commands: the ffmpeg program, and the project's sample clip. */

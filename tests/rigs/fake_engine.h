@@ -64,14 +64,15 @@ struct fake_engine_log {
   int slices;                                /* slices done by engine_go_on */
   int refused_prompts;                       /* calls of engine_set_prompt that were refused */
   bool unset_prompt_used;
-  atomic_int engines_tried, engines_open, engines_closed; /* calls of engine_open; engines opened; engines closed */
+  atomic_int engines_tried, engines_open, engines_closed; /* calls of engine_open; engines open now; engines closed */
   int most_engines;                                       /* most engines that were open at the same time */
   atomic_size_t memory_limit;                             /* the last value given to engine_limit_memory */
-  bool closed;                                            /* all engines were closed */
+  bool closed;                                            /* no engine is open */
 };
 
 /* Starts a new log, with engines that behave as the script says. */
 void fake_engine_begin(const struct fake_engine_script *script);
+/* Returns the log, which goes on growing. */
 const struct fake_engine_log *fake_engine_log(void);
 /* Returns a recorded submit, from 0. */
 const struct fake_submit *fake_engine_submit(int number);

@@ -23,6 +23,7 @@ struct fake_source_script {
 /* Starts to behave as the script says. Pictures of a source whose spec begins with "other" are numbered from 100 on. A
  * source "missing" cannot be opened, and a stream of "tcp:" never comes. */
 void fake_source_begin(const struct fake_source_script *script);
+/* Ends the failures of a script that is late. */
 void fake_source_come(void);
 /* Allows so many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);

@@ -30,6 +30,7 @@ struct given {
 
 /* Reads at most so many pictures; 0: all. Fails the test if the clip cannot be read. */
 void read_clip(const char *name, const struct source_options *options, int most, struct given *given);
+/* Fails the test unless both have the same pictures. */
 void assert_same(const struct given *a, const struct given *b);
 /* Fails the test unless everything that the fakes allocated was freed. */
 void assert_all_freed(void);

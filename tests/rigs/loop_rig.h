@@ -45,15 +45,21 @@ struct rig {
   atomic_int turns;    /* calls of loop_params.read_files */
 };
 
+/* Send a change to the loop. */
 void set_prompt_text(struct loop *loop, int index, const char *text);
 void set_number(struct loop *loop, enum parameter id, double number);
+/* Starts the loop with an engine that behaves as the script says. has_frames: it gets frames. */
 void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames);
 
 /* Ends the loop and checks everything that must always hold. */
 void rig_finish(struct rig *rig, int expected);
+/* Puts a frame whose pixels all have the value serial. */
 void put_frame(struct rig *rig, int serial);
+/* Waits for a picture. The test fails if none comes. */
 const struct mail *expect_picture(struct rig *rig);
+/* Waits for a picture that was made of this frame once more. */
 void expect_again(struct rig *rig, uint64_t serial);
+/* Fails the test if a picture comes within ms. */
 void expect_nothing(struct rig *rig, int ms);
 
 /* Returns the last submit. There must have been one. */

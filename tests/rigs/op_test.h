@@ -59,6 +59,7 @@ int test_integer(struct op_test *t, int low, int high); /* from low to high, bot
 float test_normal(struct op_test *t);
 float test_value(struct op_test *t, enum fill fill); /* a value of an operand, rounded to t->dtype */
 
+/* Makes an input of the plan with random values. */
 struct tensor test_input(struct op_test *t, int n, int h, int w, int c, enum demand demand, enum fill fill);
 /* Makes a weight. Its values are scaled by 1 / sqrt(inputs), so that sums stay as large as the inputs. */
 struct tensor test_weight(struct op_test *t, int out, int k, int in);
@@ -68,6 +69,7 @@ struct tensor test_table(struct op_test *t, int rows, int c); /* an embedding: [
  * slots. */
 struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand);
 struct tensor test_slots(struct op_test *t, int n, int h, int w, int c);
+/* Makes y an output, which is compared. */
 void test_output(struct op_test *t, struct tensor y);
 /* Makes the next frame, of random pixels, which the test may change. smooth: it is a gradient with a little noise, as
  * real pictures are. */

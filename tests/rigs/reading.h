@@ -26,6 +26,7 @@ int reading_end(struct reading *reading, struct error *err);
 struct frame wait_for_number(struct reading *reading, int number);
 /* Does the same until a frame has this width. */
 struct frame wait_for_width(struct reading *reading, int number, int width);
+/* Waits until the reader says that its source is lost. */
 void wait_for_loss(struct reading *reading, struct reader_status *status);
 
 #endif

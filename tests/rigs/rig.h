@@ -58,6 +58,7 @@ uint8_t *generate_with(struct rig *rig, float *control, float value);
 /* Collects a picture and fails the test unless it is this one. */
 void collect_expected(struct rig *rig, const uint8_t *expected);
 
+/* Return what handle and engine say about themselves. */
 struct prepared_info shape_of(const struct rig *rig);
 struct engine_info info_of(const struct rig *rig);
 long frame_launches(struct rig *rig); /* launches of one frame, which it generates */

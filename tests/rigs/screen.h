@@ -47,8 +47,10 @@ void wait_for(const char *command);
 
 /* Starts live, waits for its first picture, and gives the keyboard to the window as a window manager would. */
 void start_window(const char *arguments);
+/* Presses keys, as xdotool names them. */
 void press(const char *keys);
 struct outcome;
+/* Waits until the running program has ended. */
 void finish(struct outcome *outcome);
 /* Quits with Ctrl-Q and fails the test unless the program succeeds. */
 void quit_window(void);

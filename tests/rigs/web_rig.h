@@ -29,6 +29,7 @@ int close_web(void **unused);
 int knock(const char *address);
 /* Returns a connection to the page. */
 int enter(void);
+/* Sends bytes. */
 void say(int client, const void *bytes, size_t size);
 /* Reads size bytes. Returns false if the connection ends before that. */
 bool hear(int client, void *bytes, size_t size);
