@@ -79,7 +79,8 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .loose = at->model}, whole, path);
 }
 
-/* True if a link leads back to a folder that is being visited. That folder's models are listed there. */
+/* True if a link leads back to a folder that is being visited. That folder's models are listed by names without the
+ * link. */
 static bool is_circle(const struct place *at) {
   for (const struct place *around = at->around; around; around = around->around)
     if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)

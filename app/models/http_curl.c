@@ -186,7 +186,7 @@ static int watch(void *opaque, curl_off_t total, curl_off_t now, curl_off_t out_
 /* --- a request --- */
 
 static void set_up(struct transfer *transfer, const char *url, struct curl_slist *fields) {
-  /* the curl program uses this variable, too */
+  /* The curl program uses this variable, too. */
   const char *authorities = getenv("CURL_CA_BUNDLE");
   CURL *curl = transfer->curl;
   char range[32];

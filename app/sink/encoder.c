@@ -258,7 +258,7 @@ static int rate_unknown(const char *path, const AVCodec *codec, const struct sin
 
 static const AVCodec *find_named(const char *name) {
   const AVCodec *codec = avcodec_find_encoder_by_name(name);
-  /* a codec's name such as "h264" stands for its usual encoder */
+  /* A codec's name such as "h264" stands for its usual encoder. */
   const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(name);
   return codec || !kind ? codec : avcodec_find_encoder(kind->id);
 }

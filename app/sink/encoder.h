@@ -21,7 +21,7 @@ struct lent_frame {
 /* Zero-initialise to start. The struct must not move while it is open: the encoder's threads have pointers into it. */
 struct encoder {
   AVCodecContext *context;
-  /* pictures lent to x264 and x265, which only read them; other encoders get copies */
+  /* Pictures lent to x264 and x265, which only read them; other encoders get copies. */
   struct lent_frame lent[SINK_HOLDS];
   struct SwsContext *scaler;   /* NULL: the encoder takes the frames' pixels and size as they are */
   enum AVPixelFormat format;   /* the pixels that the scaler makes */

@@ -46,8 +46,8 @@ int muxer_open(struct muxer *muxer, AVFormatContext *output);
 /* True if a packet that begins at this time (seconds) lies before the first time that the container can store. Its
  * muxer would then shift all pictures and sound to make room for something that is not heard. */
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin);
-/* Shifts a packet by the time that the container stores before time 0, if its muxer leaves that to its caller: FFmpeg's
- * Matroska muxer before version 6 does so for Opus. Times are in time_base. */
+/* Shifts a packet by the time that the container stores before time 0, if its muxer leaves that to its caller: the
+ * Matroska muxer before FFmpeg 6 does so for Opus. Times are in time_base. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
 /* Writes a packet and takes over its reference. If sound does not come later than the packet before it (clocks of
  * milliseconds round so) and the container takes rising times only, it is moved to one tick after that. */
@@ -59,8 +59,8 @@ int muxer_complete(struct muxer *muxer);
 bool muxer_is_due(struct muxer *muxer, const AVPacket *packet);
 /* Hands everything that comes before packet to the system. more: streams that have no packet yet may still get one. */
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
-/* True if this stream has had no packet yet. MP4's index is more widely playable if it is written when each stream has
- * one. */
+/* True if this stream has had no packet yet. MP4's index is best written when each stream has one, because more players
+ * can read it then. */
 bool muxer_lacks(const struct muxer *muxer, int stream);
 /* Frees what the muxer holds, but not output. Accepts zeros. */
 void muxer_close(struct muxer *muxer);

@@ -29,7 +29,7 @@ static const struct sink_impl *find(const char *spec) {
   return NULL;
 }
 
-static bool agrees(const char *path, size_t more) {
+static bool user_agrees(const char *path, size_t more) {
   char answer[16] = "";
   if (!platform_is_terminal(STANDARD_INPUT) || !platform_is_terminal(STANDARD_ERROR))
     return false;
@@ -44,7 +44,7 @@ static bool agrees(const char *path, size_t more) {
 /* Asks, or fails, if files that are to be written exist. files: those. */
 static int may_overwrite(const struct files *files, struct error *err) {
   const char *path = files->count ? files->entries[0].path : NULL;
-  if (!path || agrees(path, files->count - 1))
+  if (!path || user_agrees(path, files->count - 1))
     return 0;
   if (files->count == 1)
     return error_set(err, STATUS_OUTPUT, "%s: exists already; give -y to overwrite it", path);

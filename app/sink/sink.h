@@ -59,7 +59,7 @@ struct sink_wish {
   const char *spec, *format;           /* spec as in sink_open; format as sink_options.container */
   const char *input;                   /* spec of the input that frames are read from */
   const struct source_options *source; /* the options of that input */
-  /* other inputs that are read (mask, control source, sound, style pictures); NULL: none */
+  /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */
   const char *others[4 + STYLES_MAX];
   long frames; /* greatest number of frames to come; 0: no limit */
   bool overwrite;

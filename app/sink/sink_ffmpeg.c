@@ -54,7 +54,7 @@ struct ffmpeg_sink {
   int64_t first_pts, last_pts, step; /* time of the first and of the last picture; usual distance of two */
   int64_t end;                       /* end of the last picture; 0: it lasts for step */
   int64_t delay;                     /* from decoding to showing, of the first packet */
-  /* held to be sent again, where a container cannot store how long a picture lasts */
+  /* Held to be sent again, where a container cannot store how long a picture lasts. */
   struct frame last;
   long sent, written; /* pictures sent to the encoder, packets written to the file */
   /* How the container stores pictures; set at opening, except left_out. */
@@ -83,7 +83,7 @@ static bool accepts(const char *spec) {
 
 /* Returns 1 to abort a call of FFmpeg, which asks before it writes and while it waits for a network. Writing to a file
  * is never aborted, even if the disk is slow: without its last pages it may not play. */
-static int wants_out(void *opaque) {
+static int should_abort(void *opaque) {
   struct ffmpeg_sink *to = opaque;
   to->unanswered |= to->answer_ns && !to->header && platform_now_ns() > to->answer_ns;
   if (to->unanswered)
@@ -99,7 +99,7 @@ static int wants_out(void *opaque) {
 static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
-  if (code == AVERROR_EXIT && to->stopped_ns) /* aborted by wants_out */
+  if (code == AVERROR_EXIT && to->stopped_ns) /* aborted by should_abort */
     return error_set(err, STATUS_INTERRUPTED, "interrupted: not all was sent to %s", to->target.name);
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
                    to->unanswered ? "nobody answers" : ffmpeg_reason_of(to->target.url, code, reason));
@@ -186,7 +186,7 @@ static int open_io(struct ffmpeg_sink *to) {
   if (held >= 0)
     platform_close_descriptor(held);
   /* If a reader has stopped reading, an interruption must still work: where a write would block, FFmpeg instead calls
-   * wants_out again and again. */
+   * should_abort again and again. */
   to->pipe_unblocked = target_is_standard_output(to->target.url) && platform_stop_blocking(STANDARD_OUTPUT);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
   if (to->seekable)
@@ -212,7 +212,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     mp4_wishes(&wishes);
   if (to->target.stream && options->realtime) /* otherwise Matroska writes packets once a second only */
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
-  /* otherwise the list names the last five segments only */
+  /* Otherwise the list names the last five segments only. */
   if (!options->realtime && av_match_name(to->target.container->name, "hls"))
     av_dict_set(&wishes, "hls_list_size", "0", 0);
   if (av_match_name(to->target.container->name, "webp,apng")) /* FFmpeg's default plays these once, but GIF for ever */
@@ -239,7 +239,7 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   to->held = av_packet_alloc();
   if (!to->packet || !to->held || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
-  to->output->interrupt_callback = (AVIOInterruptCB){wants_out, to};
+  to->output->interrupt_callback = (AVIOInterruptCB){should_abort, to};
   if (!strcmp(container->name, "image2") && !(to->whole_files = whole_files_open(to->output)))
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);

@@ -25,7 +25,7 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer);
 /* Writes what encoders hold back, up to `end` in seconds. Called when all packets before that were written. If the
  * container needs sound for each picture, silence follows up to pictures_end. */
 int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end);
-/* false: the input was read to its end */
+/* Returns false if the input was read to its end. */
 bool sound_has_more(const struct sound *sound);
 /* Returns 0, or -1 with err if some of the sound is missing in the output. Called after the last packet was written.
  * refused: number of its packets that the muxer refused. */

@@ -15,7 +15,7 @@ struct sound_track {
   bool crossed;      /* no packet was given since `part` changed */
   int64_t last_us;   /* time of the last packet as read; AV_NOPTS_VALUE before the first */
   int64_t next_us;   /* expected time of the next packet */
-  int64_t lag_us;    /* distance by which its packets lie after the video's at the same place */
+  int64_t lag_us;    /* time of the video next to its last packet minus that packet's time */
   int64_t begin;     /* begin of the last packet given; AV_NOPTS_VALUE before the first */
   int64_t end;       /* end of the last packet given */
   AVPacket *priming; /* decoded before the first packet, but not heard; without data if there is none */

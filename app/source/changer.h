@@ -43,9 +43,11 @@ struct changer_news {
 /* Does the next piece of work. Called once a turn; does not wait. */
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news);
 
-int changer_now(const struct changer *changer); /* index of the source that is read */
-/* index of the source asked for last; else of the one that is read */
+/* Returns the index of the source that is read. */
+int changer_now(const struct changer *changer);
+/* Returns the index of the source asked for last, until it is read; else that of the one that is read. */
 int changer_wanted(const struct changer *changer);
+/* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);
 /* True if the source was dropped on the window (playlist.h). */
 bool changer_is_plain(const struct changer *changer, int index);

@@ -101,7 +101,7 @@ int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size) {
 }
 
 int exif_attach(enum AVCodecID codec, AVPacket *packet) {
-  /* xx, xy, yx, yy of struct convert, for each orientation */
+  /* The numbers xx, xy, yx, yy of struct convert for each orientation. */
   static const int8_t turns[9][4] = {[2] = {-1, 0, 0, 1}, [3] = {-1, 0, 0, -1}, [4] = {1, 0, 0, -1}, [5] = {0, 1, 1, 0},
                                      [6] = {0, -1, 1, 0}, [7] = {0, -1, -1, 0}, [8] = {0, 1, -1, 0}};
   int orientation = exif_orientation(codec, packet->data, (size_t)packet->size);

@@ -125,7 +125,7 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  /* the window itself tells what its source waits for */
+  /* The window itself tells what its source waits for. */
   const struct log *log = from->options.live ? NULL : from->options.log;
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;

@@ -47,7 +47,7 @@ struct ffmpeg_source {
   char *spec;
   AVFormatContext *input;
   struct pipe_input *pipe; /* the pipe that input reads from; NULL: none */
-  /* the files of a picture sequence, which are read instead of input's packets; NULL: the input is no sequence */
+  /* The files of a picture sequence, which are read instead of input's packets; NULL: the input is no sequence. */
   struct pictures *pictures;
   int64_t number_time; /* time in the sequence of the picture given out last */
   /* Decoding and converting. */
@@ -62,7 +62,7 @@ struct ffmpeg_source {
   struct completeness completeness;
   /* Arrival of packets; arrivals' thread stores heard_ns. */
   struct arrivals *arrivals; /* takes packets of a stream; NULL: packets are read when they are decoded */
-  /* watched: silence ends the source. opened: arrivals' thread, if there is one, uses input */
+  /* `watched`: silence ends the source. `opened`: arrivals' thread, if there is one, uses input. */
   bool watched, opened;
   atomic_int silent_ms;     /* length of a silence that was too long; 0: there was none */
   _Atomic int64_t heard_ns; /* time when something came last */

@@ -140,7 +140,7 @@ static void keep_reading(AVDictionary **wishes, const struct source_options *opt
 
 /* Prefers TCP for RTSP: many routers block datagrams, and lost ones damage the pictures. A server without TCP is asked
  * for datagrams then. */
-static void prefer_what_gets_through(AVDictionary **wishes, const char *url) {
+static void prefer_tcp(AVDictionary **wishes, const char *url) {
   if (!strncmp(url, "rtsp:", 5))
     av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);
 }
@@ -292,7 +292,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   device_wishes(&wishes, format, url, options);
   find_first_picture(&wishes, format, url);
   keep_reading(&wishes, options, url);
-  prefer_what_gets_through(&wishes, url);
+  prefer_tcp(&wishes, url);
   *input = avformat_alloc_context();
   if (!*input) {
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);

@@ -21,7 +21,7 @@ struct joins {
   AVRational base; /* the video's time base */
   bool watches;    /* false: the container itself corrects its times */
   bool leaps;      /* a jump forward may also be a join */
-  /* packets are ordered by presentation time, because the container has no decoding times */
+  /* Packets are ordered by presentation time, because the container has no decoding times. */
   bool by_showing;
   int64_t step;                       /* usual time between two pictures */
   int64_t delay;                      /* from decoding to showing the key frame that began the newest part */

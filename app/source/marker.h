@@ -13,8 +13,8 @@ enum { MARKER_COLUMNS = 4, MARKER_ROWS = 24, MARKER_BLOCKS = MARKER_COLUMNS * MA
 
 struct marker {
   uint32_t number;
-  /* in microseconds, of which 48 bits are stored: when the frame was captured, by platform_now_ns; in a clip, when it
-   * is to be shown, from the clip's begin */
+  /* The time in microseconds, of which 48 bits are stored: when the frame was captured, by platform_now_ns; in a clip,
+   * when it is to be shown, from the clip's begin */
   int64_t time_us;
 };
 

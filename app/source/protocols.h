@@ -45,7 +45,7 @@ struct openings {
 
 /* Replaces the input's io_open until openings_end. The struct must not move until then. */
 void openings_begin(struct openings *openings, AVFormatContext *input);
-/* accepts NULL: opening failed and the input is gone */
+/* Gives the input its own io_open back. Accepts NULL: opening failed and the input is gone. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
 /* Returns FFmpeg's format_whitelist for a list of files, because FFmpeg opens these without protocols_open_below: the

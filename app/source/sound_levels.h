@@ -33,7 +33,7 @@ struct sound_levels {
   bool above;                                      /* onset is far above mean */
   double beat, since_beat;                         /* since_beat: in seconds */
   long beats;                                      /* number of beats so far */
-  /* samples between two updates of the slow values; samples since the last one */
+  /* Samples between two updates of the slow values; samples since the last one. */
   int hop, in_hop;
 };
 

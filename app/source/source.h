@@ -45,7 +45,7 @@ struct source_options {
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software decodes */
   bool hardware_must;              /* video that the hardware cannot decode is an error */
   bool secondary;                  /* second source of another one: missing pictures are no error */
-  /* a reader's thread gets an urgent priority while it does not decode itself (app_platform.h) */
+  /* A reader's thread gets an urgent priority while it does not decode itself (app_platform.h). */
   bool urgent;
   /* Messages about what the output will lack. */
   bool tell_left_out;       /* a line tells which parts of the input the output will lack */
@@ -73,7 +73,7 @@ struct source_info {
   int64_t end;                      /* end of the last frame that is wanted, in units of pts; 0: unknown */
   long frames;                      /* number of frames expected; 0: unknown */
   /* How the source behaves. */
-  /* a camera, screen or live stream: it sets its own pace and cannot be made to wait */
+  /* A camera, screen or live stream: it sets its own pace and cannot be made to wait. */
   bool realtime;
   bool returns;         /* after it ends or fails, it may be there again later */
   bool passes;          /* reading consumes the input, and the rest alone is no valid input */
