@@ -208,6 +208,7 @@ int engine_usual_steps(const struct checkpoint *checkpoint);
  * checkpoint, device.log and device.gives_up_opaque must outlive the engine. */
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* Releases every handle and frees the engine. Stores NULL; takes NULL. */
+/* Describes the engine, its model and its device, with the counters as they are now. */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
 /* Rounds a size as engine_prepare does with this sizing, which is SIZE_EVEN or SIZE_WHOLE. */
 void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
@@ -224,6 +225,7 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
  * flight are dropped; on another thread it must have none. Stores NULL; takes NULL, and a handle that was already
  * released. */
 void engine_release(struct engine *engine, struct prepared **prepared);
+/* Describes a handle. Any thread may call this while the handle exists. */
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
 
 /* Moves the engine, with its prompts, to the CPU after a GPU that "auto" chose has failed for the reason in err (most
@@ -274,6 +276,7 @@ bool engine_control_acts(const struct engine *engine, struct prepared *prepared,
 /* A style picture in the form that an engine's image encoder reads (engine_info.style). Any thread may make one; for a
  * large picture that takes longer than a frame. Of YUV, each pixel takes the nearest chroma sample. */
 struct engine_style;
+/* Makes a style picture from a frame. The caller frees *style, which is NULL after a failure. */
 int engine_read_style(const struct style_format *format, const struct frame *frame, struct engine_style **style,
                       struct error *err);
 void engine_free_style(struct engine_style **style); /* Stores NULL; takes NULL. */
@@ -281,6 +284,7 @@ void engine_free_style(struct engine_style **style); /* Stores NULL; takes NULL.
  * it with the weight of their controls; those of a smooth engine do once it has been made in the background
  * (engine_result.whole). */
 int engine_set_style(struct engine *engine, int slot, const struct engine_style *style, struct error *err);
+/* Returns true if a picture is set in this slot. */
 bool engine_has_style(const struct engine *engine, int slot);
 
 /* New values for rows first to first + rows - 1 of a weight, in FP32. A row of a convolution is [kh][kw][in]. Layers
@@ -302,7 +306,7 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err);
 
 /* Continues the background work of a smooth engine; returns 1 while some is left, 0 if none is. The work is done in
- * slices. Each submission starts one behind its frame; this starts another in the time between two frames, and waits
+ * slices. Each submission starts one after its frame; this starts another in the time between two frames, and waits
  * for it if no frame is in flight.
  *
  * If a frame asks for a text that is not encoded yet, or for other weights of adapters, it and the frames after it show

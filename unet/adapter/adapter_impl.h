@@ -60,6 +60,7 @@ struct peft {
   struct cJSON *root; /* NULL: there are none */
   bool prefixed;      /* the names of fields begin with the part: "unet.lora_alpha" */
 };
+/* Reads the scales for the file at `path`. peft_close must be called afterwards, even after a failure. */
 int peft_open(struct peft *peft, const struct safetensors *files, const char *path, struct error *err);
 void peft_close(struct peft *peft);
 /* Stores the scale of a module with this rank. Returns false if neither header nor config has one. */

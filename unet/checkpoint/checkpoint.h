@@ -83,6 +83,7 @@ struct tensor checkpoint_conv(const struct component *from, struct resources *to
 /* Makes a matrix from a tensor [rows][columns], or from a 1x1 convolution [rows][columns][1][1]. */
 struct tensor checkpoint_matrix(const struct component *from, struct resources *to, const char *name, int rows,
                                 int columns, struct error *err);
+/* Makes a vector from a tensor with one dimension. */
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
 /* Reads all values of a tensor as FP32, in the file's order, for weights that are computed from several tensors. out

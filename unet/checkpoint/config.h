@@ -43,10 +43,11 @@ void config_refuse(struct config *config, const char *key, const char *value, co
 /* Records the same error with the field's own value. */
 void config_refuse_field(struct config *config, const char *key, const char *hint);
 
-bool config_has(const struct config *config, const char *key); /* returns true if the field is there and not null */
+bool config_has(const struct config *config, const char *key); /* Returns true if the field is there and not null. */
+/* config_int and config_number read a number from min to max; others are refused. */
 int config_int(struct config *config, const char *key, int absent, int min, int max);
 double config_number(struct config *config, const char *key, double absent, double min, double max);
-bool config_bool(struct config *config, const char *key, bool absent); /* null counts as false */
+bool config_bool(struct config *config, const char *key, bool absent); /* Reads a boolean; null counts as false. */
 /* Copies a string into value, which has `size` bytes. null gives "". */
 void config_string(struct config *config, const char *key, const char *absent, char *value, int size);
 

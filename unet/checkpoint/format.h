@@ -12,6 +12,7 @@
 int format_check(const struct weight_file *file, struct error *err);
 /* Returns true if the name alone is that of a pickle, for files whose content does not tell. */
 bool format_is_pickle_name(const char *path);
+/* Writes the error about a pickle. Returns -1. */
 int format_refuse_pickle(const char *path, struct error *err);
 
 #endif

@@ -40,12 +40,13 @@ enum weights_kind {
   WEIGHTS_T5,          /* from here on: text encoders of such families */
   WEIGHTS_LANGUAGE
 };
+/* Returns the kind of a file. */
 enum weights_kind weights_kind(const struct safetensors *files);
 /* Finds out how a U-Net's tensors are named: *prefix comes before each name, and *original is true for the original key
  * layout, false for diffusers'. Returns false if there is no U-Net. */
 bool weights_unet_layout(const struct safetensors *files, const char **prefix, bool *original);
-const char *weights_kind_name(enum weights_kind kind); /* returns a name for people: "a ControlNet" */
-/* returns how the file is used: "give it with --vae beside a --model" */
+const char *weights_kind_name(enum weights_kind kind); /* Returns a name for people: "a ControlNet" */
+/* Returns how the file is used: "give it with --vae beside a --model" */
 const char *weights_kind_use(enum weights_kind kind);
 
 /* Refuses a file that was given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", and says how to use

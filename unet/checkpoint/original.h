@@ -8,11 +8,14 @@
 
 #include "unet/checkpoint/tensor_view.h"
 
+/* U-Nets, of any number of levels and layers. */
 int original_unet(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
+/* ControlNets, including the layers that read the map. */
 int original_controlnet(struct safetensors *view, const struct safetensors *files, const char *prefix,
                         struct error *err);
 /* T2I-Adapters with two layers at each level. */
 int original_t2i(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
+/* Both halves of an AutoencoderKL. */
 int original_kl(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 /* CLIP with the names of transformers. */
 int original_clip(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);

@@ -13,6 +13,7 @@ char *yaml_beside(const char *path);
 const char *yaml_find(const char *line, const char *end, const char *key, size_t *length);
 /* Does the same up to the line's comment; if nothing follows the key, the value on the next line counts. */
 const char *yaml_find_below(const char *line, const char *key, size_t *length);
+/* Returns true for true, yes and 1; case is ignored. */
 bool yaml_is_true(const char *value, size_t length);
 /* Returns the end of the line, or the beginning of its comment. */
 const char *yaml_line_end(const char *line);

@@ -1,5 +1,5 @@
 /* The background work of a smooth engine: it encodes texts, computes keys, and changes the weights for adapters. Each
- * frame's submission starts one slice of it behind the frame, on the thread that submits. Runs of programs are kept as
+ * frame's submission starts one slice of it after the frame, on the thread that submits. Runs of programs are kept as
  * jobs; a change of adapters begins when no job is left, and is followed by the jobs that the new weights need. */
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * sampling.c          the choice of sampler and schedule; time projections
  * noise.c             noise of a seed, and noise between two seeds
  * adapters.c          which weights adapters change, and the change of these weights
- * background.c        background work: texts, keys and adapters, one slice behind each frame
+ * background.c        background work: texts, keys and adapters, one slice after each frame
  * shown.c             which prompts and adapters a frame shows while others are made in the background
  * style_slots.c       style pictures: their places on the device, and when they are shown
  * style_picture.c     converts a frame to the image encoder's input
@@ -64,7 +64,7 @@ struct made_noise {
 
 /* A frame in a stream batch. */
 struct batched_frame {
-  bool there; /* false: the place is empty, because a request with `drain` took it */
+  bool there; /* false: the place is empty, at first or because of a request with `drain` */
   struct frame_identity identity;
   void *opaque;
   int64_t submitted_ns;
@@ -94,9 +94,9 @@ struct prepared {
   struct frame_noise noise;
 
   /* Used only by the thread that submits. */
-  struct batched_frame *stream_batch; /* newest first; the last one's picture is made by the current run */
-  struct noise_ends ends;             /* set by engine_prepare */
-  struct made_noise made;             /* noise that is copied to the device, or made ahead */
+  struct batched_frame *batched_frames; /* those of a stream batch, newest first; the last one is done */
+  struct noise_ends ends;               /* states between which noise_program interpolates; set by engine_prepare */
+  struct made_noise made;               /* noise that is copied to the device, or made ahead */
   struct sampling sampling;
   struct sampler_table table; /* table of sampling; made anew when strength or eta changes */
   bool table_known;
@@ -151,7 +151,7 @@ struct prompt_keys {
   struct recent recent;    /* which prompts' keys are in which place; the keys of this cache are text_keys_name */
 };
 
-/* A style picture of a smooth engine. Pictures are numbered from 1; 0: none. */
+/* A slot for a style picture. Pictures are numbered from 1; 0: none. */
 struct style_slot {
   float *patches;                  /* input of the image encoder for picture `wanted` */
   uint64_t wanted, started, shown; /* numbers of the picture that was set, was begun, and is shown by frames */
@@ -216,7 +216,7 @@ struct background {
   struct controls wanted; /* controls of the frame that asked for the change, and the shape of its handle */
   struct frame_shape wanted_shape;
   struct shown shown;
-  bool failed; /* a slice behind a frame has failed with `err`, which the next call returns */
+  bool failed; /* a slice after a frame has failed with `err`, which the next call returns */
   struct error err;
 };
 
@@ -334,8 +334,8 @@ float clamp01(float x);
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
 /* Starts a run of such a program, or appends it to the jobs of a smooth engine. */
 int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
-/* background_after_frame does one slice of the background work, behind a frame. If that fails, background_tell_failure
- * returns -1 with the error once, at the beginning of the next call. */
+/* background_after_frame does one slice of the background work, after a frame was started. If that fails,
+ * background_tell_failure returns -1 with the error once, at the beginning of the next call. */
 void background_after_frame(struct engine *engine);
 int background_tell_failure(struct background *background, struct error *err);
 /* Does all background work that is left, now. */
@@ -420,7 +420,7 @@ int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepa
  * uses. */
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
                 struct error *err);
-/* Makes a slice of the noise of the next seed, behind a frame, while the seed position moves steadily. */
+/* Makes a slice of the noise of the next seed after a frame was started, while the seed position moves steadily. */
 void noise_make_ahead(struct prepared *prepared);
 
 #endif

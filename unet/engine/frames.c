@@ -108,7 +108,7 @@ static bool is_batched(const struct prepared *prepared) {
 int engine_under_way(const struct prepared *prepared) {
   int count = 0;
   for (int i = 0; is_batched(prepared) && i < prepared->shape.steps - 1; i++)
-    count += prepared->stream_batch[i].there;
+    count += prepared->batched_frames[i].there;
   return count;
 }
 
@@ -129,7 +129,7 @@ static struct batched_frame batched_frame_of(const struct engine_request *reques
 static void fill_batch(const struct prepared *prepared, struct run_params *run) {
   int steps = prepared->shape.steps;
   for (int i = 1; i < steps; i++) {
-    const struct batched_frame *p = &prepared->stream_batch[i - 1];
+    const struct batched_frame *p = &prepared->batched_frames[i - 1];
     if (!p->there)
       continue;
     run->step[i] = p->table.step[i];
@@ -143,8 +143,8 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
 
 /* Moves each frame of the stream batch to its next step and puts the new one first. Returns the last one, whose picture
  * this run makes. Without a stream batch that is the new frame. */
-static const struct batched_frame *shift_stream_batch(struct prepared *prepared, const struct batched_frame *newest) {
-  struct batched_frame *all = prepared->stream_batch;
+static const struct batched_frame *shift_batched_frames(struct prepared *prepared, const struct batched_frame *newest) {
+  struct batched_frame *all = prepared->batched_frames;
   int count = is_batched(prepared) ? prepared->shape.steps : 1;
   memmove(all + 1, all, (size_t)(count - 1) * sizeof *all);
   all[0] = *newest;
@@ -221,7 +221,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   times.launch = lap(&at_ns);
   newest.submitted_ns = now_ns;
   newest.whole = filled;
-  engine->runs[engine->in_flight++] = submitted_run(&batch, shift_stream_batch(request->prepared, &newest), filled);
+  engine->runs[engine->in_flight++] = submitted_run(&batch, shift_batched_frames(request->prepared, &newest), filled);
   request->prepared->runs_in_flight++;
   engine->background.behind = !filled;
   background_after_frame(engine);

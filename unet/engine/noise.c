@@ -6,7 +6,7 @@
 #include "unet/engine/engine_impl.h"
 #include "unet/sample/noise.h"
 
-/* elements that are made behind one frame: 0.16 ms of one core */
+/* elements that are made after one frame: 0.16 ms of one core */
 enum { AHEAD_ELEMENTS = 1 << 13 };
 
 static int batch_of(const struct prepared *prepared) {
@@ -164,7 +164,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  if (by_ends) { /* then those of all pictures, because one program writes them */
+  if (by_ends) { /* for all pictures, even if only one needs it: a single program writes the noise of all */
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};
     status = write_between(engine, prepared, &places, err);

@@ -133,7 +133,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   plan_free(&prepared->noise_plan);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
-  free(prepared->stream_batch);
+  free(prepared->batched_frames);
   free(prepared->made.values);
   free(prepared->kept);
   free(prepared);
@@ -164,12 +164,12 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       plans_noise(&engine->model, &prepared->shape, &prepared->noise_plan, &prepared->ends, err) < 0)
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
-  prepared->stream_batch = calloc((size_t)prepared->shape.steps, sizeof *prepared->stream_batch);
+  prepared->batched_frames = calloc((size_t)prepared->shape.steps, sizeof *prepared->batched_frames);
   prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) /
                                  (size_t)prepared->noise.start.n * sizeof *prepared->made.values);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
-  if (!prepared->stream_batch || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
+  if (!prepared->batched_frames || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
   /* unknown: the thread that submits looks them up, because it may be changing weights now */
   prepared->weights_version = UINT64_MAX;

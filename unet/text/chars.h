@@ -13,6 +13,7 @@ struct builder {
   bool failed;
 };
 
+/* add_bytes and add_char append text, or one code point. */
 void add_bytes(struct builder *b, const void *bytes, size_t length);
 void add_char(struct builder *b, utf8proc_int32_t c);
 /* Reads one code point and returns its number of bytes. A byte that is not valid UTF-8 is read as U+FFFD. */

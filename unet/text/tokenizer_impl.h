@@ -45,6 +45,7 @@ const char *vocabulary_text(const struct vocabulary *vocabulary, int id);
 
 /* Reads an id. Returns false if it is not a whole number from 0 to ID_MAX - 1. */
 bool tokenizer_read_id(const cJSON *item, int *id);
+/* Writes the error about a token without a valid id. Returns -1. */
 int tokenizer_refuse_id(const char *path, const char *text, struct error *err);
 /* Writes the error about two tokens that have the same id. Returns -1. */
 int tokenizer_refuse_same(const char *path, const char *text, const char *other, int id, struct error *err);
