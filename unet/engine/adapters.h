@@ -25,10 +25,13 @@ struct changed_tensor {
 };
 
 struct adapters {
+  /* Set by adapters_open. */
   struct adapter *list[ADAPTERS_MAX];
   int store[ADAPTERS_MAX]; /* index of the resource that holds each adapter's factors */
   int count;
-  /* ^State of each set of weights on the device: the adapters' weights with which it was made, and how many entries of
+
+  /* The sets of weights on the device, and the change that is under way. */
+  /* State of each set of weights on the device: the adapters' weights with which it was made, and how many entries of
    * `bound` it includes. NAN: unknown. A device with only one set uses the first. */
   struct adapted {
     float weights[ADAPTERS_MAX];
@@ -36,13 +39,16 @@ struct adapters {
   } sets[2];
   /* the device keeps two sets of the changed weights; copied from device_info, because to ask may take milliseconds */
   bool two_sets;
-  int set;                        /* index of the set that frames read */
-  struct changing *changing;      /* the change of the other set that is under way; NULL: none */
+  int set;                   /* index of the set that frames read */
+  struct changing *changing; /* the change of the other set that is under way; NULL: none */
+
+  /* What adapters change: tensors of the checkpoint, found by adapters_open, and rows of resources, found later. */
   struct changed_tensor *changed; /* sorted by file, offset and adapter */
   int changed_count;
   struct bound *bound; /* sorted by resource, row and adapter */
   int bound_count, bound_room;
   int seen; /* number of resources that were searched for changed tensors */
+
   const struct log *log;
   bool told; /* the log line about the memory that changes take was written */
 };

@@ -362,7 +362,7 @@ int style_pictures_open(struct engine *engine, const struct engine_params *param
 int style_pictures_begin(struct engine *engine, struct error *err);
 void style_pictures_leave(struct engine *engine);
 void style_pictures_close(struct engine *engine);
-/* Returns zeros if there is no adapter. */
+/* Returns the input size of the adapter's image encoder; zeros if there is no adapter. */
 struct style_format style_pictures_format(const struct engine *engine);
 /* Fills in the styles of the run. Returns 1 if it shows all pictures that were set, 0 if some are still being made.
  * at_once: makes them now instead of in the background. */

@@ -10,7 +10,7 @@ enum { RECENT_MAX = 16 };
 struct recent {
   int count; /* number of places */
   struct {
-    uint64_t key, used; /* key of the entry, 0: free; and the call that used it last */
+    uint64_t key, used; /* key of the entry, 0: the place is free; and the number of the call that used it last */
   } place[RECENT_MAX];
   uint64_t now;
 };

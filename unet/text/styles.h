@@ -20,7 +20,7 @@ struct styles;
 int styles_open(struct styles **styles, const char *path, struct error *err);
 void styles_close(struct styles **styles); /* Frees the list. Stores NULL; takes NULL. */
 
-int styles_count(const struct styles *styles); /* Returns 0 for NULL. */
+int styles_count(const struct styles *styles); /* Returns the number of styles; 0 for NULL. */
 const char *styles_name(const struct styles *styles, int index);
 /* Returns true if the text contains a phrase of any style or mood, as whole words and ignoring case. Returns true for
  * NULL, because a model without a list accepts any prompt. */
