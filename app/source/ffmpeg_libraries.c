@@ -48,6 +48,7 @@ int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, stru
       {&filters->graph_create_filter, "avfilter_graph_create_filter"},
       {&filters->graph_parse, "avfilter_graph_parse_ptr"},
       {&filters->graph_config, "avfilter_graph_config"},
+      {&filters->link, "avfilter_link"},
       {&filters->inout_alloc, "avfilter_inout_alloc"},
       {&filters->inout_free, "avfilter_inout_free"},
       {&filters->source_add, "av_buffersrc_add_frame_flags"},

@@ -27,6 +27,7 @@ struct ffmpeg_filters {
   __typeof__(&avfilter_graph_create_filter) graph_create_filter;
   __typeof__(&avfilter_graph_parse_ptr) graph_parse;
   __typeof__(&avfilter_graph_config) graph_config;
+  __typeof__(&avfilter_link) link;
   __typeof__(&avfilter_inout_alloc) inout_alloc;
   __typeof__(&avfilter_inout_free) inout_free;
   __typeof__(&av_buffersrc_add_frame_flags) source_add;
