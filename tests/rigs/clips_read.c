@@ -12,7 +12,7 @@
 
 #include "tests/rigs/clips.h"
 
-/* A clip's first stream of a kind. */
+/* Reads a clip's first stream of a kind. */
 struct reader {
   AVFormatContext *file;
   AVCodecContext *decoder; /* NULL: packets are read */
@@ -73,7 +73,7 @@ static bool read_next(struct reader *reader) {
   return true;
 }
 
-/* Opens it for reading a part of it. */
+/* Opens a clip to read this part of it. */
 static int open_reader(struct reader *reader, const char *name, enum clip_part part) {
   if (open_stream(reader, name, part == CLIP_SOUND ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO))
     return -1;

@@ -1,5 +1,5 @@
-/* Preloaded into the program (LD_PRELOAD), this adds a line to the file REVERIE_CONNECTIONS names for each connection
- * to another machine, or to this one over the network, and each name that is looked up. */
+/* A library to be preloaded into the program (LD_PRELOAD). It adds a line to the file REVERIE_CONNECTIONS for each
+ * network connection, to another machine or to this one, and for each name that is looked up. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>

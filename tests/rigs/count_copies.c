@@ -1,6 +1,6 @@
-/* Preloaded into the program (LD_PRELOAD), this counts the bytes that its own code copies with memcpy and memmove, and
- * writes their number into the file REVERIE_COPIES names when it ends. What libraries copy is theirs, and settings,
- * which threads hand each other whole as often as they look, are no pictures. */
+/* A library to be preloaded into the program (LD_PRELOAD). It counts the bytes that the program's own code copies with
+ * memcpy and memmove, and at the end writes their number to the file REVERIE_COPIES. Copies by libraries do not count,
+ * and neither do copies of settings, which threads pass to each other as a whole. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -16,10 +16,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 static void *(*real_move)(void *, const void *, size_t);
-static uintptr_t first, end; /* of the program's code */
+static uintptr_t first, end; /* bounds of the program's code */
 static atomic_llong copied;
 
-/* The program's code lies around its main. */
+/* Finds the bounds of the program's code, which is around its main. */
 static int find_program(int (*start)(int, char **, char **)) {
   char line[512];
   FILE *maps = fopen("/proc/self/maps", "r");

@@ -1,7 +1,6 @@
-/* drag WINDOW TYPE TEXT: drops a text of that type (text/uri-list: addresses of files, one a line) on a window, as a
- * file manager does once its user lets go: the source's side of the XDND protocol, of version 5. Prints whether it was
- * taken.
- */
+/* Usage: drag WINDOW TYPE TEXT. Drops a text of that type (text/uri-list: addresses of files, one a line) on a window,
+ * as a file manager does when the user lets go. It speaks the source's part of the XDND protocol, version 5, and prints
+ * whether the text was taken. */
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <poll.h>
@@ -31,7 +30,7 @@ static void tell(const char *message, long a, long b, long c, long d) {
   XSendEvent(display, target, False, NoEventMask, &event);
 }
 
-/* The text, for the property that the target names. */
+/* Stores the text in the property that the target names. */
 static void answer(const XSelectionRequestEvent *request) {
   XEvent event = {.xselection = {.type = SelectionNotify,
                                  .requestor = request->requestor,
@@ -44,7 +43,7 @@ static void answer(const XSelectionRequestEvent *request) {
   XSendEvent(display, request->requestor, False, NoEventMask, &event);
 }
 
-/* Until the target sends this message. */
+/* Waits until the target sends this message. */
 static bool await(const char *message, XClientMessageEvent *told) {
   struct pollfd server = {.fd = ConnectionNumber(display), .events = POLLIN};
   while (XPending(display) || poll(&server, 1, PATIENCE_MS) == 1) {

@@ -14,7 +14,7 @@ enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
 
 /* A frame in flight. */
 struct fake_flight {
-  struct frame frame; /* held until it is collected */
+  struct frame frame; /* held until the picture is collected */
   const struct prepared *prepared;
   void *opaque;
   int64_t submitted_ns, done_ns;
@@ -24,15 +24,15 @@ struct fake_flight {
 struct prepared {
   struct prepared *next;
   struct prepared_info info;
-  struct fake_flight waiting[STREAM_BATCH_MAX]; /* in its stream batch, newest first */
+  struct fake_flight waiting[STREAM_BATCH_MAX]; /* frames waiting in the handle's stream batch, newest first */
 };
 
 struct engine {
-  int number;                           /* in the order of opening */
-  bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; those whose text is a long one */
+  int number;                           /* number in the order of opening */
+  bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; slots whose text is long */
   struct engine_info info;
   struct prepared *handles;
-  struct fake_flight flights[MAX_IN_FLIGHT]; /* by their number, modulo MAX_IN_FLIGHT */
+  struct fake_flight flights[MAX_IN_FLIGHT]; /* flight number n is at n modulo MAX_IN_FLIGHT */
   int64_t last_done_ns;
   int left; /* slices */
   bool behind;
@@ -41,11 +41,11 @@ struct engine {
   struct picture_pool *pool;
 };
 
-/* The tests' switches and findings. One engine at a time has frames in flight. */
+/* Settings and results of the tests. Only one engine at a time has frames in flight. */
 static struct fake_engine_script script;
 static struct fake_engine_log record;
 static atomic_int released, preparable, openable;
-/* Handles, flights and pictures: one thread may prepare and release while another submits and collects. */
+/* Protects handles, flights and pictures: one thread may prepare and release while another submits and collects. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char texts[SLOTS][64];
 
@@ -99,7 +99,7 @@ static int rounded(int wish, enum sizing sizing) {
 
 struct fake_picture {
   struct picture base;
-  uint8_t *there; /* what the host's part will be when somebody waits for it; NULL: it is */
+  uint8_t *there; /* pixels that host memory gets when somebody waits for them; NULL: it has them */
   size_t bytes;
   pthread_mutex_t lock;
 };
@@ -114,7 +114,7 @@ static int make_picture(void *opaque, struct picture *picture, struct error *err
   return picture->template.plane[0] ? 0 : error_set(err, STATUS_FAILED, "no memory");
 }
 
-/* As a device that keeps the picture. */
+/* Hides the pixels in host memory, like a device that keeps the picture in its own. */
 static void hide_picture(struct picture *picture) {
   enum { POISON = 0xa5 };
   struct fake_picture *fake = (struct fake_picture *)picture;
@@ -158,7 +158,7 @@ static const struct picture_owner owner = {.bytes = sizeof(struct fake_picture),
                                            .destroy = free_picture,
                                            .wait = wait_for_picture};
 
-/* As many as are in flight, and as the caller said, with room for the largest handle's. */
+/* Makes pictures: as many as are in flight and as the caller holds, with room for the largest handle's. */
 static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
   int count = MAX_IN_FLIGHT + engine->pictures + STREAM_BATCH_MAX;
   size_t bytes = (size_t)shape->width * (size_t)shape->height * 4;
@@ -270,7 +270,7 @@ void engine_close(struct engine **engine) {
     return;
   for (int i = 0; i < MAX_IN_FLIGHT; i++) {
     record.released_busy |= record.engines_open > 1 && (*engine)->flights[i].prepared;
-    (*engine)->flights[i].prepared = NULL; /* they are dropped */
+    (*engine)->flights[i].prepared = NULL; /* these frames are dropped */
   }
   while ((*engine)->handles) {
     struct prepared *prepared = (*engine)->handles;
@@ -309,7 +309,7 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
     record.refused_prompts++;
     return error_set(err, STATUS_MODEL, "an empty prompt");
   }
-  pthread_mutex_lock(&lock); /* another engine may be told beside this one */
+  pthread_mutex_lock(&lock); /* another engine may be used at the same time */
   snprintf(texts[slot], sizeof texts[slot], "%s", text);
   pthread_mutex_unlock(&lock);
   record.prompts[slot]++;
@@ -338,7 +338,8 @@ bool engine_is_busy(const struct engine *engine) {
   return engine->left > 0;
 }
 
-/* Luma of the nearest pixel; the fakes and the pattern give 8-bit formats with luma in plane 0, and RGBA. */
+/* Returns the luma of the nearest pixel. Fake sources and the pattern give 8-bit formats, which have luma in plane 0,
+ * and RGBA. */
 static int grey_at(const struct frame *frame, int x, int y) {
   const uint8_t *row = frame->plane[0] + (ptrdiff_t)y * frame->pitch[0];
   switch (frame->format) {
@@ -359,7 +360,7 @@ void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]
   }
 }
 
-/* The frame cropped to the picture's shape. */
+/* Paints the frame, cropped to the picture's shape. */
 static void paint(const struct engine_shape *shape, const struct frame *picture, const struct controls *controls,
                   const struct frame *frame) {
   int w = shape->width, h = shape->height;
@@ -385,8 +386,8 @@ int engine_under_way(const struct prepared *prepared) {
   return count;
 }
 
-/* Who comes in last, and who leaves. */
-static struct fake_flight board(struct prepared *prepared, const struct fake_flight *newest) {
+/* Adds the newest frame to the stream batch. Returns the frame that leaves it. */
+static struct fake_flight advance_batch(struct prepared *prepared, const struct fake_flight *newest) {
   int behind = prepared->info.frames_behind;
   struct fake_flight leaves = behind ? prepared->waiting[behind - 1] : *newest;
   memmove(prepared->waiting + 1, prepared->waiting, sizeof prepared->waiting - sizeof *prepared->waiting);
@@ -459,7 +460,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                      .done_ns = engine->last_done_ns,
                                      .there = !request->drain,
                                      .whole = engine->left == 0};
-  *flight = board(request->prepared, &newest);
+  *flight = advance_batch(request->prepared, &newest);
   flight->prepared = request->prepared;
   flight->done_ns = engine->last_done_ns;
   engine->behind = engine->left > 0;

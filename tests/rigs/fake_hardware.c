@@ -13,7 +13,7 @@
 enum { SHARES = 64 };
 
 struct gpu_state gpu_state;
-static struct fake_share *shares[SHARES]; /* the place is the descriptor */
+static struct fake_share *shares[SHARES]; /* the index is the descriptor */
 
 static void *fake_alloc(const struct gpu *gpu, size_t bytes) {
   (void)gpu;
@@ -171,7 +171,7 @@ static const AVCodec *fake_find(const AVCodecParameters *video) {
   return is_readable(video->format) ? avcodec_find_decoder(video->codec_id) : NULL;
 }
 
-/* As FFmpeg asks for hardware, and as NVDEC answers. */
+/* Chooses a format when FFmpeg asks for one, like NVDEC. */
 static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelFormat *formats) {
   hardware_state.asked++;
   if (is_readable(context->sw_pix_fmt))
@@ -207,7 +207,7 @@ static void surface_freed(void *opaque, uint8_t *data) {
   free(data);
 }
 
-/* Samples of 8 bits, or of 10 that are moved to the top. */
+/* Copies a sample of 8 bits, or of 10 bits that are moved to the upper ones. */
 static void put_sample(uint8_t *to, const uint8_t *from, int x, int to_x, bool deep) {
   if (deep)
     ((uint16_t *)to)[to_x] = (uint16_t)(((const uint16_t *)from)[x] << 6);
@@ -215,7 +215,7 @@ static void put_sample(uint8_t *to, const uint8_t *from, int x, int to_x, bool d
     to[to_x] = from[x];
 }
 
-/* The software's picture becomes a surface. */
+/* Turns the software decoder's picture into a surface. */
 static void make_surface(AVFrame *frame) {
   bool deep = frame->format == AV_PIX_FMT_YUV420P10LE;
   AVFrame *surface = av_frame_alloc();

@@ -11,11 +11,11 @@ enum { WIDTH = 32, HEIGHT = 16, BEGINNINGS = 100 };
 struct fake {
   struct source source;
   long read;
-  int first; /* what the first picture's bytes are */
+  int first; /* value of the first picture's bytes */
   struct host_pictures pictures;
 };
 
-/* The tests' switches and findings. */
+/* Settings and results of the tests. */
 static struct fake_source_script script;
 static atomic_int openings, attempts, open_now, aheads, urgency;
 static _Thread_local int closed_here;

@@ -1,17 +1,16 @@
-/* What makes the program faulty: linked into it, this stands in front of both devices (the linker's --wrap), and they
- * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
- * that stops it, or with REVERIE_FAULT_WRITE one that writes where no memory is. After either CUDA itself fails
- * everything that is asked of it.
+/* Makes the program's devices fail. It is linked in front of both devices (with the linker's --wrap), and they fail in
+ * the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error. The GPU gets a kernel that
+ * stops it, or with REVERIE_FAULT_WRITE one that writes to invalid memory; after either, every CUDA call fails.
  *
- * With REVERIE_FAULT_LOST the CPU then says that it is lost for this process, as a GPU does.
+ * With REVERIE_FAULT_LOST the CPU then reports that it is lost for this process, as a GPU does.
  *
- * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there. With
- * REVERIE_FAULT_HOLD_WIDTH it is the first frame whose picture is so many pixels wide instead.
+ * With REVERIE_FAULT_HOLD the second frame makes a file of that name, and takes as long as the file exists. With
+ * REVERIE_FAULT_HOLD_WIDTH the first frame whose picture has this width does that instead.
  *
- * With REVERIE_FAULT_FREE the machine has so many MB of memory that are free, for the CPU to compute with.
+ * With REVERIE_FAULT_FREE the CPU reports so many MB of free memory.
  *
- * With REVERIE_FAULT_PREPARE the place of the GPU is taken by one that opens and then has no room for anything: the CPU
- * under another name. */
+ * With REVERIE_FAULT_PREPARE the GPU is replaced by a device that opens but has no memory for anything: the CPU under
+ * another name. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,7 +42,7 @@ void __wrap_platform_memory(size_t *total, size_t *available) {
     *available = (size_t)atol(megabytes) * 1000000;
 }
 
-/* Whether this is the frame to fail in. Prompts and time projections are no frames. */
+/* Returns true if this is the frame to fail in. Prompts and time projections do not count as frames. */
 static bool is_fatal(const struct frame *frame) {
   static long count;
   const char *at = getenv("REVERIE_FAULT_AT");
@@ -114,7 +113,7 @@ static int full_create(struct device **device, const struct device_options *opti
 }
 #endif
 
-/* Before main, so before anybody looks at the devices. */
+/* Runs before main, so that nobody has used the devices yet. */
 __attribute__((constructor)) static void stand_in_front(void) {
   __wrap_cpu_device_impl = __real_cpu_device_impl;
   __wrap_cpu_device_impl.submit = cpu_submit;

@@ -1,5 +1,4 @@
-/* What makes the program miss libraries: those whose names begin with what is in REVERIE_FAULT_LIBRARY are looked for
- * where there are none. */
+/* Makes the program miss libraries: those whose names begin with the text in REVERIE_FAULT_LIBRARY are not found. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>

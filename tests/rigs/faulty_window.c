@@ -1,10 +1,10 @@
-/* What makes the program's window faulty: while there is a file of the name in REVERIE_FAULT_GL, the driver says that
- * the OpenGL context was lost, and makes no other.
+/* Makes the program's window fail. While the file named in REVERIE_FAULT_GL exists, the driver reports that the OpenGL
+ * context was lost, and creates no other.
  *
- * With REVERIE_FAULT_SERVER the process of that number, an X server, is killed as the 20th drawing begins. What Xlib
- * then leaves undefined of a window's size is what crashes Mesa.
+ * With REVERIE_FAULT_SERVER the X server with that process id is killed when the 20th drawing begins. Xlib then leaves
+ * the window's size undefined, and Mesa crashes because of that.
  *
- * And what tells of it: in the file of the name in REVERIE_TOLD_TEXT is whether keys go to input methods now. */
+ * It also writes to the file named in REVERIE_TOLD_TEXT whether input methods get the keys now. */
 #include <SDL.h>
 #include <epoxy/gl.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ void __wrap_present_draw(struct present *present, const struct present_view *vie
   __real_present_draw(present, view);
 }
 
-/* XGetGeometry, by which x11.c asks. */
+/* Xlib's XGetGeometry, which x11.c looks up. */
 static int (*ask)(void *, unsigned long, unsigned long *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
 
 static int ask_for_size(void *display, unsigned long drawable, unsigned long *root, int *x, int *y, unsigned *width,
@@ -103,7 +103,7 @@ void __wrap_SDL_StopTextInput(void) {
   tell_text("off");
 }
 
-/* libepoxy calls OpenGL by pointers, which it fills when they are used first. */
+/* Replaces libepoxy's pointer to the OpenGL function, which libepoxy would set on first use. */
 __attribute__((constructor)) static void put_status(void) {
   epoxy_glGetGraphicsResetStatus = status;
 }

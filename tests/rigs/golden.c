@@ -23,7 +23,7 @@ static char *read_text(const char *path) {
   return text;
 }
 
-/* The input picture, as a frame of the size that the goldens have. */
+/* Makes a frame from the input picture, of the golden's size. */
 static void make_frame(struct golden *golden) {
   struct values input = golden_values(golden, "input");
   int height = input.shape[1], width = input.shape[2];

@@ -1,12 +1,12 @@
-/* Faults on demand: preloaded into the program (LD_PRELOAD), this fails the n-th call of a kind that the program's own
+/* A library to be preloaded into the program (LD_PRELOAD). It makes the n-th call of a kind fail that the program's own
  * code or one of the libraries below makes.
  *
  *   REVERIE_INJECT_KIND    alloc, read, write, open, file, map, thread
- *   REVERIE_INJECT_IN      whose calls count: a library's name up to any length; not set: all of `culprits`
+ *   REVERIE_INJECT_IN      the library whose calls count, or the beginning of its name; not set: all of `culprits`
  *   REVERIE_INJECT_AT      n, from 1; 0: none fails
  *   REVERIE_INJECT_ALL     if set, every call from the n-th on fails
- *   REVERIE_INJECT_REPORT  a file to which is added: which library's call failed; where a fatal signal came from; and
- * at the end how many calls of each kind there were
+ *   REVERIE_INJECT_REPORT  a file to which these lines are added: which library's call failed; where a fatal signal
+ *                          came from; and at the end how many calls of each kind there were
  *
  * A program that takes longer than TIME_LIMIT seconds is ended by SIGALRM. */
 #include <dlfcn.h>
@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Some of these are called only by code that was compiled with checks, or for files beyond 2 GB. */
+/* Some of these functions are called only by code compiled with checks, or for files beyond 2 GB. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum { TIME_LIMIT = 60, DEPTH = 32, CALL_DEPTH = 6 };
@@ -35,13 +35,14 @@ enum kind { ALLOC, READ, WRITE, OPEN, FILES, MAP, THREAD, KINDS };
 
 static const char *const kind_names[KINDS] = {"alloc", "read", "write", "open", "file", "map", "thread"};
 
-/* Whose calls fail: not those of the display's and the GPU's drivers, which do not claim to live through it. */
+/* Libraries whose calls fail. Drivers of the display and the GPU are not among them, because they do not promise to
+ * survive it. */
 static const char *const culprits[] = {"reverie", "libav",     "libsw",   "libdnnl", "libcjson",
                                        "libpcre", "libutf8pr", "libSDL2", "libpng",  "libx264"};
 
 enum { CULPRITS = sizeof culprits / sizeof *culprits };
 
-/* What others call, so that the caller's caller counts. */
+/* Libraries that others call, so that the caller's caller counts. */
 static const char *const between[] = {"libc.so", "libstdc++", "libgcc_s", "libinject"};
 
 static bool active, all;
@@ -49,8 +50,8 @@ static const char *wanted = "";
 static enum kind chosen = KINDS;
 static long at;
 static int report = -1;
-static atomic_long taken;                   /* of the calls that are of the kind and the library asked for */
-static atomic_long counts[KINDS][CULPRITS]; /* of all, as long as none is to fail */
+static atomic_long taken;                   /* number of calls so far of the kind and library asked for */
+static atomic_long counts[KINDS][CULPRITS]; /* numbers of all calls, as long as none is to fail */
 static void *(*real_new)(size_t);           /* operator new */
 
 extern void *__libc_malloc(size_t size);
@@ -64,7 +65,7 @@ static bool starts_with(const char *name, const char *start) {
   return !strncmp(name, start, strlen(start));
 }
 
-/* Which of the list it is, -1: none. */
+/* Returns the index of the name in the list; -1: it is not there. */
 static int find(const char *name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (starts_with(name, list[i]))
@@ -76,7 +77,7 @@ static bool is_between(const char *name) {
   return find(name, between, sizeof between / sizeof *between) >= 0;
 }
 
-/* The file name of the code at an address; "?" for code that was made at run time. */
+/* Returns the file name of the code at an address; "?" for code that was made at run time. */
 static const char *library_at(const void *address) {
   Dl_info info;
   if (!dladdr(address, &info) || !info.dli_fname)
@@ -85,7 +86,7 @@ static const char *library_at(const void *address) {
   return slash ? slash + 1 : info.dli_fname;
 }
 
-/* The innermost library on the stack that is not one of those between, of so many frames. */
+/* Returns the innermost library on the stack that is not one of `between`, within so many frames. */
 static const char *calling_library(int most) {
   void *frames[DEPTH];
   int depth = backtrace(frames, most);
@@ -97,18 +98,18 @@ static const char *calling_library(int most) {
   return "?";
 }
 
-/* Whose call this is, -1 for somebody else's. The address is the one that the call returns to. */
+/* Returns the library that made the call; -1: none of culprits. address is where the call returns to. */
 static int find_culprit(const void *address) {
   static _Thread_local struct {
     const void *address;
     int culprit;
     bool between;
-  } seen[256]; /* a program has few places that call, and calls often */
+  } seen[256]; /* a program calls from few places, but often */
   size_t entry = (uintptr_t)address / 4 % 256;
   if (seen[entry].address != address) {
     const char *name = library_at(address);
-    /* The unwinder allocates under its lock, which a look at the stack would wait for for ever: its own calls count as
-     * nobody's. */
+    /* The unwinder allocates while it holds its lock, and a walk up the stack would wait for that lock without end. So
+     * its own calls do not count. */
     seen[entry].between = is_between(name) && !starts_with(name, "libgcc_s");
     seen[entry].culprit = find(name, culprits, CULPRITS);
     seen[entry].address = address;
@@ -124,7 +125,8 @@ static void trace(void) {
     backtrace_symbols_fd(frames, backtrace(frames, DEPTH), report);
 }
 
-/* Whether this call is to fail. Once that is settled nobody asks who calls, which takes its time. */
+/* Returns true if this call is to fail. Once that can no longer happen the caller is not looked up, because that takes
+ * time. */
 static bool fails(enum kind kind, const void *address) {
   bool settled = at && (kind != chosen || (!all && atomic_load(&taken) >= at));
   int culprit = active && !settled ? find_culprit(address) : -1;
@@ -141,7 +143,7 @@ static bool fails(enum kind kind, const void *address) {
   return all ? mine >= at : mine == at;
 }
 
-static _Thread_local const void *new_caller; /* who called operator new, which calls malloc; else NULL */
+static _Thread_local const void *new_caller; /* caller of operator new, which calls malloc; otherwise NULL */
 
 static bool allocation_fails(const void *address) {
   if (new_caller)
@@ -155,14 +157,14 @@ static bool allocation_fails(const void *address) {
 
 /* --- start and end --- */
 
-/* A call of NULL cannot be traced back: then it is in "?", at no address. */
+/* Reports a crash. A call of NULL has no library, and is reported as "?". */
 static void on_crash(int number, siginfo_t *info, void *context) {
   (void)context;
   dprintf(report, "crash %d in %s, at %p\n", number, calling_library(DEPTH), info->si_addr);
   trace();
 }
 
-/* Goes on to what the program does about it. */
+/* Reports the call, and then calls the real abort. */
 void abort(void) {
   static void (*real)(void);
   dprintf(report, "abort in %s\n", calling_library(DEPTH));
@@ -175,7 +177,8 @@ void abort(void) {
 static void catch_crashes(void) {
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   struct sigaction action = {.sa_sigaction = on_crash,
-                             .sa_flags = SA_RESETHAND | SA_SIGINFO}; /* then it happens once more */
+                             /* the fault then happens again, with the default action */
+                             .sa_flags = SA_RESETHAND | SA_SIGINFO};
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
     sigaction(fatal[i], &action, NULL);
 }
@@ -192,12 +195,13 @@ __attribute__((constructor)) static void begin(void) {
     wanted = getenv("REVERIE_INJECT_IN");
   all = getenv("REVERIE_INJECT_ALL") != NULL;
   report = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-  backtrace(&frame, 1); /* loads what it needs */
+  backtrace(&frame, 1); /* loads what backtrace needs */
   catch_crashes();
   alarm(TIME_LIMIT);
 }
 
-/* What libraries do before main (CUDA's run time among them) nobody could mend: counting begins with main. */
+/* Calls that libraries make before main (CUDA's run time for instance) cannot be handled by the program, so counting
+ * begins with main. */
 static int (*program_main)(int count, char **arguments, char **environment);
 
 static int begin_main(int count, char **arguments, char **environment) {
@@ -259,10 +263,11 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
   return 0;
 }
 
-/* The real function is the next one of its name. */
+/* Finds the real function, which is the next one of this name. */
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* operator new(size_t) and operator new(size_t, nothrow): looking up the stack at each would take too long. */
+/* operator new(size_t) and operator new(size_t, nothrow). They remember their caller, because walking up the stack for
+ * each call would take too long. */
 void *_Znwm(size_t size) {
   if (!real_new)
     real_new = REAL(_Znwm);
@@ -277,7 +282,7 @@ void *_ZnwmRKSt9nothrow_t(size_t size, const void *nothrow) {
 
 /* --- everything else --- */
 
-/* A function that returns `bad` and sets errno when it is its turn. */
+/* Defines a function that returns `bad` and sets errno when its call is to fail. */
 #define WRAP(kind, code, bad, type, name, parameters, arguments)                                                       \
   type name parameters {                                                                                               \
     if (!FAILS(kind))                                                                                                  \
@@ -307,7 +312,7 @@ WRAP(WRITE, ENOSPC, -1, ssize_t, pwrite, (int fd, const void *from, size_t size,
 WRAP(WRITE, ENOSPC, -1, ssize_t, pwrite64, (int fd, const void *from, size_t size, off64_t to), (fd, from, size, to))
 WRAP(WRITE, ENOSPC, EOF, int, fclose, (FILE * file), (file))
 
-/* What is said on standard error is the proof. */
+/* Writing to standard error never fails, because the tests read it. */
 ssize_t write(int fd, const void *from, size_t size) {
   if (fd == STDERR_FILENO || !FAILS(WRITE))
     return REAL(write)(fd, from, size);
@@ -332,7 +337,7 @@ int fflush(FILE *file) {
   return EOF;
 }
 
-/* The third argument is there whether it was given or not. */
+/* The third argument is passed on whether it was given or not. */
 #define WRAP_OPEN(name)                                                                                                \
   int name(const char *path, int flags, ...) {                                                                         \
     va_list list;                                                                                                      \

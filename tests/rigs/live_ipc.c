@@ -1,4 +1,4 @@
-/* What the running window answers at its IPC socket, "ipc.sock" in the clips' folder. */
+/* Talks to the running window through its IPC socket, "ipc.sock" in the clips' folder. */
 #include "tests/rigs/live_ipc.h"
 
 #include "tests/rigs/cmocka_all.h"
@@ -17,7 +17,7 @@ static char *ask_ipc(const char *command) {
   char *answer = NULL;
   size_t size = 0;
   int length = snprintf(address.sun_path, sizeof address.sun_path, "%s", clip("ipc.sock"));
-  assert_true(length < (int)sizeof address.sun_path); /* else TMPDIR is too long */
+  assert_true(length < (int)sizeof address.sun_path); /* otherwise TMPDIR is too long */
   int handle = socket(AF_UNIX, SOCK_STREAM, 0);
   assert_int_equal(connect(handle, (struct sockaddr *)&address, sizeof address), 0);
   assert_true(dprintf(handle, "{\"command\":%s}\n", command) > 0);

@@ -22,7 +22,7 @@ void set_number(struct loop *loop, enum parameter id, double number) {
   loop_send(loop, &changes);
 }
 
-/* A model's name is what it is known by, and how many steps suit it: "steps 3". */
+/* Opens a fake engine. A model's name tells how many steps suit it: "steps 3". */
 static int open_fake(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   const struct rig *rig = opaque;
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
@@ -73,7 +73,7 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   struct rig *rig = opaque;
   const struct frame *frame = request->frame;
   assert_non_null(engine);
-  assert_int_equal(engine_in_flight(engine), 0); /* frames come one by one here */
+  assert_int_equal(engine_in_flight(engine), 0); /* the tests submit one frame at a time */
   rig->befores++;
   rig->before_serial = frame->serial;
   rig->before_on_device = request->on_device;
@@ -148,7 +148,7 @@ void rig_start(struct rig *rig, const struct fake_engine_script *script, bool ha
                                      .leaves_lost = rig->leaves_lost,
                                      .drawing_ms = rig->drawing_ms,
                                      .budget_ms = rig->budget_ms,
-                                     .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
+                                     .floor_pixels = 8192 * 8192, /* only steps can be reduced */
                                      .memory_limit = LIMIT,
                                      .log = &rig->log,
                                      .told = &rig->told};
@@ -210,7 +210,7 @@ const struct fake_submit *last_submit(void) {
   return fake_engine_submit(fake_engine_log()->submitted - 1);
 }
 
-/* Nothing said of chunks is one. */
+/* Returns true if the wish has these values; its chunks 0 count as 1. */
 static bool same_wish(const struct engine_shape *wish, int steps, enum guidance_mode guidance, int chunks) {
   return steps == wish->steps && guidance == wish->guidance && chunks == (wish->chunks ? wish->chunks : 1);
 }

@@ -38,7 +38,7 @@ static double median_of(double *values, int count) {
   return values[count / 2];
 }
 
-/* From the middle of a round to that of the next one. */
+/* Evaluates reads from the middle of each round to the middle of the next. */
 static void evaluate(double *ms, struct loop_times *times) {
   double slowest[2][LOOP_ROUNDS] = {{0}};
   int count = times->pictures, turns = LOOP_ROUNDS - 1, all = turns * count;

@@ -11,7 +11,7 @@ static void build_embed(struct op_test *t, const void *argument) {
   test_output(t, plan_embed(&t->plan, "embed", op));
 }
 
-/* Two rows of tokens, the first a weight. */
+/* Joins two rows of tokens, of which the first is a weight. */
 static void build_join(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
   struct tensor first = test_table(t, 1, 24), x = test_input(t, 1, 1, 16, 24, *demand, FILL_NORMAL);
@@ -37,7 +37,7 @@ static void build_timestep(struct op_test *t, const void *argument) {
                        (struct op_timestep){.y = {.n = 5, .c = c->c}, .cos_first = c->cos_first, .shift = c->shift}));
 }
 
-/* Two rows of each step; and six values beside each other. */
+/* Two rows of each step, and six values beside each other. */
 static void build_timestep_rows(struct op_test *t, const void *argument) {
   (void)argument;
   for (int i = 0; i < 3; i++)
@@ -118,7 +118,7 @@ static const struct shift_case shift_cases[] = {
     {.n = 2, .x = true, .demand = ELEMENT_PRECISE},
 };
 
-/* Blends of one prompt, two, four and all; what is behind the first weight of 0 does not exist and must not be read. */
+/* Blends one prompt, two, four and all. After the first weight of 0 there are no prompts, and nothing must be read. */
 static void build_prompt(struct op_test *t, const void *argument) {
   struct tensor slots = test_slots(t, 12, 1, 77, 24);
   const int *count = argument;
@@ -140,7 +140,7 @@ static void build_affine(struct op_test *t, const void *argument) {
   test_output(t, plan_affine(&t->plan, "affine", op));
 }
 
-/* One of several pictures, as it is. */
+/* Uses one of several pictures unchanged. */
 static void build_affine_of_one(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
   struct tensor all = test_state(t, 3, 5, 7, 4, *demand);
@@ -150,7 +150,7 @@ static void build_affine_of_one(struct op_test *t, const void *argument) {
 
 static const enum demand affine_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
-/* Two rows of guidance, for each of four steps; a row of nothing. */
+/* Two rows of guidance for each of four steps, and an empty row. */
 static void build_prompt_rows(struct op_test *t, const void *argument) {
   (void)argument;
   struct tensor slots = test_slots(t, 12, 1, 1, 40);
@@ -172,10 +172,10 @@ static const enum demand end_token_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
 struct emphasis_case {
   enum demand demand;
-  float emphasis[2]; /* of the even tokens, of the odd ones */
+  float emphasis[2]; /* emphasis of even tokens, emphasis of odd tokens */
 };
 
-/* The mean is far from 0: else the factor would be rounding alone. */
+/* The mean must be far from 0, or the factor would consist of rounding errors. */
 static void build_emphasis(struct op_test *t, const void *argument) {
   const struct emphasis_case *c = argument;
   struct tensor x = test_input(t, 1, 1, 77, 40, c->demand, FILL_OFFSET);
@@ -248,7 +248,7 @@ static void build_mask(struct op_test *t, const void *argument) {
 struct unet_input_case {
   int rows, c_image;
   unsigned image_rows;
-  int size; /* of the mask for each pixel; 0: there is none */
+  int size; /* size of the mask for each pixel; 0: there is none */
   int latents, first;
   bool one_mask;
 };
@@ -325,7 +325,7 @@ static const struct guide_case guide_cases[] = {
 
 struct step_case {
   bool noise;
-  int kept; /* earlier predictions: none, or of four steps that look back on them */
+  int kept; /* earlier predictions that each of four steps uses; 0: none */
   bool state, loop, precise;
   int latents, together;
 };
@@ -334,9 +334,9 @@ static float factor(struct op_test *t, float most) {
   return most * fmaxf(-1, fminf(1, test_normal(t)));
 }
 
-/* What looking back means is up to the coefficients; each step looks back as far as there is something. The second step
- * keeps nothing, so that the third looks back on the first. A latent outweighs what is added to it, or errors of steps
- * in a row would grow. */
+/* The coefficients decide what is done with earlier predictions, and each step uses as many as exist. The second step
+ * keeps none, so that the third uses the first's. The latent outweighs what is added to it, or errors would grow over
+ * the steps. */
 static void look_back(struct op_test *t, int first, int count, int kept) {
   for (int i = 0; i < count; i++) {
     struct step_params *s = &t->params.step[first + i];
@@ -349,7 +349,7 @@ static void look_back(struct op_test *t, int first, int count, int kept) {
   }
 }
 
-/* Something to step from that every run makes anew. */
+/* Returns a latent to start from that is computed again in every run. */
 static struct tensor start(struct op_test *t, struct tensor z) {
   t->params.start_latent = 0.5f;
   t->params.start_noise = 0.75f;
@@ -368,14 +368,14 @@ static void build_step(struct op_test *t, const void *argument) {
   test_output(t, op.x);
 }
 
-/* Four steps, written out or as a loop, of a prediction that depends on x. */
+/* Four steps, as a list or as a loop, with a prediction that depends on x. */
 static void build_look_back(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
   struct plan *plan = &t->plan;
   struct op_step op = {.step = 3, .x = start(t, test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL))};
   struct tensor weight = test_weight(t, 16, 1, 16);
   op.earlier = c->state ? test_state(t, c->kept, 5, 7, 16, ELEMENT_PRECISE)
-                        : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE); /* poison, at first */
+                        : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE); /* poisoned at first */
   look_back(t, 3, 4, c->kept);
   if (c->loop)
     plan_loop_begin(plan, 4);
@@ -397,7 +397,8 @@ static const struct step_case look_back_cases[] = {{.kept = 1},
                                                    {.kept = 2, .state = true},
                                                    {.kept = 3, .state = true, .loop = true}};
 
-/* Three iterations with noise for the first two, of ops that read what was made before them; and ops behind. */
+/* A loop of three iterations, with noise for the first two. Its ops read what was computed before it, and other ops
+ * follow it. */
 static void build_loop(struct op_test *t, const void *argument) {
   (void)argument;
   struct plan *plan = &t->plan;
@@ -420,14 +421,14 @@ static void build_loop(struct op_test *t, const void *argument) {
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
-/* Several latents, each at a step of its own, or so many of them at each. */
+/* Several latents, each at its own step, or several at each step. */
 static void build_steps(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
   int n = c->latents, together = c->together ? c->together : 1, steps = n / together;
   struct op_step op = {.step = 1, .together = c->together, .x = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE)};
   op.model = test_input(t, n, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->noise)
-    op.noise = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE); /* one less than steps: the last has none */
+    op.noise = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE); /* the last step has none */
   if (c->kept)
     op.earlier = test_state(t, n * c->kept, 5, 7, 16, ELEMENT_PRECISE);
   look_back(t, 1, steps, c->kept);

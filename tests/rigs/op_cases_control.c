@@ -1,18 +1,18 @@
-/* Cases of what control networks add, and of regions that run in some steps alone. */
+/* Cases of the ops that add control networks' outputs, and of regions that run only in some steps. */
 #include "tests/rigs/op_cases.h"
 
 /* --- inject --- */
 
 struct inject_case {
   int n, h, w, c, out; /* out 0: x itself is added */
-  bool bias, one;      /* one: a picture for all n */
-  int rows, first;     /* as the op's */
+  bool bias, one;      /* all n share a picture if `one` is set */
+  int rows, first;     /* rows and first of the op */
   int index, count;    /* count 0: 13 */
-  bool guess, off;     /* off: at some of the steps */
+  bool guess, off;     /* off: the gain is 0 at some steps */
   enum fill fill;
 };
 
-/* What is added to is made anew by each run. */
+/* Returns a copy of x, which is made again in every run, because the op adds to it. */
 static struct tensor copy_of(struct op_test *t, struct tensor x) {
   return plan_affine(&t->plan, "copy", (struct op_affine){.x = x, .scale = 1});
 }
@@ -39,7 +39,7 @@ static void build_inject(struct op_test *t, const void *argument) {
   test_output(t, op.y);
 }
 
-/* --- what adapters read a map by --- */
+/* --- pixels to blocks, by which adapters read a map --- */
 
 struct blocks_case {
   int n, h, w, c, first, channels, size; /* channels [first, first + channels) of c */
@@ -70,14 +70,14 @@ static const struct inject_case inject_cases[] = {
     {2, 8, 8, 1280, 1280, .bias = true, .guess = true, .index = 5},
     {1, 24, 40, 320, 320, .fill = FILL_LARGE},
     {1, 4, 4, 1280, 1280, .bias = true, .fill = FILL_TINY},
-    /* of an adapter: no weight */
+    /* an adapter's: no weight */
     {1, 16, 16, 320, .count = 4},
     {2, 9, 7, 640, .one = true, .count = 4, .index = 3},
     {3, 5, 7, 64, .one = true, .rows = 1, .guess = true},
     {2, 5, 7, 24, .rows = 2, .guess = true, .index = 6},
     {1, 3, 5, 7},
     {2, 3, 5, 7, .one = true, .fill = FILL_ZEROS},
-    /* several latents, each at a step of its own */
+    /* several latents, each at its own step */
     {4, 8, 8, 128, 128, .bias = true, .rows = 1, .off = true},
     {6, 5, 7, 64, 96, .bias = true, .rows = 2, .guess = true, .off = true, .index = 3},
     {5, 6, 6, 64, 64, .rows = 1, .first = 2, .guess = true, .off = true},
@@ -102,7 +102,7 @@ struct region_case {
   unsigned on[2];
   bool map, style, guess;
   int latents;
-  bool beside; /* the controls' layers may run beside the network's */
+  bool beside; /* the controls' layers may run in parallel with the network's */
 };
 
 static struct tensor region_conv(struct op_test *t, struct tensor x, int k) {
@@ -111,8 +111,8 @@ static struct tensor region_conv(struct op_test *t, struct tensor x, int k) {
   return plan_conv(&t->plan, "conv", op);
 }
 
-/* A control of two layers, each of which adds to one of the network's. beside: the op from which on the layers may run;
- * below 0: behind all. */
+/* Appends a control of two layers, each of which adds to a layer of the network. beside: number of the op from which on
+ * the layers may run; below 0: after all. */
 static void append_control(struct op_test *t, int control, int beside, struct tensor x, struct tensor hint,
                            struct tensor y[2]) {
   struct op_inject op = {.control = control, .step = 2, .count = 2, .rows = 1};
@@ -131,7 +131,7 @@ static void append_control(struct op_test *t, int control, int beside, struct te
   plan_region_end(&t->plan);
 }
 
-/* Two controls in a loop of four iterations, a map before it and a style behind it. */
+/* Two controls in a loop of four iterations, with a map before it and a style after it. */
 static void build_regions(struct op_test *t, const void *argument) {
   const struct region_case *c = argument;
   struct plan *plan = &t->plan;

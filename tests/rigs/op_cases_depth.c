@@ -1,11 +1,11 @@
-/* Cases of the ops around a depth network: enlargement and reduction, odd sizes, channels that come in eights or do
- * not, ranges that begin, follow and jump. */
+/* Cases of the ops around a depth network: enlargement and reduction, odd sizes, channel counts that are and are not
+ * multiples of eight, and value ranges that begin, follow and jump. */
 #include "tests/rigs/op_cases.h"
 
 struct patches_case {
-  int h, w;                /* of the picture */
+  int h, w;                /* size of the picture */
   int rows, columns, size; /* of patches */
-  int more;                /* channels of y behind a patch's */
+  int more;                /* channels of y after those of a patch */
 };
 
 static void build_patches(struct op_test *t, const void *argument) {
@@ -79,7 +79,7 @@ struct range_case {
   enum fill fill;
 };
 
-/* The range that was is random: none yet, turned round, near, far. */
+/* The earlier range is random: not set yet, reversed, near or far. */
 static void build_range(struct op_test *t, const void *argument) {
   const struct range_case *c = argument;
   struct op_range op = {.x = test_input(t, 1, c->rows * c->size, c->columns * c->size, 1, ELEMENT_DEVICE, c->fill),
@@ -114,7 +114,7 @@ static void build_spread(struct op_test *t, const void *argument) {
   test_output(t, plan_spread(&t->plan, "spread", op));
 }
 
-/* Into a state, of which later runs that leave the map alone read. */
+/* Writes the map to a state, which later runs read that do not compute the map. */
 static void build_spread_kept(struct op_test *t, const void *argument) {
   (void)argument;
   struct op_spread op = {.x = test_input(t, 1, 28, 42, 1, ELEMENT_DEVICE, FILL_NORMAL),

@@ -1,4 +1,5 @@
-/* Chains of ops that a device may run as one: in shapes for which it does, and beside them. */
+/* Chains of ops that a device may run as one, in shapes for which it does so and in similar ones for which it does
+ * not. */
 #include "tests/rigs/op_cases.h"
 
 static const struct tensor none = {0};
@@ -23,14 +24,15 @@ static const struct prologue no_prologue = {0};
 
 struct rows_case {
   int n, h, w, c;
-  int groups, parts;        /* enter: of the group norm, 0: none; c times this are what follows */
-  int tokens;               /* attend: of the text */
-  bool own_text, no_biases; /* attend: a text for each n */
-  bool read_inside;         /* what lies in the middle is read once more, so that it cannot be left out */
+  /* enter: groups of the group norm, 0: there is none; the outputs have c times parts channels */
+  int groups, parts;
+  int tokens;               /* attend: number of the text's tokens */
+  bool own_text, no_biases; /* attend: each n has its own text */
+  bool read_inside;         /* the intermediate result is read again, so that it must be stored */
   enum fill fill;
 };
 
-/* Into queries, keys and values. */
+/* The first chain, which makes queries, keys and values. */
 static void build_enter(struct op_test *t, const void *argument) {
   const struct rows_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
@@ -44,7 +46,7 @@ static void build_enter(struct op_test *t, const void *argument) {
   test_output(t, linear(t, y, c->parts * c->c, layer_norm(t, c->c), c->no_biases, ACT_NONE, none));
 }
 
-/* Out of one attention, through another to the text. */
+/* The second chain, from self-attention to attention to the text. */
 static void build_attend(struct op_test *t, const void *argument) {
   const struct rows_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
@@ -62,7 +64,7 @@ static void build_attend(struct op_test *t, const void *argument) {
   test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, q) : y);
 }
 
-/* Feed-forward and the way out. */
+/* The third chain: feed-forward and the output projection. */
 static void build_leave(struct op_test *t, const void *argument) {
   const struct rows_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
@@ -118,7 +120,7 @@ static struct tensor conv(struct op_test *t, const struct block_case *c, struct 
   return plan_conv(&t->plan, "conv", op);
 }
 
-/* Two blocks, the second of which reads beyond what one thread block of the first has made. */
+/* Two blocks. The second reads beyond what one thread block of the first has computed. */
 static void build_blocks(struct op_test *t, const void *argument) {
   const struct block_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill), inside = none;
@@ -145,7 +147,7 @@ static const struct block_case block_cases[] = {
 struct norm_conv_case {
   int n, h, w, c, c2, out, groups;
   enum activation act;
-  bool bare; /* no more than weights */
+  bool bare; /* only weights, no biases */
   enum fill fill;
 };
 

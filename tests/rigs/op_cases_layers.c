@@ -1,4 +1,4 @@
-/* Cases of convolutions, linear layers, norms and attention, and of the chains they form in the networks. */
+/* Cases of convolutions, linear layers, norms and attention, and of the chains that they form in networks. */
 #include <math.h>
 
 #include "tests/rigs/op_cases.h"
@@ -24,12 +24,12 @@ static struct prologue prologue(struct op_test *t, const struct before *b, int c
 /* --- convolution --- */
 
 struct conv_case {
-  int n, h, w, c, c2, out; /* c2 0: no second input */
+  int n, h, w, c, c2, out; /* c2 0: there is no second input */
   int k, stride;
-  bool end, up, no_pad; /* padding at the end only; upsampling; k = 3 without padding */
+  bool end, up, no_pad; /* padding only at the end; upsampling; k = 3 without padding */
   struct before before;
   enum activation act;
-  bool bias, time, residual, times; /* times: a time row for each picture */
+  bool bias, time, residual, times; /* times: each picture has its own time row */
   enum fill fill;
 };
 
@@ -131,7 +131,7 @@ static const struct conv_case conv_cases[] = {
     {1, 18, 14, 96, 0, 256, .stride = 2, .bias = true, .act = ACT_SILU},
     {1, 9, 9, 32, 0, 32, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
     {1, 9, 9, 16, 0, 16, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
-    /* awkward ones; the first are large enough for Winograd's algorithm */
+    /* unusual ones; the first are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},
     {2, 16, 16, 64, 0, 64, .before = GROUP_SILU(32), .bias = true, .times = true},
@@ -177,10 +177,10 @@ static const struct conv_case conv_cases[] = {
 /* --- linear --- */
 
 struct linear_case {
-  int n, h, w, c, c2, out; /* out counts before halving */
+  int n, h, w, c, c2, out; /* out: channels before they are halved */
   struct before before;
   enum activation act;
-  bool bias, residual, into; /* into: a state */
+  bool bias, residual, into; /* into: y is a state */
   enum fill fill;
 };
 
@@ -232,7 +232,7 @@ static const struct linear_case linear_cases[] = {
     {1, 8, 8, 64, 0, 128, .before = LAYER, .bias = true, .act = ACT_GEGLU, .fill = FILL_ZEROS},
     {1, 8, 8, 64, 0, 64, .bias = true, .residual = true, .fill = FILL_LARGE},
     {1, 8, 8, 64, 0, 64, .act = ACT_GELU, .bias = true, .fill = FILL_TINY},
-    /* more than two blocks deep, and one of each way that is tried on every seventh case */
+    /* more than two blocks deep, and one for each way, which is tried on every seventh case */
     {1, 1, 520, 192, 0, 784, .bias = true, .act = ACT_GEGLU},
     {3, 9, 11, 264, 0, 336, .act = ACT_GEGLU},
     {1, 1, 129, 136, 0, 1312, .bias = true, .act = ACT_GEGLU},
@@ -242,7 +242,7 @@ static const struct linear_case linear_cases[] = {
     {1, 8, 16, 1280, 0, 1600, .bias = true, .act = ACT_GEGLU},
 };
 
-/* Large enough that a GPU's thread blocks have several tiles each. */
+/* Cases that are so large that a GPU's thread blocks have several tiles each. */
 static const struct linear_case large_linear_cases[] = {
     {1, 1, 3900, 264, 0, 1272, .bias = true, .residual = true},
     {1, 1, 3900, 264, 0, 1248, .bias = true, .act = ACT_GEGLU},
@@ -286,7 +286,7 @@ static const struct norm_case norm_cases[] = {
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_LARGE},
     {1, 8, 8, 64, false, LAYER, FILL_TINY},
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_ZEROS},
-    /* on a GPU: clusters of thread blocks of every size, and what they leave to two launches */
+    /* on a GPU: clusters of thread blocks of every size, and cases that need two launches */
     {1, 64, 64, 80, false, GROUP_SILU(8)},
     {1, 43, 47, 240, false, {.norm = NORM_GROUP, .groups = 8}},
     {1, 37, 41, 160, false, GROUP_SILU(8), FILL_OFFSET},
@@ -309,7 +309,7 @@ static const struct norm_case norm_cases[] = {
     {1, 300, 1, 640, false, LAYER},
     {2, 5, 7, 1280, false, LAYER, FILL_OFFSET},
     {1, 5, 7, 1288, false, LAYER},
-    /* more rows than threads take at a time */
+    /* more rows than the threads process at a time */
     {1, 57, 57, 64, false, LAYER, FILL_OFFSET},
     {2, 59, 61, 320, false, LAYER},
 };
@@ -318,9 +318,9 @@ static const struct norm_case norm_cases[] = {
 
 struct attention_case {
   int n, queries_h, queries_w, keys, heads, dim; /* keys 0: self-attention, from one fused projection */
-  bool shared, causal;                           /* one k and v for all n; a causal mask */
+  bool shared, causal;                           /* all n share one k and v; the mask is causal */
   bool state;                                    /* k and v are slices of a state */
-  float factor;                                  /* of the scale; 0: 1 */
+  float factor;                                  /* factor of the scale; 0 stands for 1 */
   enum fill fill;
 };
 
@@ -335,7 +335,7 @@ static void build_attention(struct op_test *t, const void *argument) {
     op.k = tensor_channels(fused, width, width);
     op.v = tensor_channels(fused, 2 * width, width);
   } else {
-    int others = 5 * 8; /* what lies around a slice */
+    int others = 5 * 8; /* values around a slice */
     struct tensor kv = c->state ? test_state(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE)
                                 : test_input(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE, c->fill);
     op.q = test_input(t, c->n, c->queries_h, c->queries_w, width, ELEMENT_DEVICE, c->fill);
@@ -380,7 +380,7 @@ static const struct attention_case attention_cases[] = {
 struct style_case {
   int n, h, w, tokens, heads, dim;
   float gain[STYLES_MAX];
-  int first, rows; /* of each latent */
+  int first, rows; /* first row and number of rows of each latent */
   enum style_part part;
 };
 
@@ -457,7 +457,7 @@ static void build_own_residual(struct op_test *t, const void *argument) {
   test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
 }
 
-/* Time projections of a state: slices of its middle row. */
+/* Time projections in a state: slices of its middle row. */
 static void build_kept_times(struct op_test *t, const void *argument) {
   struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
   struct tensor times = tensor_rows_of(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1, 1);
@@ -472,7 +472,7 @@ static void build_kept_times(struct op_test *t, const void *argument) {
   test_output(t, x);
 }
 
-/* Group norms of what products make: of one, and of two side by side, one of which is normalised twice. */
+/* Group norms of products' results: of one, and of two side by side, one of which is normalised twice. */
 struct behind_case {
   int n, h, w, c_in, c, c2, k;
   int groups;

@@ -1,25 +1,25 @@
-/* Cases of maps: every kind, at sizes that fit no tile, with the least and the most that parameters may be. Pictures
- * are of 8-bit codes, so that devices of any precision see the same. */
+/* Cases of maps: every kind, at sizes that are not multiples of tiles, with the least and greatest parameters. Pictures
+ * have 8-bit codes, so that devices of any precision get the same values. */
 #include "tests/rigs/op_cases.h"
 
 #include <math.h>
 
 enum content {
-  NOISE,      /* each value for itself */
+  NOISE,      /* independent values */
   WAVES,      /* smooth hills, with edges between them */
-  SERPENTINE, /* one faint line through all of it, with one strong spot */
-  WILD,       /* beyond 0 and 1, and no numbers */
+  SERPENTINE, /* a faint line through the whole picture, with one strong spot */
+  WILD,       /* values below 0 and above 1, and NaN */
 };
 
 struct map_case {
   enum map_kind kind;
   enum content content;
   int w, h;
-  float parameters[MAP_PARAMS]; /* the first below 0: the standard ones */
-  float scale, bias;            /* scale 0: codes to 0..1 */
+  float parameters[MAP_PARAMS]; /* first one below 0: standard parameters */
+  float scale, bias;            /* scale 0: codes become 0 to 1 */
 };
 
-/* Lines 12 pixels apart, joined in turn at the right and at the left. */
+/* Returns true on lines 12 pixels apart that are joined at the right and left in turn. */
 static bool is_line(int x, int y, int w) {
   int turn = y / 12 % 2, end = turn ? 3 : w - 5;
   return y % 12 == 5 || y % 12 == 6 ? x > 2 && x < w - 3 : (y + 6) % 12 > 0 && (x == end || x == end + 1) && y > 5;
@@ -99,7 +99,7 @@ static const struct map_case tone_cases[] = {
     {MAP_MASK, WAVES, 75, 41, STANDARD}, {MAP_MASK, NOISE, 33, 65, {100, 140}},     {MAP_MASK, WILD, 33, 9, {0, 0}},
 };
 
-/* Maps of one picture after another, and of each other's results. */
+/* Maps of one picture after another, and maps of other maps. */
 static void build_chain(struct op_test *t, const void *argument) {
   (void)argument;
   struct tensor x = test_input(t, 1, 45, 77, 3, ELEMENT_DEVICE, FILL_NORMAL);

@@ -5,8 +5,8 @@ struct in_case {
   enum pixel_format format;
   enum color_matrix matrix;
   enum color_range range;
-  int width, height;  /* of the frame */
-  int w, h;           /* of the picture */
+  int width, height;  /* size of the frame */
+  int w, h;           /* size of the picture */
   float x, y, cw, ch; /* source rectangle; cw 0: the whole frame */
   int dx, dy, dw, dh; /* destination; dw 0: the whole picture */
   float scale, bias;  /* scale 0: 1 */
@@ -63,10 +63,10 @@ static const struct in_case in_cases[] = {
     {PIXEL_YUYV, B709, LIMITED, 3, 5, 7, 2},
     {PIXEL_YUV420P, B709, LIMITED, 100, 3, 8, 8},
     {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 40, 40, 0.25f, 0.5f},
-    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4, 4}, /* all of it outside */
+    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4, 4}, /* entirely outside the frame */
 };
 
-/* Two sources whose frames have nothing in common. */
+/* Two sources whose frames differ in everything. */
 static void build_in_twice(struct op_test *t, const void *argument) {
   const struct in_case *pair = argument;
   build_in(t, &pair[0]);
@@ -85,7 +85,7 @@ struct out_case {
   int w, h;
   float mix; /* 1: no input */
   float scale, bias;
-  int more_w, more_h; /* that x has */
+  int more_w, more_h; /* size that x has beyond the picture's */
 };
 
 static void build_out(struct op_test *t, const void *argument) {
@@ -130,10 +130,10 @@ struct show_case {
   enum pixel_format format;
   int w, h;
   enum show show;
-  int control;        /* maps are there of 1 and 3 */
+  int control;        /* controls 1 and 3 have maps */
   float mix;          /* 1: no input */
   int n;              /* pictures; 0: 1 */
-  int more_w, more_h; /* that x has */
+  int more_w, more_h; /* size that x has beyond the picture's */
 };
 
 static void build_show(struct op_test *t, const void *argument) {
@@ -173,7 +173,7 @@ static const struct show_case show_cases[] = {
     {PIXEL_NV12, 62, 38, SHOW_MAP, 3, 1, 1, 2, 26},
 };
 
-/* Frames that have nothing in common. */
+/* Makes frames that differ in everything. */
 static void give_frames(struct op_test *t, int count) {
   static const struct {
     enum pixel_format format;
@@ -191,7 +191,7 @@ static void give_frames(struct op_test *t, int count) {
 
 static const int through_counts[] = {1, 3, BATCH_MAX};
 
-/* Frames through both ops, with the input mixed in. */
+/* Passes frames through both ops, and mixes the input in. */
 static void build_through(struct op_test *t, const void *argument) {
   const int *count = argument;
   give_frames(t, *count);
@@ -206,7 +206,7 @@ static void build_through(struct op_test *t, const void *argument) {
                       .scale = 0.5f, .bias = 0.5f, .x = x, .input = in, .input_scale = 0.5f, .input_bias = 0.5f});
 }
 
-/* Frames into a convolution, and mixed with what comes of it. */
+/* Passes frames to a convolution, and mixes them with its result. */
 static void build_convolved(struct op_test *t, const void *argument) {
   const int *count = argument;
   give_frames(t, *count);

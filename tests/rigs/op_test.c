@@ -90,7 +90,7 @@ struct tensor test_input(struct op_test *t, int n, int h, int w, int c, enum dem
   return x;
 }
 
-/* A weight named after its number; data in checkpoint order. */
+/* Adds a weight that is named after its number, with data in a checkpoint's order. */
 static struct tensor add_weight(struct op_test *t, int n, int k, int c, int rows, double mean, double spread) {
   char name[32];
   struct error err = {0};
@@ -152,7 +152,7 @@ struct frame *test_frame(struct op_test *t, enum pixel_format format, int width,
   *f = (struct frame){.format = format, .width = width, .height = height};
   size_t place[3], size = 0;
   for (int i = 0; i < frame_planes(format); i++) {
-    f->pitch[i] = frame_row_bytes(format, i, width) + 6; /* rows are rarely packed */
+    f->pitch[i] = frame_row_bytes(format, i, width) + 6; /* rows of real frames are rarely without padding */
     place[i] = size;
     size += (size_t)f->pitch[i] * (size_t)frame_rows(format, i, height);
   }
@@ -171,7 +171,7 @@ struct frame *test_frame(struct op_test *t, enum pixel_format format, int width,
 
 /* --- running --- */
 
-/* What one device made of a case. */
+/* The result of a case on one device. */
 struct result {
   float *values[TEST_OUTPUTS];
   uint8_t *picture; /* rows without padding, plane after plane */
@@ -185,7 +185,7 @@ static void result_free(struct result *r) {
   *r = (struct result){0};
 }
 
-/* Behind those that are kept already. */
+/* Stores a picture after those that are stored already. */
 static void keep_picture(struct result *r, const struct frame *picture) {
   size_t size = r->picture_bytes;
   for (int i = 0; i < frame_planes(picture->format); i++)
@@ -239,7 +239,7 @@ static bool same(const struct op_test *t, const struct result *a, const struct r
   return a->picture_bytes == b->picture_bytes && (!a->picture || !memcmp(a->picture, b->picture, a->picture_bytes));
 }
 
-/* hooks: those of the device under test, NULL for the reference. */
+/* Runs the case on a device. hooks: options with functions of the device under test; NULL for the reference. */
 static int run_device(struct op_test *t, const struct device_options *options, const struct op_test_options *hooks,
                       struct result *r, struct error *err) {
   struct device *device = NULL;
@@ -270,13 +270,13 @@ fail:
 
 /* --- comparing --- */
 
-/* What a case is called in messages, and which bound applies. */
+/* The name of a case in messages, and the bound that applies. */
 struct name {
   char name[96];
   bool exact, codes;
 };
 
-/* ||out - ref|| / ||ref||, or ||out - ref|| where ref is 0; NaN when an output is not a number. */
+/* Returns ||out - ref|| / ||ref||, or ||out - ref|| if ref is 0; NaN if an output is not a number. */
 static double difference(const float *out, const float *ref, size_t count, size_t *worst) {
   double sum = 0, norm = 0, largest = -1;
   for (size_t i = 0; i < count; i++) {
@@ -293,7 +293,7 @@ static double difference(const float *out, const float *ref, size_t count, size_
   return norm > 0 ? sqrt(sum / norm) : sqrt(sum);
 }
 
-/* How many codes differ; NaN as difference has it. */
+/* Returns how many codes differ; NaN as difference does. */
 static double different_codes(const float *out, const float *ref, size_t count, size_t *worst) {
   size_t differing = 0;
   for (size_t i = 0; i < count; i++) {

@@ -16,18 +16,18 @@
 static char program[PATH_MAX];
 static char last_command[2048];
 static bool tiny_model;
-static char own_data_dir[PATH_MAX]; /* what that variable was before; "": it was not set */
+static char own_data_dir[PATH_MAX]; /* earlier value of that variable; "": it was not set */
 
-/* A shell's background job has some of these ignored, and the program would leave them so. */
-static void heed_signals(void) {
+/* A background job of a shell ignores some of these signals, and the program would inherit that. */
+static void restore_signals(void) {
   static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
     signal(ending[i], SIG_DFL);
 }
 
 void program_set(const char *path) {
-  heed_signals();
-  if (!realpath(path, program)) /* which the shell is to find from another folder */
+  restore_signals();
+  if (!realpath(path, program)) /* an absolute path, because the shell runs in another folder */
     fprintf(stderr, "%s: not found\n", path);
 }
 
@@ -36,7 +36,7 @@ static pid_t start(const char *format, va_list args) {
       snprintf(last_command, sizeof last_command, "cd '%s' && exec >out.txt 2>err.txt </dev/null && ", clip("."));
   char *arguments = last_command + used;
   vsnprintf(arguments, sizeof last_command - (size_t)used, format, args);
-  /* "ulimit -f 9; @ render ..." has its own place for the program. */
+  /* a command such as "ulimit -f 9; @ render ..." has the program's path in place of @ */
   char command[8192];
   const char *at = strchr(arguments, '@');
   if (at)
@@ -60,13 +60,13 @@ pid_t program_start(const char *format, ...) {
   return pid;
 }
 
-/* How far a render is: how many such lines there are depends on the machine. */
+/* Returns true for a line about a render's progress. The number of such lines depends on the machine. */
 static bool is_progress(const char *line) {
   const char *word = line + strspn(line, "0123456789");
   return word > line && (!strncmp(word, " of ", 4) || !strncmp(word, " frames so far", 14));
 }
 
-/* That oneDNN is missing, each device that is opened says again. */
+/* Returns true for the line that oneDNN is missing, which appears for each device that is opened. */
 static bool is_of_the_build(const char *line) {
   return strstr(line, "reverie: cpu: built without oneDNN") != NULL;
 }
@@ -104,7 +104,7 @@ int program_count_said(const char *words) {
   return count;
 }
 
-/* A program that has ended is looked at once more: what it said last came before its end. */
+/* The output is read once more after the program's end, because its last lines come just before that. */
 bool program_comes_to_say(pid_t pid, const char *words, int times, int patience_ms) {
   enum { LOOK_AGAIN_MS = 30 };
   siginfo_t gone = {0};

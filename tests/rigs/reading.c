@@ -27,7 +27,7 @@ int reading_end(struct reading *reading, struct error *err) {
   return status;
 }
 
-/* Which one it is, by its grey, when it is seen. */
+/* Returns the number of a frame, which its grey value tells. */
 static int number_of(const struct frame *frame) {
   return (frame->plane[0][frame->pitch[0] * (frame->height / 2) + frame->width / 2] - 16 + 2) / 4;
 }

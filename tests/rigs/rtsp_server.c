@@ -11,7 +11,7 @@
 
 #include "tests/rigs/clips.h"
 
-enum { REQUEST_MAX = 4096, NAL_MAX = 60000, TICKS = 3600 /* of 90 kHz, from one picture to the next */ };
+enum { REQUEST_MAX = 4096, NAL_MAX = 60000, TICKS = 3600 /* TICKS: ticks of 90 kHz from one picture to the next */ };
 
 static const char description[] = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
                                   "a=control:*\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"
@@ -20,12 +20,12 @@ static const char description[] = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\n
 struct session {
   struct rtsp_server *server;
   const struct rtsp_play *play;
-  int line, datagrams; /* datagrams: a socket, -1: the line is for pictures, too */
+  int line, datagrams; /* datagrams: a socket for pictures; -1: they go through line, too */
   struct sockaddr_in to;
   uint16_t number;
 };
 
-/* Whether the line says something, or is closed, before the server stops. */
+/* Waits for data on the connection, or its end. Returns false if the server is stopped before that. */
 static bool await(const struct rtsp_server *server, int line) {
   struct pollfd ready = {.fd = line, .events = POLLIN};
   while (!server->stop)
@@ -59,7 +59,7 @@ static bool send_unit(struct session *session, const uint8_t *unit, size_t size,
   return true;
 }
 
-/* Behind the next start code; size where there is none. */
+/* Returns the position after the next start code; size if there is none. */
 static size_t find_unit(const uint8_t *bytes, size_t size, size_t at) {
   for (; at + 3 < size; at++)
     if (!bytes[at] && !bytes[at + 1] && bytes[at + 2] == 1)
@@ -120,7 +120,7 @@ static bool set_up(struct session *session, const char *request) {
   return answer(session, request, "200 OK", headers, "");
 }
 
-/* Returns whether the client is to be heard on. */
+/* Returns true if the client may send further requests. */
 static bool serve(struct session *session) {
   char request[REQUEST_MAX];
   if (!take_request(session, request) || !strncmp(request, "TEARDOWN", 8))

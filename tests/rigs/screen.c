@@ -62,7 +62,7 @@ void screen_make_still(void) {
 }
 
 bool screen_open_xvfb(void) {
-  /* -r: a busy machine may hold a key for so long that it would repeat, and type twice. */
+  /* -r turns key repeat off: on a busy machine a key may be held so long that it would repeat */
   static const char *const server[] = {"Xvfb",       "-displayfd", "3",        "-screen", "0", "1920x800x24",
                                        "+extension", "GLX",        "-noreset", "-r",      NULL};
   return screen_open(server);
@@ -100,7 +100,7 @@ void wait_said(const char *words) {
 
 void start_window(const char *arguments) {
   shell("mkdir -p shots");
-  shell(": >err.txt"); /* so that what the program before said is not taken for its words */
+  shell(": >err.txt"); /* the output of the former program must not be taken for this one's */
   screen.program = program_start("@ live %s", arguments);
   wait_said("first picture");
   shell("xdotool windowfocus --sync $(xdotool search --sync --name '^reverie$')");

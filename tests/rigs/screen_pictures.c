@@ -1,4 +1,4 @@
-/* The screen looked at in this process: tests look again and again, and ffmpeg takes longer to start than to do it. */
+/* Reads the screen in this process. Tests do that again and again, and starting ffmpeg takes longer than reading. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <libavcodec/avcodec.h>
@@ -26,7 +26,7 @@ static struct place window_place(void) {
   return place;
 }
 
-/* The pixels there, four bytes each: blue, green, red, nothing. */
+/* Reads the screen's pixels, four bytes each: blue, green, red, unused. */
 static void read_screen(AVPacket *packet, const struct place *place) {
   AVFormatContext *from = NULL;
   AVDictionary *options = NULL;
@@ -35,7 +35,7 @@ static void read_screen(AVPacket *packet, const struct place *place) {
   snprintf(size, sizeof size, "%dx%d", place->width, place->height);
   av_dict_set(&options, "video_size", size, 0);
   av_dict_set(&options, "draw_mouse", "0", 0);
-  av_dict_set(&options, "framerate", "1000", 0); /* the first one comes after as long as a frame lasts */
+  av_dict_set(&options, "framerate", "1000", 0); /* the first frame comes after the duration of one frame */
   avdevice_register_all();
   if (avformat_open_input(&from, name, av_find_input_format("x11grab"), &options) < 0 ||
       from->streams[0]->codecpar->format != AV_PIX_FMT_BGR0 || av_read_frame(from, packet) < 0 ||
@@ -91,7 +91,7 @@ void grab(const char *name) {
   av_packet_free(&packet);
 }
 
-/* Runs filters that end in buffersink@out, for one frame. Returns below 0 where they cannot. */
+/* Runs filters that end in buffersink@out, for one frame. Returns a negative value if that fails. */
 static int run_filters(const char *filters) {
   AVFilterGraph *graph = avfilter_graph_alloc();
   AVFilterInOut *inputs = NULL, *outputs = NULL;
@@ -110,7 +110,7 @@ static int run_filters(const char *filters) {
   return status;
 }
 
-/* The metadata that the filter gives a frame has two digits; its file has six. */
+/* The similarity is read from the filter's file, which has six digits; the frame's metadata has two. */
 double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b) {
   char filters[4096];
   float similar;

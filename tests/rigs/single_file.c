@@ -62,7 +62,7 @@ static void put(struct writer *w, const struct safetensor *t, bool turned) {
   free(bytes);
 }
 
-/* One line of original.json. */
+/* Writes the tensor of one line of original.json. */
 static void write_line(struct writer *w, const cJSON *line, const char *key) {
   const char *part = cJSON_GetArrayItem(line, 1)->valuestring;
   const char *how = cJSON_GetArrayItem(line, 3)->valuestring;

@@ -22,7 +22,7 @@ int port;
 static pthread_t window;
 static atomic_bool window_stop;
 
-/* What the window's thread does. */
+/* Does what the window's thread does. */
 static void *window_main(void *unused) {
   struct hub_figures figures = {.ready = true,
                                 .fps = 24.5,
@@ -104,7 +104,7 @@ void say(int client, const void *bytes, size_t size) {
   assert_int_equal(send(client, bytes, size, MSG_NOSIGNAL), (ssize_t)size);
 }
 
-/* Also where this process was stopped meanwhile, which ends a wait. */
+/* Receives data, and goes on if the wait was interrupted because this process was stopped. */
 static ssize_t receive(int client, void *bytes, size_t room) {
   ssize_t got;
   do
