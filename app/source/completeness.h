@@ -38,7 +38,7 @@ bool completeness_wants_all(const struct completeness *completeness);
 void completeness_add(struct completeness *completeness, const AVPacket *packet);
 /* Counts a picture that came from the decoder. */
 void completeness_give(struct completeness *completeness, const AVFrame *frame);
-/* Called after the decoder was flushed. */
+/* Forgets which packets are in the decoder, after it was flushed. */
 void completeness_restart(struct completeness *completeness);
 /* Returns how many packets the decoder made no picture of: some drop pictures without an error. Called at the decoder's
  * end. */

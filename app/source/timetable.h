@@ -15,7 +15,8 @@ struct timetable {
   int64_t reading_ns; /* roughly the longest recent time for reading a frame, except the first; 0: unknown */
 };
 
-/* Begins a source that continues another one, whose rate is fps, at its end. */
+/* Begins with another source, which continues the current one at its end. fps: the rate of the current one; 0: the new
+ * one begins at once. */
 void timetable_follow(struct timetable *timetable, double fps);
 
 /* Returns when the frame of this media time is due. In a clip that starts again, the first frame is due one period
@@ -28,9 +29,9 @@ void timetable_note_reading(struct timetable *timetable, int64_t took_ns);
 
 /* Returns when to ask for the next frame if the GPU decodes; 0: at once, because too little time would be left, or
  * nothing is known yet. Asking for it makes ahead.h begin to read the frame after it. The last part of that, which
- * copies the surface, uses the same units of the GPU as the engine's run and the window's drawing. If both begin
- * together, it runs first and delays the run by 0.2 ms (cuda/MEASURED.md). A quarter of a period later, or 4 ms, the
- * run has begun, and a short one is drawn. */
+ * delivers the surface, uses the same units of the GPU as the engine's run and the window's drawing. If both begin
+ * together, that part comes first and delays the run by 0.2 ms (cuda/MEASURED.md). A quarter of a period later, or 4
+ * ms, the run has begun, and a short one is drawn. */
 int64_t timetable_read_at(const struct timetable *timetable);
 
 #endif
