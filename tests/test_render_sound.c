@@ -118,7 +118,16 @@ static void test_list_of_parts(void **state) {
     expect_rising("parts.mkv", sounds, count);
     assert_in_range(count, 29, 42);
     assert_true(fabs(sounds[0] - frames[0]) < 0.03);
+    /* The list begins with its first part, whatever its reader finds before the inpoint. */
+    shell("echo 'outpoint 1.6' >>parts.ffconcat");
+    program_expect(0, "15 frames", "render parts.ffconcat parts.mkv -y --size 64x64 --start 0.2");
+    assert_true(clip_times("parts.mkv", CLIP_FRAMES, frames, MOST) == 15 && frames[0] < 0.01);
+    assert_true(clip_times("parts.mkv", CLIP_SOUND, sounds, MOST) > 0 && sounds[0] < 0.03);
   }
+  /* How long a file without an outpoint lasts is a guess, which cuts nothing off. */
+  shell(FFMPEG "-i parts.mp4 -an -c:v mpeg1video raw.m1v && printf 'ffconcat version 1.0\nfile raw.m1v\ninpoint "
+               "0.4\noutpoint 0.8\nfile raw.m1v\n' >raw.ffconcat");
+  program_expect(0, "50 frames", "render raw.ffconcat raw.mkv --size 64x64");
 }
 
 /* Sound alone that steps back has no place, which is told; the pictures are all there. */
@@ -220,11 +229,14 @@ static void test_encoded_again(void **state) {
                {"disc.vob", "again.mkv", "pcm_s16le", NULL, 24000},
                {"disc.m2ts", "again.mkv", "pcm_s16le", NULL, 24000},
                {"disc.vob", "again.mov", "pcm_s16le", "0.50", 24000},
-               {"late.mkv", "again.webm", "opus", NULL, 24000 + 9600}};
+               {"late.mkv", "again.webm", "opus", NULL, 24000 + 9600},
+               {"slow.mkv", "again.ogv", "vorbis", NULL, 0},
+               {"fast.mkv", "again.ogv", "vorbis", NULL, 0}};
   shell(FFMPEG
         "-f lavfi -i testsrc2=s=64x64:r=30:d=0.5 -f lavfi -i sine=d=0.5:r=48000 -c:v libx264 -c:a pcm_s16be "
         "pcm.mov -c:v libx264 -c:a pcm_bluray -ac 2 disc.m2ts -c:v mpeg2video -c:a pcm_dvd -ac 2 -f vob disc.vob");
-  shell(FFMPEG "-i pcm.mov -itsoffset 0.2 -i pcm.mov -map 0:v -map 1:a -c copy late.mkv");
+  shell(FFMPEG "-i pcm.mov -itsoffset 0.2 -i pcm.mov -map 0:v -map 1:a -c copy late.mkv && " FFMPEG
+               "-i pcm.mov -c:v copy -c:a pcm_s16le -ar 8000 slow.mkv -c:v copy -c:a pcm_s16le -ar 96000 fast.mkv");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char command[512], wanted[64];
     struct outcome outcome;

@@ -11,7 +11,7 @@
 
 #include "app/sink/send_samples.h"
 
-enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000 };
+enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000, VORBIS_QUALITY = 6 /* of 10 */ };
 
 /* Containers round packets' times. Samples follow each other without a gap if their times differ by less than this, in
  * seconds. */
@@ -96,6 +96,16 @@ static enum AVSampleFormat choose_format(const AVCodec *codec) {
   return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
 }
 
+/* Vorbis takes few bit rates at most sample rates, and any quality at all of them. */
+static void choose_bit_rate(AVCodecContext *encoder) {
+  if (encoder->codec_id != AV_CODEC_ID_VORBIS) {
+    encoder->bit_rate = (int64_t)BITS_A_CHANNEL * encoder->ch_layout.nb_channels;
+    return;
+  }
+  encoder->flags |= AV_CODEC_FLAG_QSCALE;
+  encoder->global_quality = VORBIS_QUALITY * FF_QP2LAMBDA;
+}
+
 static int open_encoder(struct sound_encoder *sound, const AVOutputFormat *container, enum AVCodecID id) {
   const AVCodec *codec = id == AV_CODEC_ID_OPUS ? avcodec_find_encoder_by_name("libopus") : avcodec_find_encoder(id);
   if (!codec)
@@ -109,7 +119,7 @@ static int open_encoder(struct sound_encoder *sound, const AVOutputFormat *conta
   encoder->sample_rate = choose_rate(container, codec, sound->decoder->sample_rate);
   encoder->sample_fmt = choose_format(codec);
   encoder->time_base = (AVRational){1, encoder->sample_rate};
-  encoder->bit_rate = (int64_t)BITS_A_CHANNEL * encoder->ch_layout.nb_channels;
+  choose_bit_rate(encoder);
   if (container->flags & AVFMT_GLOBALHEADER)
     encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   return avcodec_open2(encoder, codec, NULL);

@@ -34,12 +34,11 @@ int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input) {
   int video = av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
   reader->input = input;
   reader->streams = (int)input->nb_streams;
-  reader->cuts = list_cuts_of(input);
   reader->is_list = !strcmp(input->iformat->name, "concat");
   reader->packet = av_packet_alloc();
   reader->behind = av_packet_alloc();
   reader->tracks = calloc((size_t)reader->streams + 1, sizeof *reader->tracks);
-  if (!reader->packet || !reader->behind || !reader->tracks)
+  if (list_cuts_read(&reader->cuts, input) || !reader->packet || !reader->behind || !reader->tracks)
     return -1;
   for (int i = 0; i < reader->streams; i++) {
     input->streams[i]->discard = AVDISCARD_ALL;
@@ -320,6 +319,7 @@ void sound_reader_free(struct sound_reader *reader) {
     av_packet_free(&reader->tracks[i].priming);
   av_packet_free(&reader->packet);
   av_packet_free(&reader->behind);
+  list_cuts_free(&reader->cuts);
   free(reader->tracks);
   free(reader->items);
   *reader = (struct sound_reader){0};

@@ -134,7 +134,6 @@ static void settle_info(struct ffmpeg_source *from) {
 
 void about_settle(struct ffmpeg_source *from) {
   joins_begin(&from->joins, from->input, from->stream);
-  from->cuts = list_cuts_of(from->input);
   from->joins.watches &= !from->realtime;
   settle_clock(from);
   settle_info(from);

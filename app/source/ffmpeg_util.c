@@ -339,7 +339,8 @@ done:
 
 int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
   int64_t clock = 0;
-  if ((start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
+  bool is_list = !strcmp(input->iformat->name, "concat"); /* begins at 0; packets before an inpoint come earlier */
+  if (!is_list && (start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
     clock = input->start_time;
   return clock + (int64_t)(start * AV_TIME_BASE);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include <libavcodec/packet.h>
+#include <libavutil/avstring.h>
+#include <libavutil/parseutils.h>
 
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
@@ -16,26 +18,93 @@ int list_cuts_ask(AVDictionary **wishes) {
   return av_dict_set(wishes, "segment_time_metadata", "1", AV_DICT_DONT_OVERWRITE);
 }
 
-static bool is_directive(const char *line, const char *name) {
+/* What one file's directives say; AV_NOPTS_VALUE: nothing. */
+struct directives {
+  int64_t inpoint, outpoint, duration;
+};
+
+/* Reads the time behind a directive's name. Lines with another directive leave *us as it is. */
+static void read_time(const char *line, const char *name, int64_t *us) {
   line += strspn(line, " \t");
   size_t length = strlen(name);
-  return !strncmp(line, name, length) && strchr(" \t", line[length]) && line[length];
+  if (strncmp(line, name, length) != 0 || !line[length] || !strchr(" \t", line[length]))
+    return;
+  const char *rest = line + length + strspn(line + length, " \t");
+  char *word = av_get_token(&rest, " \t\r\n");
+  int64_t time;
+  if (word && av_parse_time(&time, word, 1) >= 0)
+    *us = time;
+  av_free(word);
 }
 
-struct list_cuts list_cuts_of(const AVFormatContext *input) {
-  struct list_cuts cuts = {0};
+static bool names_file(const char *line) {
+  line += strspn(line, " \t");
+  return !strncmp(line, "file", 4) && line[4] && strchr(" \t", line[4]);
+}
+
+/* Adds the place for a file that begins where the one before it ends, as far as directives say. */
+static int add_part(struct list_cuts *cuts) {
+  struct list_part *parts = realloc(cuts->parts, (size_t)(cuts->count + 1) * sizeof *parts);
+  if (!parts)
+    return -1;
+  const struct list_part *before = cuts->count ? &parts[cuts->count - 1] : NULL;
+  int64_t begin_us = before ? AV_NOPTS_VALUE : 0;
+  if (before && before->begin_us != AV_NOPTS_VALUE && before->length_us != AV_NOPTS_VALUE)
+    begin_us = before->begin_us + before->length_us;
+  cuts->parts = parts;
+  cuts->parts[cuts->count++] = (struct list_part){.begin_us = begin_us, .length_us = AV_NOPTS_VALUE};
+  return 0;
+}
+
+/* FFmpeg takes a file's duration in the place of what lies between its points. */
+static void take_directives(struct list_cuts *cuts, const struct directives *said) {
+  bool both = said->inpoint != AV_NOPTS_VALUE && said->outpoint != AV_NOPTS_VALUE;
+  struct list_part *part = cuts->count ? &cuts->parts[cuts->count - 1] : NULL;
+  if (!part)
+    return;
+  part->begins = said->inpoint != AV_NOPTS_VALUE;
+  part->ends = said->outpoint != AV_NOPTS_VALUE && said->duration == AV_NOPTS_VALUE;
+  cuts->any |= part->begins || part->ends;
+  part->length_us = both && part->ends ? said->outpoint - said->inpoint : said->duration;
+}
+
+int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input) {
+  static const struct directives nothing = {AV_NOPTS_VALUE, AV_NOPTS_VALUE, AV_NOPTS_VALUE};
+  struct directives said = nothing;
   char line[4096];
-  bool durations = false;
+  int status = 0;
   FILE *list = !strcmp(input->iformat->name, "concat") ? platform_stream(file_path(input->url), "rb") : NULL;
-  while (list && fgets(line, sizeof line, list)) {
-    cuts.begins |= is_directive(line, "inpoint");
-    cuts.ends |= is_directive(line, "outpoint");
-    durations |= is_directive(line, "duration");
+  while (list && !status && fgets(line, sizeof line, list)) {
+    if (names_file(line)) {
+      said = nothing;
+      status = add_part(cuts);
+    }
+    read_time(line, "inpoint", &said.inpoint);
+    read_time(line, "outpoint", &said.outpoint);
+    read_time(line, "duration", &said.duration);
+    take_directives(cuts, &said);
   }
   if (list)
     fclose(list);
-  cuts.ends &= !durations; /* durations replace outpoints, and cut nothing off */
-  return cuts;
+  return status;
+}
+
+void list_cuts_free(struct list_cuts *cuts) {
+  free(cuts->parts);
+  *cuts = (struct list_cuts){0};
+}
+
+/* Returns the part that begins there; NULL: none does. Where a length is not known before, files come one after the
+ * other, so that the first whose begin is unknown is the one that begins now. */
+static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_us) {
+  for (int i = 0; i < cuts->count; i++) {
+    struct list_part *part = &cuts->parts[i];
+    if (part->begin_us == AV_NOPTS_VALUE)
+      part->begin_us = begin_us;
+    if (part->begin_us == begin_us)
+      return part;
+  }
+  return NULL;
 }
 
 /* Returns a number that the demuxer attached to the packet, or AV_NOPTS_VALUE. */
@@ -44,21 +113,22 @@ static int64_t number_of(const AVDictionary *words, const char *name) {
   return entry ? strtoll(entry->value, NULL, 10) : AV_NOPTS_VALUE;
 }
 
-static bool is_outside(const struct list_cuts *cuts, const AVDictionary *words, int64_t at_us) {
+static bool is_outside(struct list_cuts *cuts, const AVDictionary *words, int64_t at_us) {
   int64_t begin_us = number_of(words, "lavf.concatdec.start_time");
   int64_t length_us = number_of(words, "lavf.concatdec.duration");
-  if (begin_us == AV_NOPTS_VALUE)
+  const struct list_part *part = begin_us == AV_NOPTS_VALUE ? NULL : find_part(cuts, begin_us);
+  if (!part)
     return false;
-  return (cuts->begins && at_us < begin_us - slack_us) ||
-         (cuts->ends && length_us != AV_NOPTS_VALUE && at_us >= begin_us + length_us - slack_us);
+  return (part->begins && at_us < begin_us - slack_us) ||
+         (part->ends && length_us != AV_NOPTS_VALUE && at_us >= begin_us + length_us - slack_us);
 }
 
-void list_cuts_mark(const struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet) {
+void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet) {
   AVDictionary *words = NULL;
   size_t size = 0;
   const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_STRINGS_METADATA, &size);
   int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-  if ((!cuts->begins && !cuts->ends) || !data || stamp == AV_NOPTS_VALUE)
+  if (!cuts->any || !data || stamp == AV_NOPTS_VALUE)
     return;
   AVRational base = input->streams[packet->stream_index]->time_base;
   if (av_packet_unpack_dictionary(data, size, &words) >= 0 &&

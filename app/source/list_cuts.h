@@ -7,17 +7,28 @@
 
 #include <libavformat/avformat.h>
 
-/* Directives in the list. Both are false for any other input. */
+/* One file of a list. */
+struct list_part {
+  int64_t begin_us;  /* in the list's time; AV_NOPTS_VALUE until it is known */
+  int64_t length_us; /* by its own directives; AV_NOPTS_VALUE: they do not say */
+  bool begins, ends; /* it has an inpoint; an outpoint that counts */
+};
+
+/* Zero-initialise to start; all zero for every input that is no list. */
 struct list_cuts {
-  bool begins, ends;
+  bool any; /* some file has one of both */
+  struct list_part *parts;
+  int count;
 };
 
 /* Asks the demuxer of a list, before it is opened, to attach the part's times to each packet. Returns an FFmpeg
  * code. */
 int list_cuts_ask(AVDictionary **wishes);
-/* Returns the directives of the list from which input was opened. */
-struct list_cuts list_cuts_of(const AVFormatContext *input);
-/* Marks a packet outside its part as discarded: it is decoded, but not seen or heard. */
-void list_cuts_mark(const struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
+/* Reads the directives of the list from which input was opened. Returns 0, or -1 without memory. */
+int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
+void list_cuts_free(struct list_cuts *cuts);
+/* Marks a packet outside its part as discarded: it is decoded, but not seen or heard. All packets must come here, in
+ * the demuxer's order. */
+void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
 
 #endif

@@ -33,6 +33,7 @@ static void ffmpeg_close(struct source *source) {
   avformat_close_input(&from->input);
   pipe_input_close(&from->pipe);
   source_pictures_close(&from->pictures);
+  list_cuts_free(&from->cuts);
   free(from->spec);
   free(from);
 }
@@ -89,6 +90,8 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->convert.copies = input_lends_few(from);
   from->convert.alpha = from->options.alpha;
   from->convert.gpu = from->options.gpu;
+  if (list_cuts_read(&from->cuts, from->input))
+    return error_set(err, STATUS_FAILED, "no memory to open %s", from->spec);
   about_settle(from);
   completeness_begin(&from->completeness, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
