@@ -258,7 +258,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* clients can open a line as well */
+  follow_panel(live); /* clients can open a line of text, too */
   return draw;
 }
 

@@ -6,7 +6,7 @@
 
 #include "app/window/x11.h"
 
-/* "0 \"HDMI-1\", 1 \"DP-2\"" */
+/* Writes a list such as: 0 "HDMI-1", 1 "DP-2". */
 static void list_displays(char *list, size_t size) {
   size_t used = 0;
   *list = 0;

@@ -130,7 +130,7 @@ struct show_case {
   enum pixel_format format;
   int w, h;
   enum show show;
-  int control;        /* controls 1 and 3 have maps */
+  int control;        /* number of the control to show; only 1 and 3 have maps */
   float mix;          /* 1: no input */
   int n;              /* pictures; 0: 1 */
   int more_w, more_h; /* size that x has beyond the picture's */
