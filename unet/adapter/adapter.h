@@ -23,7 +23,7 @@
 /* The change that an adapter makes to one tensor of the checkpoint. */
 struct adapter_place {
   const struct safetensor *tensor;
-  struct blend_term term; /* its weight is 1; its store is set by the caller */
+  struct blend_term term; /* the term's weight is 1; its store is set by the caller */
 };
 
 /* The families of models for which files are made. Those from BASE_OTHER on have no U-Net, or one that is not

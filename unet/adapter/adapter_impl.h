@@ -1,4 +1,4 @@
-/* What the files of unet/adapter/ share. */
+/* The declarations that the files of unet/adapter/ share. */
 #ifndef UNET_ADAPTER_ADAPTER_IMPL_H
 #define UNET_ADAPTER_ADAPTER_IMPL_H
 

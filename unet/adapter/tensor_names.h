@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a tensor is to its module. */
+/* The role of a tensor in its module. */
 enum piece {
   PIECE_DOWN, /* LoRA: [rank, in, ..] */
   PIECE_UP,   /* LoRA: [out, rank, ..] */

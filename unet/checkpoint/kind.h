@@ -16,7 +16,7 @@ enum weights_kind {
   WEIGHTS_CONTROL_DIFFERENCE, /* a ControlNet stored as the difference from its model's weights */
   WEIGHTS_CONTROL_LORA,       /* a ControlNet stored as a LoRA of its model's weights */
   WEIGHTS_CONTROL_LLLITE,
-  WEIGHTS_CONTROL_UNION, /* one ControlNet for several kinds of maps */
+  WEIGHTS_CONTROL_UNION, /* a single ControlNet for several kinds of maps */
   WEIGHTS_CONTROL_XS,
   WEIGHTS_CONTROL_TRANSFORMER, /* a ControlNet of a family without a U-Net */
   WEIGHTS_ADAPTER,             /* a full T2I-Adapter */

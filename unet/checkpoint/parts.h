@@ -95,7 +95,7 @@ struct depth_config {
   double mean[3], deviation[3];
 };
 
-/* One part of a model. */
+/* A part of a model. */
 struct component {
   char *folder;       /* folder of the part, for messages: "sd-turbo/unet" */
   char *config;       /* path of the config.json that describes it; NULL: its family or its own tensors do */

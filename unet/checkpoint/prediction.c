@@ -46,7 +46,7 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
 
 /* The findings in a config, which is read line by line. */
 struct yaml {
-  bool says, latent; /* it tells what the network predicts; it is the config of a latent diffusion model */
+  bool says, latent; /* the config tells what the network predicts; it is that of a latent diffusion model */
   enum prediction prediction;
   bool zero_snr;
   char strange[64]; /* the first unknown word for the prediction: "parameterization: edm"; "": none */

@@ -1,5 +1,5 @@
-/* What a network predicts (epsilon, v or the sample). No tensor of a U-Net shows it, so that other signs in the file,
- * and in configs next to it, have to tell. */
+/* Finds out what a network predicts (epsilon, v or the sample). No tensor of a U-Net shows it, so that other signs in
+ * the file, and in configs next to it, have to tell. */
 #ifndef UNET_CHECKPOINT_PREDICTION_H
 #define UNET_CHECKPOINT_PREDICTION_H
 
@@ -9,7 +9,7 @@
 #include "unet/checkpoint/safetensors.h"
 #include "unet/sample/sampler.h"
 
-/* Where a sign was found, in the order of trust. */
+/* The place where a sign was found, in the order of trust. */
 enum prediction_witness {
   WITNESS_TENSOR,   /* the tensor v_pred or ztsnr, which some programs write into the file */
   WITNESS_CONFIG,   /* NAME.yaml next to NAME.safetensors, as web UIs write it */
@@ -20,7 +20,7 @@ enum prediction_witness {
 struct prediction_sign {
   enum prediction_witness witness;
   enum prediction prediction;
-  char by[160]; /* where it was found, for messages: "its tensor v_pred" */
+  char by[160]; /* place where the sign was found, for messages: "its tensor v_pred" */
 };
 
 struct prediction_signs {

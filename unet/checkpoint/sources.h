@@ -22,7 +22,7 @@ struct checkpoint_sources {
   /* The following two are for a model that is one file. */
   const char *config;     /* a diffusers folder whose configs and tokenizers are used; NULL: those of the family */
   const char *vocabulary; /* CLIP's merges (gzip), for the tokenizer of a family */
-  /* What the network predicts; replaces what the scheduler's config or the family says. */
+  /* The user's choice of what the network predicts; it replaces that of the scheduler's config or the family. */
   enum prediction_choice prediction;
   enum switch_choice zero_snr; /* the schedule ends at pure noise */
   /* which layer of the text encoders is read, counted from the last one, which is 1; 0: the model's default */

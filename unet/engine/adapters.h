@@ -9,7 +9,7 @@
 #include "unet/base/controls.h"
 #include "unet/plan/device.h"
 
-/* What one adapter adds to rows first to first + rows - 1 of a resource. */
+/* The change that one adapter makes to rows first to first + rows - 1 of a resource. */
 struct bound {
   int resource, adapter;
   size_t first, rows;
@@ -42,7 +42,7 @@ struct adapters {
   int set;                   /* index of the set that frames read */
   struct changing *changing; /* the change of the other set that is under way; NULL: none */
 
-  /* What adapters change: tensors of the checkpoint, found by adapters_open, and rows of resources, found later. */
+  /* The changes: to tensors of the checkpoint, found by adapters_open, and to rows of resources, found later. */
   struct changed_tensor *changed; /* sorted by file, offset and adapter */
   int changed_count;
   struct bound *bound; /* sorted by resource, row and adapter */

@@ -94,7 +94,7 @@ struct prepared {
   struct frame_noise noise;
 
   /* Used only by the thread that submits. */
-  struct batched_frame *batched_frames; /* those of a stream batch, newest first; the last one is done */
+  struct batched_frame *batched_frames; /* frames in the stream batch, newest first; the last one is done */
   struct noise_ends ends;               /* states between which noise_program interpolates; set by engine_prepare */
   struct made_noise made;               /* noise that is copied to the device, or made ahead */
   struct sampling sampling;
@@ -117,7 +117,7 @@ struct prepared {
 /* A run between engine_submit and the collection of its last picture. */
 struct run_in_flight {
   struct prepared *prepared;
-  bool pending;     /* it makes no picture that the caller gets */
+  bool pending;     /* the run makes no picture that the caller gets */
   int count, given; /* pictures that the caller gets, and those that it has got */
   struct {
     struct frame_identity identity;
@@ -246,7 +246,7 @@ struct engine {
   uint64_t encodings; /* number of encodings so far */
   /* keys[i] is for prompts of i + 1 chunks; written under `preparing` until the first handle that needs it is ready */
   struct prompt_keys keys[PROMPT_CHUNKS_MAX];
-  struct control_network *control_networks[CONTROLS_MAX]; /* those that were opened; under `preparing` */
+  struct control_network *control_networks[CONTROLS_MAX]; /* the open networks, by control; under `preparing` */
   struct depth *depth; /* the network for all depth maps; under `preparing`. NULL: there is none */
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX]; /* as keys */
   enum engine_prompt_syntax syntax;

@@ -230,7 +230,7 @@ static void release(struct engine *engine, struct prepared *prepared) {
   struct prepared **link = &engine->handles;
   while (*link && *link != prepared)
     link = &(*link)->next;
-  if (!*link) /* it was already released */
+  if (!*link) /* the handle was already released */
     return;
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;

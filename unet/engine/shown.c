@@ -9,15 +9,15 @@
 
 /* Which prompts and adapters a frame shows. */
 enum showing {
-  SHOW_NOW,    /* those that its controls ask for; missing ones are made before the frame */
-  SHOW_READY,  /* those that its controls ask for, which are all on the device */
-  SHOW_FORMER, /* those of the frame before, while its own are made in the background */
+  SHOW_NOW,    /* the ones that its controls ask for; missing ones are made before the frame */
+  SHOW_READY,  /* the ones that its controls ask for, which are all on the device */
+  SHOW_FORMER, /* the former frame's, while its own are made in the background */
 };
 
 /* While so many jobs wait, no new texts are begun: otherwise frames could add jobs without end. */
 enum { JOBS_AHEAD = 8 };
 
-/* --- what is missing --- */
+/* --- making what is missing --- */
 
 /* Starts to make the texts in run's slots, and their keys and values, where they are missing. *placed becomes a copy of
  * the run with the places of these keys and values instead of slots. */

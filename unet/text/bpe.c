@@ -30,7 +30,7 @@ static const struct merge *find(const struct bpe *bpe, int left, int right) {
   return bpe->count ? bsearch(&key, bpe->merges, bpe->count, sizeof key, compare_pairs) : NULL;
 }
 
-/* One token of a word, in a doubly linked list. With list and heap, a word of n bytes takes O(n log n). */
+/* A token of a word, in a doubly linked list. With list and heap, a word of n bytes takes O(n log n). */
 struct symbol {
   int id, before, after; /* indices of the neighbours; -1: none */
   bool gone;

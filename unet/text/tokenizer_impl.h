@@ -1,4 +1,4 @@
-/* What the files that read a tokenizer's folder share.
+/* The declarations that the files reading a tokenizer's folder share.
  *
  * vocabulary.c       finds tokens by text and by id
  * merges.c           the tokens of bytes, and the merges of pairs
