@@ -1,5 +1,5 @@
-/* bench's reports: profile, comparison, trace, sweep. Times are whatever they are; what must hold between them is
- * checked.
+/* bench's reports: profile, comparison, trace, sweep, steadiness. Times are whatever they are; what must hold between
+ * them is checked.
  *
  *   test_bench REVERIE [DEVICE]      skipped where there is no such device */
 #include "tests/rigs/cmocka_all.h"
@@ -259,6 +259,68 @@ static void test_bench(void **state) {
   shell("grep -q 'unet' info.txt && grep -q 'cpu ' info.txt");
 }
 
+/* Today each frame is made alone, which detail and lag must show to the bit. */
+static void check_motion(const cJSON *clip, const char *motion) {
+  const cJSON *figures = cJSON_GetObjectItem(clip, motion);
+  assert_true(number(figures, "output") > 0 && number(figures, "ends_output") > 0);
+  assert_true(number(figures, "seen") > 0.5 && number(figures, "seen") < 1);
+  assert_true(number(figures, "detail") == 1);
+}
+
+static void check_lag(const cJSON *clip, const char *after) {
+  const cJSON *lag = cJSON_GetObjectItem(clip, after);
+  assert_true(number(lag, "frames") == 0 && number(lag, "share") == 0);
+}
+
+static void check_steadiness(const cJSON *clip, int frames) {
+  const char *const motions[] = {"pan", "zoom", "turn", "cut-out"};
+  for (int i = 0; i < 4; i++)
+    check_motion(clip, motions[i]);
+  const cJSON *pan = cJSON_GetObjectItem(clip, "pan"), *noise = cJSON_GetObjectItem(clip, "noise");
+  assert_true(number(pan, "input") == 0 && cJSON_IsNull(cJSON_GetObjectItem(pan, "ratio")));
+  assert_true(number(noise, "output") > 0 && number(noise, "ratio") > 0);
+  /* 4 / sqrt(pi), less where a colour is full or missing and half of the noise is cut off */
+  assert_true(number(noise, "input") > 0.8 && number(noise, "input") < 2.4);
+  assert_true(number(clip, "frames") == frames && number(clip, "detail") == 1);
+  assert_non_null(cJSON_GetObjectItem(cJSON_GetObjectItem(clip, "still"), "ratio"));
+  assert_non_null(cJSON_GetObjectItem(cJSON_GetObjectItem(clip, "warp"), "ratio"));
+  check_lag(clip, "after_cut");
+  check_lag(clip, "behind_edge");
+}
+
+/* Of the sample clip. */
+static void test_steadiness(void **state) {
+  (void)state;
+  program_expect(0, NULL,
+                 "bench --steadiness --size 64x64 --frames 3 --device %s --json steady.json --report steady.html",
+                 device);
+  cJSON *json = read_json("steady.json"), *clips = cJSON_GetObjectItem(json, "steadiness");
+  assert_int_equal(cJSON_GetArraySize(clips), 1);
+  check_steadiness(cJSON_GetArrayItem(clips, 0), 3);
+  assert_non_null(strstr(string(cJSON_GetArrayItem(clips, 0), "name"), "sample.mp4"));
+  cJSON_Delete(json);
+  char *page = read_text("steady.html");
+  assert_non_null(strstr(page, "pan by (2, 1) pixels"));
+  assert_null(strstr(page, "nan"));
+  free(page);
+  shell("grep -q '^zoom by 1 %%' out.txt && grep -q '^after a cut the old picture is seen for 0 frames' out.txt");
+  shell("! grep -q nan out.txt");
+}
+
+/* Single pictures have no motion of their own, but known motion can be made of them. */
+static void test_steadiness_of_pictures(void **state) {
+  (void)state;
+  shell("ffmpeg -v error -f lavfi -i testsrc=s=80x60 -frames:v 1 one.png");
+  program_expect(0, NULL, "bench --steadiness one.png one.png --size 64x64 --device %s --json two.json", device);
+  cJSON *json = read_json("two.json"), *clips = cJSON_GetObjectItem(json, "steadiness");
+  assert_int_equal(cJSON_GetArraySize(clips), 2);
+  check_steadiness(cJSON_GetArrayItem(clips, 1), 1);
+  assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetArrayItem(clips, 1), "warp"), "output")));
+  cJSON_Delete(json);
+  program_expect(2, "--live goes without it", "bench --steadiness --live");
+  program_expect(3, "missing.mp4", "bench --steadiness missing.mp4");
+}
+
 /* At whatever moment, and with no figures of half a run. */
 static void test_bench_interrupted(void **state) {
   (void)state;
@@ -282,6 +344,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sweep),
       cmocka_unit_test(test_report),
       cmocka_unit_test(test_sweep_batch),
+      cmocka_unit_test_setup_teardown(test_steadiness, program_own_model, program_tiny_model),
+      cmocka_unit_test(test_steadiness_of_pictures),
       cmocka_unit_test_setup_teardown(test_bench, program_own_model, program_tiny_model),
       cmocka_unit_test(test_bench_interrupted),
   };

@@ -373,7 +373,8 @@ static void test_refusals(void **state) {
   refuse("info --yes", "it belongs to live");
   refuse("render a", "needs IN OUT");
   refuse("render a b c", "too many arguments");
-  refuse("bench x", "a clip is for bench --live");
+  refuse("bench x", "a clip is for bench --live or --steadiness");
+  refuse("bench --live x y", "--live shows one clip");
   refuse("bench --live x y", "too many arguments");
   refuse("info m --model n", "twice");
   refuse("live --record a.mp4 --record=b.mp4", "--record b.mp4: it can be given once, and is a.mp4 already");

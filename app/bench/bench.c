@@ -1,6 +1,7 @@
 /* The command bench: measures speed and its variation on a pattern that is the same on every machine. */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/bench/bench.h"
@@ -9,9 +10,14 @@
 #include "app/run/pipeline.h"
 #include "app/run/setup.h"
 
-/* Runs the measurements that the options ask for: the window, a profile, a sweep, or by default frame rates. */
+/* Runs the measurements that the options ask for: steadiness, the window, a profile, a sweep, or by default frame
+ * rates. */
 static int measure(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
+  if (options->steadiness)
+    return bench_steadiness(bench, err);
+  if (bench_take_still(bench, err) || bench_warm_up(bench, err))
+    return -1;
   if (options->live)
     return bench_live(bench, err);
   if ((options->profile && bench_profile(bench, err)) || (options->sweep && bench_sweep(bench, err)))
@@ -51,9 +57,17 @@ static int write_report(struct bench *bench, struct error *err) {
   return fflush(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
 }
 
+/* Side of the frames of --steadiness without --size. */
+enum { STEADINESS_SIDE = 256 };
+
 static int run(struct bench *bench, struct error *err) {
-  const struct setup setup = {
-      .options = bench->options, .output = PIXEL_RGBA, .pictures = PIPELINE_HOLDS, .log = &bench->log};
+  const struct source_info square = {.shape = 1};
+  const struct setup setup = {.options = bench->options,
+                              .info = bench->options->steadiness ? &square : NULL,
+                              .longest = bench->options->steadiness ? STEADINESS_SIDE : 0,
+                              .output = PIXEL_RGBA,
+                              .pictures = PIPELINE_HOLDS,
+                              .log = &bench->log};
   struct engine_info info;
   struct prepared_info prepared;
   if ((bench->options->compare &&
@@ -64,8 +78,7 @@ static int run(struct bench *bench, struct error *err) {
   prepared_get_info(bench->prepared, &prepared);
   bench->batch = prepared.shape.batch;
   setup_controls(&bench->controls, bench->options, &info, &prepared);
-  bool failed = bench_take_still(bench, err) || bench_warm_up(bench, err) || measure(bench, err) ||
-                (bench->options->trace && bench_trace(bench, err));
+  bool failed = measure(bench, err) || (bench->options->trace && bench_trace(bench, err));
   /* An interrupted source gives no more frames, which is reported as the interruption, not as an error of the
    * source. */
   if (atomic_load(&setup_stop))
@@ -87,13 +100,14 @@ int command_bench(const struct options *options, struct error *err) {
   setup_log(&bench.log, options);
   if (setup_source_options(&bench.source_options, options, false, &bench.log, err))
     return -1;
-  if (bench_check_live(&bench, err) || check_files(options, err))
+  if (bench_check_steadiness(&bench, err) || bench_check_live(&bench, err) || check_files(options, err))
     return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);
   frame_release(&bench.still);
   frame_release(&bench.control_still);
   profile_free(&bench.report.profile);
+  free(bench.report.steadiness.clips);
   compare_close(&bench.compare);
   return status;
 }

@@ -1,5 +1,5 @@
-/* The parts of bench: the command (bench.c), measurements of the engine and the pipeline (bench_measure.c), and of the
- * window (bench_live.c). One thread calls all of them. */
+/* The parts of bench: the command (bench.c), measurements of the engine and the pipeline (bench_measure.c), of the
+ * window (bench_live.c), and of how steady pictures are (bench_steadiness.c). One thread calls all of them. */
 #ifndef APP_BENCH_BENCH_H
 #define APP_BENCH_BENCH_H
 
@@ -58,5 +58,10 @@ int bench_live(struct bench *bench, struct error *err);
 /* Fails if --live does not fit the other options or the clip, or if no window can be opened. Called before anything is
  * measured. */
 int bench_check_live(struct bench *bench, struct error *err);
+
+/* Fails if --steadiness does not fit the other options. */
+int bench_check_steadiness(const struct bench *bench, struct error *err);
+/* Runs clips of known motion and the real clips, and fills the report's steadiness. */
+int bench_steadiness(struct bench *bench, struct error *err);
 
 #endif

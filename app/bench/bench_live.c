@@ -185,6 +185,8 @@ static int look_at_clip(struct bench *bench, struct error *err) {
 
 static int check_clip(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
+  if (options->steadiness)
+    return 0;
   if (options->input && (options->input_fps > 0 || options->input_width))
     return error_set(err, STATUS_USAGE, "--%s is for the pattern of bench --live: a clip has its own",
                      options->input_width ? "input-size" : "input-fps");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "app/bench/profile_report.h"
+#include "app/bench/steadiness_report.h"
 
 enum { WIDTH = 960, BAR = 20, LABEL = 290, FIGURES = 130, STRIP = 220, PLOT = 300, MARGIN = 60 };
 
@@ -18,7 +19,7 @@ static const char head[] =
     ".floor{fill:#3a7d44}.excess{fill:#d98324}.plain{fill:#4a6fa5}.axis{stroke:#888}.line{stroke:#3a7d44;fill:none;"
     "stroke-width:2}.time{stroke:#4a6fa5;fill:none;stroke-width:2}\n</style></head><body>\n";
 
-static void text(FILE *out, const char *words) {
+void html_text(const char *words, FILE *out) {
   for (; *words; words++) {
     if (*words == '<')
       fputs("&lt;", out);
@@ -38,11 +39,11 @@ static void write_head(const struct report *report, FILE *out) {
   const struct engine_shape *shape = &report->prepared.shape;
   fputs(head, out);
   fputs("<h1>", out);
-  text(out, engine->model);
+  html_text(engine->model, out);
   fprintf(out, ", %dx%d, %d step%s</h1>\n<p>", shape->width, shape->height, shape->steps, shape->steps == 1 ? "" : "s");
-  text(out, engine->device);
+  html_text(engine->device, out);
   fputs(", ", out);
-  text(out, engine->device_detail);
+  html_text(engine->device_detail, out);
   fprintf(out, "<br>reverie %s, %.1f GFLOP a frame</p>\n", REVERIE_VERSION, report->prepared.flops * 1e-9);
 }
 
@@ -70,10 +71,10 @@ static void write_rates(const struct report *report, FILE *out) {
 static void write_bar(const struct profile_total *t, int y, double scale, FILE *out) {
   double floor = fmin(fmax(t->floor_us, 0), fmax(t->us, 0)) * scale, all = fmax(t->us, 0) * scale;
   fputs("<g><title>", out);
-  text(out, t->group);
+  html_text(t->group, out);
   fprintf(out, ": %.1f us, floor %.1f us, %d launches</title><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", t->us,
           t->floor_us, t->launches, LABEL - 8, y + BAR - 6);
-  text(out, t->group);
+  html_text(t->group, out);
   fprintf(out, "</text><rect class=\"floor\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", LABEL, y + 2, floor,
           BAR - 4);
   fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
@@ -109,7 +110,7 @@ static void write_strip(const struct profile *profile, FILE *out) {
     double width = fmax(row->us * row->runs, 0) / sum * WIDTH;
     double share = row->us > 0 ? fmin(row->floor_us / row->us, 1) : 0, high = STRIP * share;
     fputs("<g><title>", out);
-    text(out, row->name);
+    html_text(row->name, out);
     fprintf(out, "\n%s\n%s\n%.2f us (+- %.2f)%s, floor %.2f us</title>", row->shape, row->way, row->us, row->spread_us,
             row->runs > 1 ? " a run" : "", row->floor_us);
     fprintf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"%.1f\"/>",
@@ -128,7 +129,7 @@ static void write_rows(const struct profile *profile, FILE *out) {
   for (int i = 0; i < profile->count; i++) {
     const struct profile_row *row = &profile->rows[i];
     fputs("<tr><td>", out);
-    text(out, row->name);
+    html_text(row->name, out);
     fprintf(out,
             "</td><td>%s</td><td>%s</td><td>%d</td><td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td>"
             "<td>%.2f</td></tr>\n",
@@ -215,6 +216,8 @@ int html_report(const struct report *report, const char *path, struct error *err
     write_profile(&report->profile, out);
   if (report->sweep.count)
     write_sweep(&report->sweep, out);
+  if (report->steadiness.count)
+    steadiness_html(&report->steadiness, out);
   fputs("</body></html>", out);
   if (fclose(out)) {
     free(page);

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "app/bench/profile_report.h"
+#include "app/bench/steadiness_report.h"
 #include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
@@ -94,6 +95,8 @@ void report_table(const struct report *report, FILE *out) {
     profile_table(&report->profile, out);
   if (report->sweep.count)
     sweep_table(&report->sweep, out);
+  if (report->steadiness.count)
+    steadiness_table(&report->steadiness, out);
   if (report->row_count)
     print_rows(report, out);
   if (report->live.measured)
@@ -209,6 +212,8 @@ static char *make_json(const struct report *report) {
     add_live(cJSON_AddObjectToObject(root, "live"), &report->live);
   if (report->sweep.count)
     sweep_json(&report->sweep, cJSON_AddArrayToObject(root, "sweep"));
+  if (report->steadiness.count)
+    steadiness_json(&report->steadiness, cJSON_AddArrayToObject(root, "steadiness"));
   if (report->profile.count)
     profile_json(&report->profile, cJSON_AddObjectToObject(root, "profile"));
   char *text = cJSON_Print(root);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "app/bench/steadiness.h"
 #include "app/bench/sweep.h"
 #include "app/flow/stats.h"
 #include "app/live/sightings.h"
@@ -65,8 +66,9 @@ struct report {
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
   struct report_live live;
-  struct sweep sweep;     /* no rows: not measured */
-  struct profile profile; /* no rows: not measured. The owner of the report frees it */
+  struct sweep sweep;           /* no rows: not measured */
+  struct steadiness steadiness; /* no clips: not measured. The owner of the report frees `clips` */
+  struct profile profile;       /* no rows: not measured. The owner of the report frees it */
 };
 
 /* Prints the report as a table for people. */

@@ -274,20 +274,30 @@ static int check_blend(const struct options *options, const struct command_text 
   return 0;
 }
 
+/* Returns how many arguments the command takes with these options. *why is set to the reason if these are fewer than
+ * without the options. */
+static int most_arguments(const struct options *options, const struct command_text *command, const char **why) {
+  if (command->command != COMMAND_BENCH || options->steadiness)
+    return command->arguments_max;
+  *why = options->live ? ": --live shows one clip" : ": a clip is for bench --live or --steadiness";
+  return options->live;
+}
+
 static int check_arguments(struct parser *parser, const struct command_text *command, struct error *err) {
   if (parser->positionals < command->arguments_min)
     return usage_error(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
-  bool none = command->command == COMMAND_BENCH && !parser->options->live;
-  int most = none ? 0 : command->arguments_max;
+  const char *why = "";
+  int most = most_arguments(parser->options, command, &why);
   if (parser->positionals > most)
     return usage_error(err, "%s: too many arguments from '%.60s' on%s", command->name,
-                       address_shown(parser->positional[most]).text, none ? ": a clip is for bench --live" : "");
+                       address_shown(parser->positional[most]).text, why);
   for (int i = 0; i < parser->positionals; i++)
     if (!*parser->positional[i])
       return usage_error(err, "%s: an empty argument names nothing", command->name);
   parser->options->input = parser->positional[0];
   parser->options->output = parser->positional[1];
-  if ((command->command == COMMAND_FETCH || command->command == COMMAND_LIVE) && parser->positionals) {
+  bool several = command->command == COMMAND_FETCH || command->command == COMMAND_LIVE || parser->options->steadiness;
+  if (several && parser->positionals) {
     parser->options->file_count = parser->positionals - 1;
     memcpy(parser->options->files, parser->positional + 1, sizeof parser->options->files);
   }

@@ -43,7 +43,7 @@ struct options {
   enum command command;
   const char *input;            /* live: SOURCE, render: IN, bench --live: CLIP, info: MODEL, fetch: REPO */
   const char *output;           /* render: OUT */
-  const char *files[FILES_MAX]; /* fetch: FILE..., live: the second SOURCE and later ones */
+  const char *files[FILES_MAX]; /* fetch: FILE...; live, bench --steadiness: the second SOURCE or CLIP and later ones */
   int file_count;
 
   struct parameters values;
@@ -91,6 +91,7 @@ struct options {
   const char *report;         /* file of the HTML report; NULL: none */
   enum sweep_by sweep;
   const char *trace; /* file; NULL: none */
+  bool steadiness;   /* measure how steady pictures are from frame to frame instead of frame rates */
   bool profile;      /* measure the ops of a frame instead of frame rates */
 
   /* Options of live. */

@@ -191,6 +191,10 @@ const struct option option_table[] = {
      .help =
          "the time of a frame over its size, its steps or the frames of a run in place of frame rates, beside what its "
          "arithmetic alone would take"},
+    {"steadiness", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(steadiness),
+     .help = "measure how steady pictures are from frame to frame, in place of frame rates: in clips of known motion "
+             "made of the first frame of each CLIP, and in the CLIPs (default: the sample clip); pictures are 256x256 "
+             "without --size, and --frames sets how many of each CLIP are taken (default: 24)"},
     {"trace", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(trace),
      .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
              "ui.perfetto.dev"},
@@ -291,12 +295,13 @@ const struct command_text command_table[] = {
      "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
      "given. Ctrl-C ends with a playable file of the frames so far, a second one at once.",
      2, 2},
-    {COMMAND_BENCH, "bench", "[CLIP]", "measure frame rate and latency",
+    {COMMAND_BENCH, "bench", "[CLIP...]", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
-     "source to sink; with --live, from capture to what the window presents. CLIP, for --live alone, is a file whose "
-     "frames carry markers (tests/marked_clip.c of the sources makes them): it is decoded and shown again and again in "
-     "place of the pattern, and a frame counts as captured when it is due.",
-     0, 1},
+     "source to sink; with --live, from capture to what the window presents. CLIP of --live is a file whose frames "
+     "carry "
+     "markers (tests/marked_clip.c of the sources makes them): it is decoded and shown again and again in place of the "
+     "pattern, and a frame counts as captured when it is due. CLIPs of --steadiness are any sources, pictures, too.",
+     0, FILES_MAX},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains, and which models and devices there are",
      "MODEL is a checkpoint: a name, a folder or one file; of another file it says what that is. Without MODEL it says "
      "this of the built-in mini model, and lists the models that can be given by name. Tried with --size, --steps and "

@@ -1,0 +1,386 @@
+/* bench --steadiness: runs clips of known motion and real ones through the engine, and has the outputs judged. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/bench/bench.h"
+#include "app/bench/steadiness.h"
+#include "app/control/cover_pixels.h"
+#include "app/platform/app_platform.h"
+#include "app/platform/paths.h"
+#include "app/run/setup.h"
+
+/* Frames of a real clip without --frames. */
+enum { CLIP_FRAMES = 24 };
+
+/* --- frames --- */
+
+/* The frames of one clip, which this struct owns. */
+struct sequence {
+  int count;
+  struct raster *input, *output, *alone; /* [count] */
+};
+
+static void free_rasters(struct raster **rasters, int count) {
+  for (int i = 0; *rasters && i < count; i++)
+    raster_free(&(*rasters)[i]);
+  free(*rasters);
+  *rasters = NULL;
+}
+
+static void sequence_free(struct sequence *sequence) {
+  free_rasters(&sequence->input, sequence->count);
+  free_rasters(&sequence->output, sequence->count);
+  free_rasters(&sequence->alone, sequence->count);
+  *sequence = (struct sequence){0};
+}
+
+static int make_rasters(struct raster **rasters, int count, const struct engine_shape *shape, struct error *err) {
+  *rasters = calloc((size_t)count, sizeof **rasters);
+  if (!*rasters)
+    return error_set(err, STATUS_FAILED, "no memory for %d frames", count);
+  for (int i = 0; i < count; i++)
+    if (raster_make(&(*rasters)[i], shape->width, shape->height, err))
+      return -1;
+  return 0;
+}
+
+/* The caller frees the sequence, also after a failure. */
+static int sequence_make(struct sequence *sequence, int count, const struct engine_shape *shape, struct error *err) {
+  *sequence = (struct sequence){.count = count};
+  return make_rasters(&sequence->input, count, shape, err) || make_rasters(&sequence->output, count, shape, err) ||
+                 make_rasters(&sequence->alone, count, shape, err)
+             ? -1
+             : 0;
+}
+
+static struct steadiness_frames frames_of(const struct sequence *sequence) {
+  return (struct steadiness_frames){sequence->input, sequence->output, sequence->alone, sequence->count};
+}
+
+/* --- the engine --- */
+
+/* What the measurement needs beside bench. */
+struct trial {
+  struct bench *bench;
+  struct engine_shape shape;
+  uint8_t *pixels; /* the input as RGBA */
+};
+
+/* Runs one frame through a handle. at: its number in the clip. */
+static int run_frame(struct trial *trial, struct prepared *prepared, const struct raster *input, int at,
+                     struct raster *output, struct error *err) {
+  const struct frame frame = {.format = PIXEL_RGBA,
+                              .range = RANGE_FULL,
+                              .width = input->width,
+                              .height = input->height,
+                              .plane = {trial->pixels},
+                              .pitch = {4 * input->width},
+                              .pts = at,
+                              .serial = (uint64_t)at};
+  const struct engine_request request = {
+      .prepared = prepared, .controls = &trial->bench->controls, .frame = &frame, .identity = frame_identity(&frame)};
+  struct engine_result result;
+  if (atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
+  raster_write(input, trial->pixels, frame.pitch[0]);
+  if (engine_submit(trial->bench->engine, &request, err) || engine_collect(trial->bench->engine, &result, err))
+    return -1;
+  int status = frame_wait(&result.picture, MEMORY_HOST, err) < 0 ? -1 : 0;
+  if (!status)
+    raster_read(output, &result.picture);
+  frame_release(&result.picture);
+  return status;
+}
+
+/* Runs frames one after the other through a handle that has seen no others: all that the engine remembers of frames
+ * belongs to the handle. */
+static int run_frames(struct trial *trial, const struct raster *input, struct raster *output, int count,
+                      struct error *err) {
+  struct prepared *prepared;
+  if (engine_prepare(trial->bench->engine, &trial->shape, &prepared, err))
+    return -1;
+  int status = 0;
+  for (int i = 0; i < count && !status; i++)
+    status = run_frame(trial, prepared, &input[i], i, &output[i], err);
+  engine_release(trial->bench->engine, &prepared);
+  return status;
+}
+
+static bool same_pixels(const struct raster *a, const struct raster *b) {
+  return !memcmp(a->rgb, b->rgb, (size_t)a->width * a->height * 3 * sizeof *a->rgb);
+}
+
+/* Makes each frame alone, with a handle of its own. A frame that equals the one before need not be made again. */
+static int run_alone(struct trial *trial, struct sequence *sequence, struct error *err) {
+  for (int i = 0; i < sequence->count; i++) {
+    struct raster *alone = &sequence->alone[i];
+    if (i && same_pixels(&sequence->input[i], &sequence->input[i - 1]))
+      memcpy(alone->rgb, alone[-1].rgb, (size_t)alone->width * alone->height * 3 * sizeof *alone->rgb);
+    else if (run_frames(trial, &sequence->input[i], alone, 1, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* Draws a known motion and makes its outputs. alone: also each frame by itself. The caller frees the sequence, also
+ * after a failure. */
+static int run_motion(struct trial *trial, enum motion motion, const struct raster *still, bool alone,
+                      struct sequence *sequence, struct error *err) {
+  if (sequence_make(sequence, MOTION_FRAMES, &trial->shape, err))
+    return -1;
+  for (int i = 0; i < sequence->count; i++)
+    motion_draw(motion, still, i, &sequence->input[i]);
+  return run_frames(trial, sequence->input, sequence->output, sequence->count, err) ||
+                 (alone && run_alone(trial, sequence, err))
+             ? -1
+             : 0;
+}
+
+/* --- known motion --- */
+
+static int measure_motion(struct trial *trial, enum motion motion, const struct raster *still,
+                          struct steadiness_clip *clip, struct error *err) {
+  struct sequence sequence;
+  int status = run_motion(trial, motion, still, true, &sequence, err);
+  struct steadiness_frames frames = frames_of(&sequence);
+  if (!status)
+    status = steadiness_of_motion(&clip->motion[motion], motion, &frames, err);
+  sequence_free(&sequence);
+  return status;
+}
+
+static int measure_noise(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
+                         struct error *err) {
+  struct sequence sequence;
+  struct steadiness_motion figures;
+  int status = run_motion(trial, MOTION_NOISE, still, false, &sequence, err);
+  struct steadiness_frames frames = frames_of(&sequence);
+  if (!status)
+    status = steadiness_of_motion(&figures, MOTION_NOISE, &frames, err);
+  if (!status)
+    clip->noise = figures.step;
+  sequence_free(&sequence);
+  return status;
+}
+
+static int measure_cut(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
+                       struct error *err) {
+  struct sequence sequence, fresh = {0};
+  int status = run_motion(trial, MOTION_CUT, still, false, &sequence, err);
+  if (!status)
+    status = sequence_make(&fresh, MOTION_FRAMES - MOTION_CUT_AT, &trial->shape, err);
+  if (!status)
+    status = run_frames(trial, sequence.input + MOTION_CUT_AT, fresh.output, fresh.count, err);
+  if (!status)
+    steadiness_after_cut(&clip->cut, sequence.output, fresh.output);
+  sequence_free(&sequence);
+  sequence_free(&fresh);
+  return status;
+}
+
+/* Judges the cut-out as a motion, and what it leaves behind its edge. */
+static int measure_cut_out(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
+                           struct error *err) {
+  struct sequence cut_out, ground = {0};
+  int status = run_motion(trial, MOTION_CUT_OUT, still, true, &cut_out, err);
+  if (!status)
+    status = run_motion(trial, MOTION_GROUND, still, true, &ground, err);
+  struct steadiness_frames frames = frames_of(&cut_out), ground_frames = frames_of(&ground);
+  if (!status)
+    status = steadiness_of_motion(&clip->motion[MOTION_CUT_OUT], MOTION_CUT_OUT, &frames, err);
+  if (!status)
+    status = steadiness_behind_edge(&clip->edge, &frames, &ground_frames, err);
+  sequence_free(&cut_out);
+  sequence_free(&ground);
+  return status;
+}
+
+/* --- the clip itself --- */
+
+/* Reads a frame as a raster of the raster's size: scaled until it covers that, and cut in the middle. */
+static int fit(struct cover_pixels *scaler, const struct frame *frame, struct raster *to, struct error *err) {
+  struct frame fitted;
+  uint8_t *black = calloc((size_t)to->width * to->height, 4);
+  if (!black)
+    return error_set(err, STATUS_FAILED, "no memory for a picture of %dx%d", to->width, to->height);
+  const struct covered covered = {.picture = {.format = PIXEL_RGBA,
+                                              .range = RANGE_FULL,
+                                              .width = to->width,
+                                              .height = to->height,
+                                              .plane = {black},
+                                              .pitch = {4 * to->width}},
+                                  .source = *frame,
+                                  .fit = FIT_AS_CROP,
+                                  .cover = {.bypass = 1}};
+  int status = cover_pixels_apply(scaler, &covered, &fitted, err);
+  if (!status) {
+    raster_read(to, &fitted);
+    frame_release(&fitted);
+  }
+  free(black);
+  return status;
+}
+
+/* Reads the clip's first frame as the still of known motions. */
+static int take_still(struct trial *trial, struct cover_pixels *scaler, const struct frame *frame, struct raster *still,
+                      struct error *err) {
+  int margin = motion_margin(trial->shape.width, trial->shape.height);
+  if (raster_make(still, trial->shape.width + 2 * margin, trial->shape.height + 2 * margin, err))
+    return -1;
+  return fit(scaler, frame, still, err);
+}
+
+/* Reads as many frames as there are, up to the sequence's count, which becomes their number. */
+static int read_frames(struct trial *trial, struct source *source, struct sequence *sequence, struct raster *still,
+                       struct error *err) {
+  struct cover_pixels scaler = {0};
+  int read = 0, got = 1;
+  while (read < sequence->count && got == 1) {
+    struct frame frame;
+    got = source_read(source, &frame, err);
+    if (got != 1)
+      break;
+    if ((!read && take_still(trial, &scaler, &frame, still, err)) || fit(&scaler, &frame, &sequence->input[read], err))
+      got = -1;
+    frame_release(&frame);
+    read += got == 1;
+  }
+  cover_pixels_free(&scaler);
+  for (int i = read; i < sequence->count; i++) {
+    raster_free(&sequence->input[i]);
+    raster_free(&sequence->output[i]);
+    raster_free(&sequence->alone[i]);
+  }
+  sequence->count = read;
+  return got < 0 ? -1 : read ? 0 : error_set(err, STATUS_INPUT, "the clip has no frame");
+}
+
+/* The caller frees sequence and still, also after a failure. */
+static int read_clip(struct trial *trial, const char *path, struct sequence *sequence, struct raster *still,
+                     struct steadiness_clip *clip, struct error *err) {
+  struct source *source;
+  struct source_info info;
+  const struct bench *bench = trial->bench;
+  long frames = bench->options->frames ? bench->options->frames : CLIP_FRAMES;
+  *sequence = (struct sequence){0};
+  *still = (struct raster){0};
+  if (source_open(&source, path, &bench->source_options, err))
+    return -1;
+  source_get_info(source, &info);
+  snprintf(clip->name, sizeof clip->name, "%s", info.description);
+  int status = sequence_make(sequence, (int)frames, &trial->shape, err);
+  if (!status)
+    status = read_frames(trial, source, sequence, still, err);
+  clip->frames = sequence->count;
+  source_close(&source);
+  return status;
+}
+
+/* Judges along an estimated flow. A flow that cannot be estimated leaves this judge out, with a warning. */
+static int measure_warp(struct trial *trial, const struct steadiness_frames *frames, struct steadiness_clip *clip,
+                        struct error *err) {
+  struct estimated_flow flow;
+  struct error why;
+  clip->warp = (struct steadiness_change){NAN, NAN, 0};
+  if (frames->count < 2)
+    return 0;
+  if (estimated_flow_find(&flow, frames->input, frames->count, &why)) {
+    log_line(&trial->bench->log, LOG_WARNING, "--steadiness: the warp error is not measured: %s", why.message);
+    return 0;
+  }
+  int status = steadiness_along_flow(&clip->warp, frames, &flow, err);
+  estimated_flow_free(&flow);
+  return status;
+}
+
+static int measure_real(struct trial *trial, struct sequence *sequence, struct steadiness_clip *clip,
+                        struct error *err) {
+  if (run_frames(trial, sequence->input, sequence->output, sequence->count, err) || run_alone(trial, sequence, err))
+    return -1;
+  struct steadiness_frames frames = frames_of(sequence);
+  clip->detail = steadiness_detail(&frames);
+  return steadiness_where_still(&clip->still, &frames, err) || measure_warp(trial, &frames, clip, err) ? -1 : 0;
+}
+
+static int measure_known(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
+                         struct error *err) {
+  for (enum motion motion = 0; motion < MOTION_CUT_OUT; motion++)
+    if (measure_motion(trial, motion, still, clip, err))
+      return -1;
+  return measure_cut_out(trial, still, clip, err) || measure_noise(trial, still, clip, err) ||
+                 measure_cut(trial, still, clip, err)
+             ? -1
+             : 0;
+}
+
+static int measure_clip(struct trial *trial, const char *path, struct steadiness_clip *clip, struct error *err) {
+  struct sequence sequence;
+  struct raster still;
+  int status = read_clip(trial, path, &sequence, &still, clip, err);
+  if (!status)
+    status = measure_real(trial, &sequence, clip, err);
+  if (!status)
+    status = measure_known(trial, &still, clip, err);
+  sequence_free(&sequence);
+  raster_free(&still);
+  return status;
+}
+
+/* --- the command --- */
+
+/* Returns a clip of the command line, by its number, or without one the sample clip, whose path is written to `path`.
+ * NULL: that is not installed. */
+static const char *clip_path(const struct options *options, int number, char path[PATHS_MAX], struct error *err) {
+  if (options->input)
+    return number ? options->files[number - 1] : options->input;
+  return paths_data(path, "sample.mp4", STATUS_INPUT, err) ? NULL : path;
+}
+
+int bench_steadiness(struct bench *bench, struct error *err) {
+  struct steadiness *steadiness = &bench->report.steadiness;
+  struct prepared_info prepared;
+  prepared_get_info(bench->prepared, &prepared);
+  struct trial trial = {.bench = bench, .shape = prepared.shape};
+  int count = 1 + (bench->options->input ? bench->options->file_count : 0), status = 0;
+  trial.pixels = malloc((size_t)trial.shape.width * trial.shape.height * 4);
+  steadiness->clips = calloc((size_t)count, sizeof *steadiness->clips);
+  if (!trial.pixels || !steadiness->clips)
+    status = error_set(err, STATUS_FAILED, "no memory for the figures of %d clips", count);
+  for (int i = 0; i < count && !status; i++) {
+    char sample[PATHS_MAX];
+    const char *path = clip_path(bench->options, i, sample, err);
+    status = path ? measure_clip(&trial, path, &steadiness->clips[i], err) : -1;
+    steadiness->count += !status;
+  }
+  free(trial.pixels);
+  snprintf(bench->source, sizeof bench->source, "%d clip%s, and clips of known motion made of them", count,
+           count == 1 ? "" : "s");
+  return status;
+}
+
+int bench_check_steadiness(const struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  if (!options->steadiness)
+    return 0;
+  const struct {
+    bool given;
+    const char *name;
+  } without[] = {{options->live, "live"},
+                 {options->profile, "profile"},
+                 {options->sweep, "sweep"},
+                 {options->trace != NULL, "trace"},
+                 {options->compare != NULL, "compare"},
+                 {options->batch > 1, "batch"},
+                 {options->values.stream_batch, "stream-batch"},
+                 {options->control_source != NULL, "control-source"}};
+  for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+    if (without[i].given)
+      return error_set(err, STATUS_USAGE, "--steadiness compares frames made one after the other: --%s goes without it",
+                       without[i].name);
+  if (!setup_needs_input(options))
+    return error_set(err, STATUS_USAGE, "--steadiness compares frames with their input: --text-to-image has none");
+  return 0;
+}

@@ -1,0 +1,17 @@
+/* Prints the figures of steadiness as a table, as JSON and as HTML. */
+#ifndef APP_BENCH_STEADINESS_REPORT_H
+#define APP_BENCH_STEADINESS_REPORT_H
+
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "app/bench/steadiness.h"
+
+void steadiness_table(const struct steadiness *steadiness, FILE *out);
+/* Adds a clip an item. A figure that could not be measured is null. */
+void steadiness_json(const struct steadiness *steadiness, cJSON *clips);
+/* Writes a table and a plot a clip. */
+void steadiness_html(const struct steadiness *steadiness, FILE *out);
+
+#endif
