@@ -128,6 +128,13 @@ static void test_list_of_parts(void **state) {
   shell(FFMPEG "-i parts.mp4 -an -c:v mpeg1video raw.m1v && printf 'ffconcat version 1.0\nfile raw.m1v\ninpoint "
                "0.4\noutpoint 0.8\nfile raw.m1v\n' >raw.ffconcat");
   program_expect(0, "50 frames", "render raw.ffconcat raw.mkv --size 64x64");
+  /* FFmpeg's reader cannot seek in either; the only key frame is the first. */
+  shell(FFMPEG "-i parts.mp4 -c:v libx264 -g 250 -c:a copy long.mp4 -c:v libx264 -g 250 -an long.h264 && "
+               "printf 'ffconcat version 1.0\nfile long.mp4\nfile long.mp4\n' >long.ffconcat");
+  program_expect(0, "70 frames", "render long.ffconcat long.mkv --size 64x64 --start 0.4");
+  assert_true(clip_times("long.mkv", CLIP_FRAMES, frames, MOST) == 70 && frames[0] < 0.05);
+  assert_true(clip_times("long.mkv", CLIP_SOUND, sounds, MOST) > 0 && sounds[0] < 0.03);
+  program_expect(0, "30 frames", "render long.h264 long.mp4 -y --size 64x64 --start 0.4");
 }
 
 /* Sound alone that steps back has no place, which is told; the pictures are all there. */

@@ -242,6 +242,17 @@ static int open_input(AVFormatContext **input, const struct sink_options *option
                   : 0;
 }
 
+/* As open_input, at the start of the part where the input can seek, else at its beginning. */
+static int open_at_start(AVFormatContext **input, const struct sink_options *options, struct error *err) {
+  double start = options->sound_options->start;
+  if (open_input(input, options, err))
+    return -1;
+  if (start <= 0 || options->no_sound || sound_reader_seek(*input, start) >= 0)
+    return 0;
+  avformat_close_input(input);
+  return open_input(input, options, err);
+}
+
 static int say_track_missing(const struct sink_options *options, int tracks, struct error *err) {
   if (!tracks)
     return error_set(err, STATUS_USAGE, "--sound-track %d: %s has no sound", options->sound_track, options->sound);
@@ -262,16 +273,13 @@ static bool has_to_look(const struct sound *sound) {
 /* Finds the gaps of each track by reading the input once. Read errors are ignored here: they occur again later and are
  * reported then. */
 static int find_gaps(struct sound *sound, const struct sink_options *options) {
-  const struct sound_part part = {.origin = sound->origin,
-                                  .start = options->sound_options->start,
-                                  .duration = sound->duration,
-                                  .stop = options->stop};
+  const struct sound_part part = {.origin = sound->origin, .duration = sound->duration, .stop = options->stop};
   AVFormatContext *input = NULL;
   struct error ignored;
   int code = 0;
   if (!has_to_look(sound))
     return 0;
-  if (!open_input(&input, options, &ignored) && input->nb_streams <= sound->input->nb_streams)
+  if (!open_at_start(&input, options, &ignored) && input->nb_streams <= sound->input->nb_streams)
     code = sound_gaps_find(input, &part, sound->gaps);
   avformat_close_input(&input);
   return code;
@@ -283,7 +291,7 @@ static int prepare(struct sound *sound, const struct sink_options *options, stru
   int tracks = 0;
   sound->log = options->log;
   sound->duration = options->sound_options->duration;
-  if (open_input(&sound->input, options, err))
+  if (open_at_start(&sound->input, options, err))
     return -1;
   int video = av_find_best_stream(sound->input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
   tags_copy(sound->output, sound->input, video < 0 ? NULL : sound->input->streams[video], start, options->log);
@@ -302,8 +310,6 @@ static int prepare(struct sound *sound, const struct sink_options *options, stru
     return no_memory(options, err);
   if (options->sound_track > tracks)
     return say_track_missing(options, tracks, err);
-  if (start > 0 && added > 0)
-    sound_reader_seek(&sound->reader, sound->origin, start);
   return added;
 }
 

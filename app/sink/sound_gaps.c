@@ -58,8 +58,6 @@ int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool 
   int code = packet && ends && !sound_reader_begin(&reader, input) ? 0 : -1;
   if (!code) {
     want_all(&reader);
-    if (part->start > 0)
-      sound_reader_seek(&reader, part->origin, part->start);
     read_part(&reader, part, packet, ends, gaps);
   }
   sound_reader_free(&reader);

@@ -10,12 +10,13 @@
 /* The part of the input to search. */
 struct sound_part {
   int64_t origin;          /* the input's time of the output's time 0, in AV_TIME_BASE units */
-  double start, duration;  /* in seconds; duration 0: to the end */
+  double duration;         /* in seconds; 0: to the end */
   const atomic_bool *stop; /* if set, the search ends; may be NULL */
 };
 
-/* Reads the input to the end of the part. gaps has an element for each stream: true if it is sound that begins late, or
- * is shorter or longer than its times say. Returns 0, or -1 if memory is short. */
+/* Reads the input from the start of the part, where it stands, to the end of the part. gaps has an element for each
+ * stream: true if it is sound that begins late, or is shorter or longer than its times say. Returns 0, or -1 if memory
+ * is short. */
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps);
 
 #endif

@@ -55,13 +55,15 @@ int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input) {
   return 0;
 }
 
-void sound_reader_seek(struct sound_reader *reader, int64_t origin, double start) {
-  AVFormatContext *input = reader->input;
-  bool blind = reader->video && ffmpeg_seeks_blindly(input), unsure;
-  int64_t place = blind ? av_rescale_q(origin, AV_TIME_BASE_Q, reader->video->time_base) : 0;
-  if (!blind || ffmpeg_seek_blindly(input, reader->video, place, start, &unsure) < 0)
-    avformat_seek_file(input, -1, INT64_MIN, origin, origin, 0);
-  joins_restart(&reader->joins);
+int sound_reader_seek(AVFormatContext *input, double start) {
+  int64_t origin = ffmpeg_origin(input, start);
+  int video = av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+  const AVStream *stream = video < 0 ? NULL : input->streams[video];
+  bool blind = stream && ffmpeg_seeks_blindly(input), unsure;
+  int64_t place = blind ? av_rescale_q(origin, AV_TIME_BASE_Q, stream->time_base) : 0;
+  if (blind && ffmpeg_seek_blindly(input, stream, place, start, &unsure) >= 0)
+    return 0;
+  return avformat_seek_file(input, -1, INT64_MIN, origin, origin, 0);
 }
 
 /* --- reading --- */

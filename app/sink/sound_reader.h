@@ -49,9 +49,10 @@ struct sound_reader {
 /* Prepares to read input, of which no packet may have been read before. Returns 0, or -1 if memory is short;
  * sound_reader_free is due also then. Afterwards the caller sets `wanted` in the tracks that it needs. */
 int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input);
-/* Seeks to the place from which the pictures that begin at origin (in AV_TIME_BASE units) are read, so that sound and
- * pictures find the same joins. start: the same place in seconds from the input's beginning. */
-void sound_reader_seek(struct sound_reader *reader, int64_t origin, double start);
+/* Seeks to the place from which the pictures that begin at start, in seconds, are read, so that sound and pictures find
+ * the same joins. Called before sound_reader_begin. Returns a negative FFmpeg code where input cannot seek: then FFmpeg
+ * has dropped the packets that it had read, and input must be opened again. */
+int sound_reader_seek(AVFormatContext *input, double start);
 /* Gives the next packet of a wanted track. Its times are those after all joins, and rise in each stream. The caller
  * unrefs it. Returns false at the end. */
 bool sound_reader_next(struct sound_reader *reader, AVPacket *packet);

@@ -40,8 +40,10 @@ static void settle_clock(struct ffmpeg_source *from) {
   AVRational base = from->stream->time_base;
   double fps = frame_rate(from);
   int64_t step = fps > 0 ? llrint(1 / (fps * av_q2d(base))) : 1;
-  from->clock = (struct frame_clock){
-      .last = FRAME_TIME_NONE, .step = step < 1 ? 1 : step, .second = av_rescale_q(1, (AVRational){1, 1}, base)};
+  from->clock = (struct frame_clock){.last = FRAME_TIME_NONE,
+                                     .begin = from->reads_up ? -llrint(from->options.start / av_q2d(base)) : 0,
+                                     .step = step < 1 ? 1 : step,
+                                     .second = av_rescale_q(1, (AVRational){1, 1}, base)};
   from->origin = av_rescale_q(ffmpeg_origin(from->input, from->options.start), AV_TIME_BASE_Q, base);
 }
 

@@ -83,6 +83,7 @@ struct ffmpeg_source {
   /* Times of frames, in the stream's time base. */
   int64_t origin; /* time of frame.pts 0, in the stream's time base */
   bool has_origin;
+  bool reads_up;      /* the input cannot seek: it is read up to the start */
   int64_t loop_shift; /* added to timestamps, so that they rise when the file starts again */
   struct rounds rounds;
   struct frame_clock clock;

@@ -26,7 +26,7 @@ static bool set_back(const struct frame_clock *clock, int64_t time, int64_t next
 int64_t frame_clock_settle(struct frame_clock *clock, int64_t time, int64_t next) {
   bool first = clock->last == FRAME_TIME_NONE;
   if (time == FRAME_TIME_NONE)
-    return first ? 0 : clock->last + clock->step;
+    return first ? clock->begin : clock->last + clock->step;
   time += clock->shift;
   if (next == FRAME_TIME_NONE)
     return first || time > clock->last ? time : clock->last + clock->step;

@@ -10,6 +10,7 @@
 
 struct frame_clock {
   int64_t last;   /* time of the frame given out last; FRAME_TIME_NONE before the first */
+  int64_t begin;  /* time of the first frame if it has no timestamp */
   int64_t step;   /* usual time between frames, at least 1 */
   int64_t shift;  /* added to timestamps since the input's clock was set back */
   int64_t second; /* a second in the same units */

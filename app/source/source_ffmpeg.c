@@ -76,6 +76,19 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
+/* Returned by prepare: a search failed, for which FFmpeg dropped the packets that it had read. */
+enum { PLACE_LOST = 1 };
+
+static int go_to_start(struct ffmpeg_source *from) {
+  bool reads_up = from->reads_up || from->realtime || from->pipe || input_is_stream(from);
+  if (from->options.start + from->options.resume <= 0 || (!reads_up && seek_resume(from) >= 0))
+    return 0;
+  if (!reads_up)
+    return PLACE_LOST;
+  log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
+  return 0;
+}
+
 static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->heard_ns = platform_now_ns();
   from->heard_bytes = -1;
@@ -93,10 +106,10 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   if (list_cuts_read(&from->cuts, from->input))
     return error_set(err, STATUS_FAILED, "no memory to open %s", from->spec);
   about_settle(from);
+  if (go_to_start(from))
+    return PLACE_LOST;
   completeness_begin(&from->completeness, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
-  if (from->options.start + from->options.resume > 0 && (input_is_stream(from) || seek_resume(from) < 0))
-    log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
   return begin_reading(from, err);
 }
 
@@ -132,9 +145,11 @@ static void look_at_first(struct ffmpeg_source *from) {
   about_shape(from);
 }
 
-static int ffmpeg_open(struct source **source, const char *spec, const struct source_options *options,
-                       struct error *err) {
+/* reads_up: as in struct ffmpeg_source. Returns what prepare returns; *result is NULL then. */
+static int open_once(struct ffmpeg_source **result, const char *spec, const struct source_options *options,
+                     bool reads_up, struct error *err) {
   struct ffmpeg_source *from = calloc(1, sizeof *from);
+  *result = NULL;
   if (!from || !(from->spec = strdup(spec))) {
     free(from);
     return error_set(err, STATUS_FAILED, "no memory to open %s", spec);
@@ -142,11 +157,23 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   from->source.impl = &source_ffmpeg;
   from->source.stop = options->stop;
   from->options = *options;
+  from->reads_up = reads_up;
   int code = prepare(from, err);
-  if (code) {
+  if (code)
     ffmpeg_close(&from->source);
+  else
+    *result = from;
+  return code;
+}
+
+static int ffmpeg_open(struct source **source, const char *spec, const struct source_options *options,
+                       struct error *err) {
+  struct ffmpeg_source *from;
+  int code = open_once(&from, spec, options, false, err);
+  if (code == PLACE_LOST)
+    code = open_once(&from, spec, options, true, err);
+  if (code)
     return code;
-  }
   begin_sound(from, false);
   look_at_first(from);
   from->untold =
@@ -275,6 +302,8 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
     }
     if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
+    if (about_time(from, from->frame) == FRAME_TIME_NONE) /* the times of such frames are counted */
+      from->clock.last = *pts;
   }
   return got;
 }
