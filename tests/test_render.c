@@ -131,7 +131,6 @@ static void test_interrupted(void **state) {
   }
 }
 
-/* What nohup and a shell's background job have ignored stays ignored. */
 /* A pipe at any door is waited for with one line until a signal, or refused with what to do. */
 static void test_pipes_without_another_end(void **state) {
   (void)state;
@@ -142,8 +141,9 @@ static void test_pipes_without_another_end(void **state) {
       {"render lavfi:color=s=64x64:d=1 none.mkv -y --size 64x64 --mask fifo", "fifo: waiting for it to be written"},
       {"render fifo none.mkv -y --size 64x64", "fifo: waiting for it to be written"},
       {"bench --size 64x64 --frames 1 --compare fifo", "fifo: waiting for it to be written"},
-      {"render lavfi:color=s=64x64:d=1 fifo -y --size 64x64", "fifo: waiting for it to be read"}};
-  shell("rm -f fifo && mkfifo fifo");
+      {"render lavfi:color=s=64x64:d=1 fifo -y --size 64x64", "fifo: waiting for it to be read"},
+      {"render lavfi:color=s=64x64:d=1 pipe.png -y --size 64x64", "pipe.png: waiting for it to be read"}};
+  shell("rm -f fifo && mkfifo fifo pipe.png");
   for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
     struct outcome outcome;
     shell(": >err.txt"); /* the one before has said the same */
@@ -158,6 +158,7 @@ static void test_pipes_without_another_end(void **state) {
   program_expect(6, "start its reader first", "bench --size 64x64 --frames 1 --warmup 0 --json fifo -y");
 }
 
+/* What nohup and a shell's background job have ignored stays ignored. */
 static void test_ignored_signal(void **state) {
   (void)state;
   program_expect(

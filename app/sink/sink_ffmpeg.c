@@ -59,6 +59,7 @@ struct ffmpeg_sink {
   long sent, written; /* pictures sent to the encoder, packets written to the file */
   /* How the container stores pictures; set at opening, except left_out. */
   bool one_picture;       /* an image file whose name has no place for a number */
+  int picture_pipe;       /* keeps the named pipe open that is written as an image file; -1: it is none */
   bool numbered;          /* image files with a number in their names, which is the picture's time */
   int64_t repeat_step;    /* after this time a picture is sent again; 0: never */
   bool is_gif, gif_slots; /* gif_slots: its frames are more than 50 a second */
@@ -118,6 +119,8 @@ static void ffmpeg_close(struct sink *sink) {
     avio_closep(&to->output->pb);
   avformat_free_context(to->output);
   whole_files_close(&to->whole_files);
+  if (to->picture_pipe >= 0)
+    platform_close_descriptor(to->picture_pipe);
   if (to->pipe_unblocked)
     platform_block_again(STANDARD_OUTPUT);
   free(to);
@@ -172,9 +175,13 @@ static int await_reader(struct ffmpeg_sink *to, int *code) {
 static int open_io(struct ffmpeg_sink *to) {
   AVFormatContext *output = to->output;
   int held, code;
-  if (output->oformat->flags & AVFMT_NOFILE)
+  if (output->oformat->flags & AVFMT_NOFILE && !to->one_picture)
     return 0;
   held = await_reader(to, &code);
+  if (to->one_picture) { /* FFmpeg's writer of pictures opens the file itself, later */
+    to->picture_pipe = held;
+    return code;
+  }
   if (code < 0)
     return code;
   /* Datagrams hold seven whole packets of a transport stream, as receivers expect. */
@@ -270,6 +277,7 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   if (!to)
     return error_set(err, STATUS_FAILED, "no memory to write %s", spec);
   to->sink.impl = &sink_ffmpeg;
+  to->picture_pipe = -1;
   to->log = options->log;
   to->stop = options->stop;
   to->realtime = options->realtime;
