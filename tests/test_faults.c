@@ -464,6 +464,8 @@ static void test_libraries(void **state) {
   program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libav; @ render no:%%03d.png b.mkv --input-format image2");
   expect(&outcome, NO_INPUT, 1, "No such file or directory");
   expect_missed("libavfilter", NO_OUTPUT, "a.gif", "render plain.mkv a.gif --size 64x64 --device cpu");
+  expect_missed("libavfilter", 0, "--steadiness: the warp error is not measured",
+                "bench --steadiness plain.mkv --size 64x64 --device cpu");
   program_run(&outcome, "export REVERIE_FAULT_LIBRARY=libavdevice; @ --list-devices");
   assert_int_equal(outcome.status, 0);
   shell("grep -q \"none: FFmpeg's libavdevice is needed\" out.txt");

@@ -29,8 +29,8 @@ static void fill_rows(const struct steadiness_clip *clip, struct row rows[ROWS])
     rows[motion] = (struct row){names[motion], figures->step, figures->ends.output, figures->detail};
   }
   rows[MOTIONS_MOVING] = (struct row){"still under noise", clip->noise, NAN, NAN};
-  rows[MOTIONS_MOVING + 1] = (struct row){"the clip: still pixels", clip->still, NAN, clip->detail};
-  rows[MOTIONS_MOVING + 2] = (struct row){"the clip: along its flow", clip->warp, NAN, NAN};
+  rows[MOTIONS_MOVING + 1] = (struct row){"the clip: still pixels", clip->still, NAN, NAN};
+  rows[MOTIONS_MOVING + 2] = (struct row){"the clip: along its flow", clip->warp, NAN, clip->detail};
 }
 
 /* Prints a number in eight columns, or a dash for NAN. */
