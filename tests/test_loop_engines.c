@@ -107,16 +107,33 @@ static bool is_patient(const struct loop_status *status, const struct frame_pace
   return fabs(status->tell_ms - patience_to_tell_ms(pace)) <= 1;
 }
 
+/* Lets the engine finish one more frame, and returns its picture. */
+static const struct mail *release_one(struct rig *rig, int *released) {
+  fake_engine_release(1);
+  ++*released;
+  return expect_picture(rig);
+}
+
+/* True if a frame of another width is under way: the loop may have made the picture before once more. */
+static bool is_in_the_way(int width, int released) {
+  int submitted = fake_engine_log()->submitted;
+  return submitted > released && fake_engine_submit(submitted - 1)->width != width;
+}
+
 /* Waits until a frame of a handle this large is under way, and looks at how long it may take: as its arithmetic says,
- * although all frames before it were quick. When the frame is done, its own time is what counts. */
-static void expect_first_frame(struct rig *rig, int width) {
+ * although all frames before it were quick. When the frame is done, its own time is what counts. *released: how many
+ * frames the engine was allowed to finish. */
+static void expect_first_frame(struct rig *rig, int width, int *released) {
   struct loop_status status = status_of(rig);
   const struct frame_pace first = {.flops = pixel_flops * width * 64};
+  const struct mail *mail = NULL;
   wait_for_count(&fake_engine_log()->submitted, 1);
-  /* The frame before was under way as well, so the status may still be about that one. */
+  /* The frame before may be under way as well, and the status may be about that one. */
   for (int i = 0; i < PATIENCE_MS; i++) {
     if (last_submit()->width == width && status.busy_ms > 0 && is_patient(&status, &first))
       break;
+    if (is_in_the_way(width, *released))
+      release_one(rig, released);
     usleep(1000);
     status = status_of(rig);
   }
@@ -125,14 +142,16 @@ static void expect_first_frame(struct rig *rig, int width) {
   assert_float_equal(status.tell_ms, patience_to_tell_ms(&first), 1);
   assert_float_equal(status.leave_ms, patience_to_leave_ms(&first), 1);
   assert_true(status.leave_ms > 600000);
-  fake_engine_release(1);
-  const struct frame_pace known = {.frame_ms = expect_picture(rig)->frame_ms, .flops = first.flops};
+  while (!mail || mail->frame.width != width)
+    mail = release_one(rig, released);
+  const struct frame_pace known = {.frame_ms = mail->frame_ms, .flops = first.flops};
   status = status_of(rig);
-  for (int i = 0; i < PATIENCE_MS && !is_patient(&status, &known); i++) {
+  /* The next frame may be of another width, and the status about that one. */
+  for (int i = 0; i < PATIENCE_MS && !is_patient(&status, &known) && last_submit()->width == width; i++) {
     usleep(1000);
     status = status_of(rig);
   }
-  assert_float_equal(status.tell_ms, patience_to_tell_ms(&known), 1);
+  assert_true(is_patient(&status, &known) || last_submit()->width != width);
 }
 
 /* What a frame may take comes from what is under way, whether another size or another model. */
@@ -141,14 +160,16 @@ static void first_frames_have_no_history(void **state) {
   struct rig rig = {0};
   struct parameters changes = {0};
   const struct fake_engine_script script = {.gated = true, .pixel_flops = pixel_flops};
+  int released = 0;
   rig_start(&rig, &script, true);
   put_frame(&rig, 1);
-  expect_first_frame(&rig, 64);
+  expect_first_frame(&rig, 64, &released);
   assert_int_equal(parameters_set_size(&changes, PARAMETER_SIZE, 0, 128, 64, NULL), 0);
   loop_send(rig.loop, &changes);
-  expect_first_frame(&rig, 128);
+  expect_first_frame(&rig, 128, &released);
   set_model(rig.loop, "other");
-  expect_first_frame(&rig, 64);
+  expect_first_frame(&rig, 64, &released);
+  fake_engine_release(2); /* frames of the size that was set: the other model gets it next */
   rig_finish(&rig, 0);
 }
 
@@ -180,7 +201,7 @@ static void pictures_keep_their_order(void **state) {
       set_model(rig.loop, "other");
     put_frame(&rig, serial);
     if (mailbox_take(&rig.out, &mail, 2) == 1) {
-      assert_true(mail->frame.serial > last);
+      assert_true(mail->frame.serial > last || (mail->again && mail->frame.serial == last));
       last = mail->frame.serial;
     }
     if (!first && log->submitted && last_submit()->engine == 2)
