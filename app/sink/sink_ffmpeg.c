@@ -175,6 +175,8 @@ static int await_reader(struct ffmpeg_sink *to, int *code) {
 static int open_io(struct ffmpeg_sink *to) {
   AVFormatContext *output = to->output;
   int held, code;
+  if (to->whole_files && protocols_is_file(to->target.url))
+    replacement_clean(file_path(to->target.url), to->log);
   if (output->oformat->flags & AVFMT_NOFILE && !to->one_picture)
     return 0;
   held = await_reader(to, &code);
