@@ -318,6 +318,7 @@ static void test_steadiness_of_pictures(void **state) {
   assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetArrayItem(clips, 1), "warp"), "output")));
   cJSON_Delete(json);
   program_expect(2, "--live goes without it", "bench --steadiness --live");
+  program_expect(2, "at most 1000", "bench --steadiness --frames 1001");
   program_expect(3, "missing.mp4", "bench --steadiness missing.mp4");
 }
 

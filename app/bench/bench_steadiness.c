@@ -12,8 +12,8 @@
 #include "app/platform/paths.h"
 #include "app/run/setup.h"
 
-/* Frames of a real clip without --frames. */
-enum { CLIP_FRAMES = 24 };
+/* Frames of a real clip without --frames, and the most with it: all of them stay in memory. */
+enum { CLIP_FRAMES = 24, CLIP_FRAMES_MAX = 1000 };
 
 /* --- frames --- */
 
@@ -37,23 +37,32 @@ static void sequence_free(struct sequence *sequence) {
   *sequence = (struct sequence){0};
 }
 
-static int make_rasters(struct raster **rasters, int count, const struct engine_shape *shape, struct error *err) {
-  *rasters = calloc((size_t)count, sizeof **rasters);
-  if (!*rasters)
-    return error_set(err, STATUS_FAILED, "no memory for %d frames", count);
-  for (int i = 0; i < count; i++)
-    if (raster_make(&(*rasters)[i], shape->width, shape->height, err))
-      return -1;
-  return 0;
+/* Makes room for this many frames, and none of them. The caller frees the sequence, also after a failure. */
+static int sequence_open(struct sequence *sequence, int most, struct error *err) {
+  *sequence = (struct sequence){.input = calloc((size_t)most, sizeof(struct raster)),
+                                .output = calloc((size_t)most, sizeof(struct raster)),
+                                .alone = calloc((size_t)most, sizeof(struct raster))};
+  if (sequence->input && sequence->output && sequence->alone)
+    return 0;
+  return error_set(err, STATUS_FAILED, "no memory for %d frames", most);
 }
 
-/* The caller frees the sequence, also after a failure. */
-static int sequence_make(struct sequence *sequence, int count, const struct engine_shape *shape, struct error *err) {
-  *sequence = (struct sequence){.count = count};
-  return make_rasters(&sequence->input, count, shape, err) || make_rasters(&sequence->output, count, shape, err) ||
-                 make_rasters(&sequence->alone, count, shape, err)
+/* Adds a black frame, for which there must be room. */
+static int sequence_add(struct sequence *sequence, const struct engine_shape *shape, struct error *err) {
+  int at = sequence->count++;
+  return raster_make(&sequence->input[at], shape->width, shape->height, err) ||
+                 raster_make(&sequence->output[at], shape->width, shape->height, err) ||
+                 raster_make(&sequence->alone[at], shape->width, shape->height, err)
              ? -1
              : 0;
+}
+
+/* Makes a sequence of black frames. The caller frees it, also after a failure. */
+static int sequence_make(struct sequence *sequence, int count, const struct engine_shape *shape, struct error *err) {
+  int status = sequence_open(sequence, count, err);
+  for (int i = 0; i < count && !status; i++)
+    status = sequence_add(sequence, shape, err);
+  return status;
 }
 
 static struct steadiness_frames frames_of(const struct sequence *sequence) {
@@ -129,6 +138,7 @@ static int run_alone(struct trial *trial, struct sequence *sequence, struct erro
  * after a failure. */
 static int run_motion(struct trial *trial, enum motion motion, const struct raster *still, bool alone,
                       struct sequence *sequence, struct error *err) {
+  log_line(&trial->bench->log, LOG_INFO, "--steadiness: %s", motion_name(motion));
   if (sequence_make(sequence, MOTION_FRAMES, &trial->shape, err))
     return -1;
   for (int i = 0; i < sequence->count; i++)
@@ -233,29 +243,30 @@ static int take_still(struct trial *trial, struct cover_pixels *scaler, const st
   return fit(scaler, frame, still, err);
 }
 
-/* Reads as many frames as there are, up to the sequence's count, which becomes their number. */
-static int read_frames(struct trial *trial, struct source *source, struct sequence *sequence, struct raster *still,
-                       struct error *err) {
+/* Adds the source's next frame to the sequence; the first one is the still, too. Returns 1 if it did, and 0 at the
+ * source's end. */
+static int read_frame(struct trial *trial, struct source *source, struct cover_pixels *scaler,
+                      struct sequence *sequence, struct raster *still, struct error *err) {
+  struct frame frame;
+  int got = source_read(source, &frame, err), at = sequence->count;
+  if (got != 1)
+    return got;
+  if ((!at && take_still(trial, scaler, &frame, still, err)) || sequence_add(sequence, &trial->shape, err) ||
+      fit(scaler, &frame, &sequence->input[at], err))
+    got = -1;
+  frame_release(&frame);
+  return got;
+}
+
+/* Reads as many frames as there are, at most so many. */
+static int read_frames(struct trial *trial, struct source *source, int most, struct sequence *sequence,
+                       struct raster *still, struct error *err) {
   struct cover_pixels scaler = {0};
-  int read = 0, got = 1;
-  while (read < sequence->count && got == 1) {
-    struct frame frame;
-    got = source_read(source, &frame, err);
-    if (got != 1)
-      break;
-    if ((!read && take_still(trial, &scaler, &frame, still, err)) || fit(&scaler, &frame, &sequence->input[read], err))
-      got = -1;
-    frame_release(&frame);
-    read += got == 1;
-  }
+  int got = 1;
+  while (sequence->count < most && got == 1)
+    got = read_frame(trial, source, &scaler, sequence, still, err);
   cover_pixels_free(&scaler);
-  for (int i = read; i < sequence->count; i++) {
-    raster_free(&sequence->input[i]);
-    raster_free(&sequence->output[i]);
-    raster_free(&sequence->alone[i]);
-  }
-  sequence->count = read;
-  return got < 0 ? -1 : read ? 0 : error_set(err, STATUS_INPUT, "the clip has no frame");
+  return got < 0 ? -1 : sequence->count ? 0 : error_set(err, STATUS_INPUT, "the clip has no frame");
 }
 
 /* The caller frees sequence and still, also after a failure. */
@@ -264,16 +275,16 @@ static int read_clip(struct trial *trial, const char *path, struct sequence *seq
   struct source *source;
   struct source_info info;
   const struct bench *bench = trial->bench;
-  long frames = bench->options->frames ? bench->options->frames : CLIP_FRAMES;
+  int most = bench->options->frames ? (int)bench->options->frames : CLIP_FRAMES;
   *sequence = (struct sequence){0};
   *still = (struct raster){0};
   if (source_open(&source, path, &bench->source_options, err))
     return -1;
   source_get_info(source, &info);
   snprintf(clip->name, sizeof clip->name, "%s", info.description);
-  int status = sequence_make(sequence, (int)frames, &trial->shape, err);
+  int status = sequence_open(sequence, most, err);
   if (!status)
-    status = read_frames(trial, source, sequence, still, err);
+    status = read_frames(trial, source, most, sequence, still, err);
   clip->frames = sequence->count;
   source_close(&source);
   return status;
@@ -298,6 +309,7 @@ static int measure_warp(struct trial *trial, const struct steadiness_frames *fra
 
 static int measure_real(struct trial *trial, struct sequence *sequence, struct steadiness_clip *clip,
                         struct error *err) {
+  log_line(&trial->bench->log, LOG_INFO, "--steadiness: %s: %d frames", clip->name, sequence->count);
   if (run_frames(trial, sequence->input, sequence->output, sequence->count, err) || run_alone(trial, sequence, err))
     return -1;
   struct steadiness_frames frames = frames_of(sequence);
@@ -380,6 +392,9 @@ int bench_check_steadiness(const struct bench *bench, struct error *err) {
     if (without[i].given)
       return error_set(err, STATUS_USAGE, "--steadiness compares frames made one after the other: --%s goes without it",
                        without[i].name);
+  if (options->frames > CLIP_FRAMES_MAX)
+    return error_set(err, STATUS_USAGE, "--frames %ld: --steadiness takes at most %d of each clip", options->frames,
+                     CLIP_FRAMES_MAX);
   if (!setup_needs_input(options))
     return error_set(err, STATUS_USAGE, "--steadiness compares frames with their input: --text-to-image has none");
   return 0;
