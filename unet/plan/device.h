@@ -65,7 +65,7 @@ struct device_counters {
   /* time of the run that was collected last, from its input planes to its picture in the device's memory, by the
    * device's own clock and as precise as that clock; 0: the device has no clock */
   double run_ms;
-  struct run_stamps stamps; /* stamps stamps of the same run */
+  struct run_stamps stamps; /* of the same run */
   /* Bytes of pixels that were copied between host and device, and those that the host's processor copied on the way.
    * Pixels that a run reads in its own device's memory are not counted. */
   size_t copied_up, copied_down, staged;
