@@ -1,11 +1,12 @@
-/* Memory that programs of one device use one after another. It is as large as the largest program needs, and always at
- * the same address, because programs keep addresses. A range of addresses is reserved once; memory is mapped at its
- * beginning as it grows, and unmapped at its end when the largest program is released.
+/* Working memory that all programs of a device use in turn, one run after another. It is as large as the largest
+ * program needs, and always begins at the same address, because programs keep addresses into it. A range of addresses
+ * is reserved once; memory is mapped at its beginning as it grows, and unmapped at its end when the largest program is
+ * released.
  *
- * A program that must not share the memory gets its own allocation, and so does every program of a device that cannot
+ * A program that must not share the memory gets its own allocation, and so does every program if the device cannot
  * reserve addresses.
  *
- * Threads: one thread at a time takes and gives; memory that was taken can be used meanwhile. */
+ * Threads: one thread at a time calls arena_take and arena_give; others may use memory that was taken meanwhile. */
 #ifndef UNET_PLAN_ARENA_H
 #define UNET_PLAN_ARENA_H
 
@@ -16,16 +17,16 @@
 
 struct arena;
 
-/* The functions that a device provides for its arenas. */
+/* The functions that a device provides for its arenas. Those that can fail return -1 or NULL with err set. */
 struct arena_impl {
   /* Maps memory until the first `bytes` of the range are usable, or unmaps what lies after them as far as it can, and
    * sets arena->mapped. If growing fails, nothing has changed. */
   int (*resize)(struct arena *arena, size_t bytes, struct error *err);
-  void *(*alloc)(struct arena *arena, size_t bytes, struct error *err); /* returns NULL with err set on failure */
+  void *(*alloc)(struct arena *arena, size_t bytes, struct error *err); /* a separate allocation */
   void (*free)(struct arena *arena, void *data, size_t bytes);
 };
 
-/* A program's part of an arena. Zeroed: it has no memory. */
+/* The memory that one program takes: the first `bytes` of the range, or an allocation. Zeroed: none. */
 struct arena_share {
   struct arena_share *next;
   void *data;
@@ -35,14 +36,14 @@ struct arena_share {
 
 struct arena {
   const struct arena_impl *impl;
-  void *opaque; /* belongs to the device */
-  void *base;   /* NULL: no addresses are reserved */
+  void *opaque; /* passed through for the device's functions; not used here */
+  void *base;   /* start of the reserved range; NULL: no addresses are reserved */
   size_t reserved, mapped;
-  struct arena_share *shares; /* list of the shares in the range */
+  struct arena_share *shares; /* list of the shares that lie in the range, all from its beginning on */
 };
 
-/* Gives share its memory. own: no other program uses it. */
+/* Gives a zeroed share its memory. own: the share gets an allocation that no other program uses. */
 int arena_take(struct arena *arena, struct arena_share *share, size_t bytes, bool own, struct error *err);
-void arena_give(struct arena *arena, struct arena_share *share); /* Takes a share without memory too. */
+void arena_give(struct arena *arena, struct arena_share *share); /* Takes a share without memory too, and zeroes it. */
 
 #endif

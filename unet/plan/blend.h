@@ -1,10 +1,12 @@
-/* A weight as a sum: its values in the checkpoint, and the values that adapters add, each times the adapter's weight.
+/* A weight as a sum: its values in the checkpoint (base), and what each adapter (LoRA and its kin) adds. A term is one
+ * adapter's part:
  *
- *   W = base + sum over terms of weight * ((gain - 1) * base + gain * scale * D)      gain 1 where there is none
+ *   W = base + sum over terms of weight * ((gain - 1) * base + gain * scale * D)
  *
- * D is a product of factors in FP32, which lie in one vector for each adapter. Rows are the weight's own; columns are
- * [taps, channels], as a resource has them. A term whose weight is 0 adds nothing, so that the result equals base to
- * the bit. */
+ * weight is the user's weight of the adapter, and gain is 1 in terms that have none. D is computed from the adapter's
+ * factors, FP32 matrices that lie one after another in one vector for each adapter. Rows are the weight's output
+ * channels; columns are [taps, input channels], where taps are the kernel's places (1 for a matrix). A term whose
+ * weight is 0 adds nothing, so that the result equals base to the bit. */
 #ifndef UNET_PLAN_BLEND_H
 #define UNET_PLAN_BLEND_H
 
@@ -12,13 +14,13 @@
 #include <stddef.h>
 
 enum blend_kind {
-  BLEND_PRODUCT,   /* D = left @ right: left [rows, rank], right [rank, columns] */
-  BLEND_HADAMARD,  /* D = (left @ right) * (left2 @ right2) element by element; the second product has rank2 */
-  BLEND_KRONECKER, /* D[o m + p, t, i n + q] = left[o, i] * right[p, t, q]; right is [m, taps, n] */
-  BLEND_DENSE,     /* D = left [rows, columns] */
+  BLEND_PRODUCT,   /* D = left @ right, an ordinary LoRA: left [rows, rank], right [rank, columns] */
+  BLEND_HADAMARD,  /* D = (left @ right) * (left2 @ right2) element by element (LoHa); the second product has rank2 */
+  BLEND_KRONECKER, /* D[o m + p, t, i n + q] = left[o, i] * right[p, t, q] (LoKr); right is [m, taps, n] */
+  BLEND_DENSE,     /* D = left, which has the weight's own shape [rows, columns] */
 };
 
-enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS }; /* no gain; one for each row; one for each input channel */
+enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS }; /* gain: 1; one for each row; one for each input channel */
 
 enum { BLEND_RANK_MAX = 1 << 16 };
 
@@ -26,16 +28,16 @@ struct blend_term {
   enum blend_kind kind;
   float weight, scale;
   int rank, rank2;
-  int block_rows, block_channels; /* m and n of a Kronecker product */
-  /* indices at which the factors begin in the vector */
+  int block_rows, block_channels; /* BLEND_KRONECKER: m and n, the rows and input channels of `right` */
+  /* elements of the adapter's vector at which the factors begin; those that the kind does not have are not read */
   size_t left, right, left2, right2;
   enum blend_gain axis;
-  size_t gain;          /* index at which the gains begin in the vector */
-  int store;            /* index of the vector as a resource */
-  const float *factors; /* the factors' vector in host memory; borrowed */
+  size_t gain;          /* element at which the gains begin, unless axis is GAIN_NONE */
+  int store;            /* index of the adapter's vector in resources.list */
+  const float *factors; /* the same vector in the host's memory; borrowed from the adapter */
 };
 
-/* The terms that are added to some rows of a weight. */
+/* The terms that are added to a range of a weight's rows, all to the same rows. */
 struct blend {
   const struct blend_term *terms;
   int count;
@@ -43,11 +45,12 @@ struct blend {
   int taps, channels;
 };
 
-/* True if all of a term's factors lie within a vector of this many elements, and their shapes fit the weight. */
+/* True if all of a term's factors and gains lie within a vector of this many elements, and the factors' shapes fit the
+ * rows and columns of the blend. */
 bool blend_term_fits(const struct blend_term *term, const struct blend *blend, size_t elements);
 
-/* Computes rows [first, first + rows) of the blend by the plain definition. base and out hold these rows and may be the
- * same; scratch holds three rows. */
+/* Computes rows [first, first + rows) of the blend on the calling thread; every device's result is compared with this.
+ * base and out begin with row `first` and may be the same memory; scratch has room for three rows. */
 void blend_rows(const struct blend *blend, size_t first, size_t rows, const float *base, float *out, float *scratch);
 
 #endif

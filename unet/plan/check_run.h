@@ -1,10 +1,11 @@
-/* The check of a run's parameters. */
+/* The check of a run's parameters against the plan's ops, before a device starts the run. */
 #ifndef UNET_PLAN_CHECK_RUN_H
 #define UNET_PLAN_CHECK_RUN_H
 
 #include "unet/plan/run.h"
 
-/* Refuses parameters with which this plan cannot run. device.c checks the frames. */
+/* Fails with one line of error if a parameter that some op of the plan reads is out of its range: a rectangle, a slot
+ * or token number, a timestep, a coefficient. Frames are checked by device_submit. */
 int check_run(const struct plan *plan, const struct run_params *params, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* Copies of weights in a device's own forms (packed, padded, transformed): one table, keyed by resource and form. A
- * copy keeps its address as long as the table exists, so that captured graphs may contain it. Its version says which
- * version of the resource it was made from.
+/* Copies of weights in the layouts that a device's kernels want (packed, padded, transformed): one table for each
+ * device, with the resource and the form as key. A copy keeps its address as long as the table exists, so that captured
+ * graphs may contain it. A copy is out of date if its version is not that of its resource.
  *
- * Ownership: the device allocates and frees data; the table owns the rest. */
+ * Ownership: the device allocates and frees the copies' data; the table owns the list and the details. */
 #ifndef UNET_PLAN_DERIVED_H
 #define UNET_PLAN_DERIVED_H
 
@@ -16,11 +16,12 @@
 struct device;
 struct derived;
 
-/* A kind of copy. Copies of one form may differ in details, which are a struct of the form's own. */
+/* A layout. If copies in it may differ (in a tile size, for example), a struct with these details is part of the
+ * key. */
 struct form {
-  size_t detail_bytes;                        /* size of the details; 0: there are none */
-  bool (*same)(const void *a, const void *b); /* compares details; NULL: there are none */
-  /* Fills copy->data from the whole resource as the device holds it. */
+  size_t detail_bytes;                        /* size of that struct; 0: there is none */
+  bool (*same)(const void *a, const void *b); /* true if two such structs are equal; NULL: there are none */
+  /* Fills copy->data anew from the resource's current values. Returns -1 with err set on failure. */
   int (*make)(struct device *device, const struct derived *copy, struct error *err);
 };
 
@@ -38,12 +39,13 @@ struct derived_table {
   int count, capacity;
 };
 
-/* Returns the copy in this form, or NULL. The pointer is valid until the next derived_add. */
+/* Returns the copy of this resource in this form with equal details, or NULL. The pointer is valid until the next
+ * derived_add. */
 struct derived *derived_find(const struct derived_table *table, int resource, const struct form *form,
                              const void *detail);
-/* Adds a copy; its detail is copied. */
+/* Adds a copy, whose data the caller has made; the details are copied. */
 int derived_add(struct derived_table *table, const struct derived *copy, struct error *err);
-/* Makes each copy again whose version is not its resource's. After a failure the next call makes the remaining ones. */
+/* Makes every copy again that is out of date. After a failure the next call makes the remaining ones. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
 void derived_free(struct derived_table *table);

@@ -23,8 +23,9 @@ struct picture_pool;
 struct device;  /* a GPU, or the CPU */
 struct program; /* a plan that is prepared for a device */
 
-/* New values of some rows of a weight (resource_rows), each row in device order. They are either given in FP32, or a
- * sum of the checkpoint's values and those of adapters, which the device computes in FP32. */
+/* New values for rows [first, first + rows) of a weight, counted as resource_rows does; within a row, values are in the
+ * order of the device's shape. Either `values` has them in FP32, or `blend` is a sum of the checkpoint's values and
+ * those of adapters, which the device computes in FP32. */
 struct weight_change {
   int resource;
   size_t first, rows;
@@ -37,13 +38,13 @@ struct device_info {
   char detail[256]; /* driver, library versions and element type */
   /* useful number of runs in flight: 2 if the device computes while the host prepares the next run, else 1 */
   int depth;
-  /* longest side of the largest live picture for which it is fast enough; 0: the same limit as on any device */
+  /* longest side in pixels up to which live pictures are fast enough on this device; 0: no limit of its own */
   int longest_side;
-  int batch; /* number of pictures in one run that are faster than as many runs bytes of a picture, 1 to BATCH_MAX */
+  int batch; /* pictures in one run, 1 to BATCH_MAX, up to which one run is faster than as many runs of one picture */
   bool two_sets;     /* the device keeps two sets of the weights that adapters change: see device_merge_begin */
   struct gpu_id gpu; /* zeroed: it is no GPU */
-  bool replaceable;  /* another device may be used if this one has too little memory and the user named none */
-  /* type of the tensors between layers */
+  bool replaceable;  /* if this device has too little memory and the user named none, another one may be used instead */
+  /* type in which the tensors between layers are stored */
   enum dtype element;
   size_t memory_total, memory_free; /* bytes; 0: unknown */
   double energy_j;                  /* energy used since a fixed moment; 0: unknown */
@@ -52,22 +53,25 @@ struct device_info {
 /* The properties of a program that is to be prepared. */
 struct program_options {
   enum pixel_format output; /* format that OP_PIXELS_OUT writes (ignored without one) */
-  int parts; /* more than 1: a run may be started in up to this many parts (device_start_part); implies own_memory */
-  bool own_memory;      /* temporaries have their own memory, which other programs' runs do not overwrite */
-  size_t picture_bytes; /* bytes that device_prepare will then allocate for pictures; device_prepare fills this field */
-  struct program *owner; /* a program that outlives this one; states of the same name are shared; NULL: none */
+  /* more than 1: a run may be started in up to this many parts (device_start_part), and own_memory is set too */
+  int parts;
+  bool own_memory; /* temporaries have their own memory, which other programs' runs do not overwrite */
+  /* filled by device_prepare: bytes that it will allocate for the pool of pictures after `prepare` */
+  size_t picture_bytes;
+  /* program whose states this one uses under the same names; it must outlive this one. NULL: none */
+  struct program *owner;
 };
 
-/* Counted since the device was made; printed by bench. */
+/* Amounts since the device was opened; `reverie bench` prints them. */
 struct device_counters {
-  size_t bytes, peak_bytes; /* device memory that this program has allocated */
+  size_t bytes, peak_bytes; /* bytes of device memory that this process has allocated: now, and at most so far */
   long allocations, launches, waits, captures;
   /* time of the run that was collected last, from its input planes to its picture in the device's memory, by the
    * device's own clock and as precise as that clock; 0: the device has no clock */
   double run_ms;
-  struct run_stamps stamps; /* of the same run */
-  /* Bytes of pixels that were copied between host and device, and those that the host's processor copied on the way.
-   * Pixels that a run reads in its own device's memory are not counted. */
+  struct run_stamps stamps; /* moments of that run's stages, if device_options.stamps is set */
+  /* Bytes of pixels that were copied to the device and from it, and those that the host's processor copied on the way
+   * (into or out of page-locked memory). Pixels that a run reads in its own device's memory are not counted. */
   size_t copied_up, copied_down, staged;
 };
 
@@ -87,10 +91,10 @@ struct device_pictures {
 /* The functions of a device. All are required unless stated otherwise; none is called with NULL. */
 struct device_impl {
   const char *name; /* "cpu", "cuda" */
-  /* The functions of the pool of pictures: make gets struct device_pictures, and returns the memory's address in plane
-   * 0. Pictures outlive the device. */
+  /* Makes and frees the pictures of the pool (picture.h): `make` gets struct device_pictures as its opaque pointer, and
+   * stores the address of the picture's memory in plane 0. Pictures may outlive the device. */
   const struct picture_owner *pictures;
-  /* Makes *device, or explains in one line why this machine cannot. */
+  /* Makes *device. On failure err says in one line why this machine cannot. */
   int (*create)(struct device **device, const struct device_options *options, struct error *err);
   /* Waits for runs in flight and frees the device. All programs have been released before. */
   void (*destroy)(struct device *device);
@@ -103,39 +107,41 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run. There are program->frames frames. The caller may reuse them as soon as this returns, except frames
-   * for which device_reads_later holds: they must not change until the run is collected or released, or until this has
-   * failed. For a frame for which device_reads_in_place holds, the planes in the host's memory are not filled. There
-   * are program->pictures pictures; they are the device's and are written until the run is collected. At most
-   * RUNS_IN_FLIGHT runs are in flight. */
+  /* Starts one run with program->frames frames. After this returns the caller may reuse the frames' memory, except
+   * frames for which device_reads_later is true: they must not change until the run is collected or released, or until
+   * this has failed. If device_reads_in_place is true for a frame, its planes in the host's memory have no pixels. The
+   * run writes program->pictures pictures of the device's pool until it is collected. At most RUNS_IN_FLIGHT runs are
+   * in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *pictures, struct error *err);
-  /* Starts one part of a run without pixels; the first part starts like submit. merged: the part reads the set of
-   * weights that other runs do not read. If it fails the run has not begun. */
+  /* Starts part number `part` (from 0) of a run without pixels. merged: the part reads the new weights of a merge
+   * (device_merge_begin), which runs of frames do not read yet. If part 0 fails the run has not begun. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
                     bool merged, struct error *err);
   /* Waits for the oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* Implements device_update. The lock `weights` is held. If it succeeds, device.c gives the changed resources this
-   * version. Copies of the weights in other forms are made before this returns or before the next run reads them. */
+  /* Implements device_update; the caller holds the lock `weights`. If it succeeds, device.c gives the changed resources
+   * the version `version`. Copies of the weights in other forms (derived.h) are made before this returns or before the
+   * next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
-  /* Implement device_merge_begin, device_merge_go_on and device_merge_show. The lock `weights` is held. NULL: the
-   * device has one set of weights. */
+  /* Implement device_merge_begin, device_merge_go_on and device_merge_show; the caller holds the lock `weights`. NULL:
+   * the device has one set of weights. */
   int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
   int (*merge_go_on)(struct device *device, bool all, struct error *err);
   void (*merge_show)(struct device *device);
-  /* Copies FP32 values of the host to or from a resource or a tensor of a program (program may be NULL for a resource),
-   * in NHWC order from element `first` on. The copy is in order with runs. A read waits for runs in flight; a write
-   * copies the data and may return before it is done. A resource that was not loaded yet is loaded first. */
+  /* Copy FP32 values between the host and a resource, or a tensor of a program (NULL for a resource), in NHWC order
+   * from element `first` on. Both are in order with runs: a read waits for runs in flight; a write copies `data` and
+   * may return before the device has it. A resource that was not loaded yet is loaded first. */
   int (*write)(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
               size_t count, struct error *err);
   /* Waits for all work that was started. */
   int (*settle)(struct device *device, struct error *err);
-  /* Measures each op of a plan that makes pictures, at its place within a run with these arguments. Fills the measured
-   * fields of profile's rows, which exist and are zeroed, and profile's roof. No run is in flight. */
+  /* Measures each op of a plan that makes pictures, within runs with these arguments and with the ops before it. Fills
+   * the measured fields of profile->rows, which the caller has allocated and zeroed, and profile->roof. No run is in
+   * flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
                  const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                  struct profile *profile, struct error *err);
@@ -150,7 +156,7 @@ struct device {
   struct resources *resources;
   struct gpu_id gpu; /* set by the implementation's create; zeroed: no GPU */
 
-  /* Has a lock of its own. */
+  /* The pool of pictures, which has a lock of its own. */
   struct device_pictures pictures;
 
   /* Held while a weight is loaded, made or changed: guards the device's weights, their versions, and their copies in
@@ -158,7 +164,8 @@ struct device {
   pthread_mutex_t weights;
   pthread_mutex_t memory; /* guards memory_limit, brought_down, and the implementation's counters of memory */
   size_t memory_limit;    /* bytes; 0: none */
-  bool sizes_only;        /* device_options.sizes_only; the next two fields are those of device_options, too */
+  /* device_options.sizes_only; the next two fields are copies of gives_up and its opaque pointer there */
+  bool sizes_only;
   bool (*gives_up)(void *opaque);
   void *gives_up_opaque;
   size_t brought_down; /* bytes of frames that were copied from another device's memory */
@@ -169,12 +176,12 @@ struct device {
 bool device_reads_in_place(const struct device *device, const struct frame *frame);
 bool device_reads_later(const struct device *device, const struct frame *frame);
 
-/* Create and destroy the locks. An implementation's create and destroy call them. */
+/* device_begin creates the locks, and device_end destroys them. An implementation's create and destroy call them. */
 void device_begin(struct device *device);
 void device_end(struct device *device);
 
-/* Fails with STATUS_INTERRUPTED once the caller has given up the device's work (device_options.gives_up).
- * Implementations call it between the parts of work that may take long. */
+/* Fails with STATUS_INTERRUPTED once the caller has given up (device_options.gives_up returns true). Implementations
+ * call it between parts of work that may take long. */
 int device_check_wanted(const struct device *device, struct error *err);
 
 /* device_count_bytes adds bytes that are about to be allocated to the implementation's counters, or fails if the limit
@@ -183,8 +190,8 @@ int device_count_bytes(struct device *device, struct device_counters *counters, 
                        struct error *err);
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
 
-/* The beginning of every program's struct. device.c fills it after prepare and maintains it, except two fields of the
- * device's. */
+/* The beginning of every program's struct. device.c fills it after prepare and maintains it; the device itself fills
+ * `parts` and `element`. */
 struct program {
   /* Set by device_prepare, and constant afterwards. */
   const struct plan *plan;
@@ -192,18 +199,19 @@ struct program {
   struct frame output; /* layout that OP_PIXELS_OUT writes, without planes; size 0: the plan has none */
   int pictures;        /* number of pictures that a run makes */
 
-  /* The following three fields are changed by the thread that uses the device. */
-  /* pictures of the runs in flight: those of run number i are at i modulo RUNS_IN_FLIGHT until it is collected */
+  /* The following three fields are changed by the thread that starts and collects runs. */
+  /* pictures of the runs in flight: run number i has those at i modulo RUNS_IN_FLIGHT until it is collected */
   struct frame made[RUNS_IN_FLIGHT][BATCH_MAX];
-  /* frames that are held for the same runs, because the device reads them later */
+  /* frames of the same runs on which a hold is kept until the run is collected, because the device reads them later */
   struct frame read[RUNS_IN_FLIGHT][FRAMES_MAX];
-  /* number of runs submitted, and collected */
+  /* number of runs of this program that were submitted, and that were collected, since it was prepared */
   unsigned submitted, collected;
 
-  /* The state of a run that is started in parts, and the device's choice of types. */
-  int parts;                     /* parts in which a run may be started; set by the device */
-  int started;                   /* parts started so far of the run that is being started */
-  const struct element *element; /* element type of each temporary and state (plan_place); set by the device */
+  /* A run that is started in parts (device_start_part); and the device's choice of types. */
+  int parts;   /* number of parts into which the device has divided a run; set by the device */
+  int started; /* parts started so far of the run that is being started */
+  /* element type of each temporary and state, indexed by plan_place; set by the device */
+  const struct element *element;
 };
 
 static inline int program_in_flight(const struct program *program) {
@@ -222,23 +230,25 @@ void device_release(struct device *device, struct program **program); /* Stores 
 /* A device that was opened with sizes_only prepares programs and runs none: device_run, device_start and
  * device_start_part check their arguments and do nothing more. Any other call that needs weights or memory fails. */
 
-/* Starts a run. frames has program->frames entries, in the numbering of OP_PIXELS_IN; entries that no op reads are
- * zeroed. It is NULL if the program reads no frames. The run's pictures come from the device's pool. If the caller
- * holds more pictures than device_options.pictures, nothing is started and the status is STATUS_HELD. */
+/* Starts a run. frames has program->frames entries, where frame i of source s (OP_PIXELS_IN) is entry s * pictures + i;
+ * entries that no op reads are zeroed. frames is NULL if the program reads none. The run's pictures come from the
+ * device's pool. If the caller holds more pictures than device_options.pictures, nothing is started and the status is
+ * STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err);
-/* Waits for the oldest run in flight. pictures (may be NULL) gets its program->pictures pictures, held for the
- * caller. */
+/* Waits for the program's oldest run in flight. pictures (NULL: they are released) gets program->pictures frames, each
+ * with a hold that the caller ends by frame_release. */
 int device_collect(struct device *device, struct program *program, struct frame *pictures, struct error *err);
-/* Submits and collects a run of a plan without pixels. */
+/* Runs a plan without pixels and waits for its end. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
-/* Starts a run without waiting for it. It first waits for the run that the previous call started, and fails if that run
- * failed. Runs stay in the order in which they were started. */
+/* Starts a run of a plan without pixels and does not wait for it. It first waits for the run that the previous call
+ * started, and fails if that run failed. The device executes runs in the order in which they were started. */
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
-/* Starts the next of a run's program->parts parts, so that other runs may be started between two parts; everything runs
- * in the order in which it was started. The arguments are those of the first part. A run that was begun must be
- * completed before anything else of its program starts. Before the first part it waits as device_start does. Returns 1
- * if parts are left, 0 after the last one. After a failure the next call begins a new run. */
+/* Starts the next of the program->parts parts of a run, so that runs of other programs may be started between two
+ * parts; the device executes everything in the order in which it was started. Every call of one run gets the same
+ * arguments as its first. A run that was begun must be completed before another run of this program starts. The first
+ * part waits for the program's previous run, as device_start does. merged: see device_merge_made. Returns 1 if parts
+ * are left, 0 after the last one. After a failure (-1) the next call begins a new run. */
 int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
                       struct error *err);
 /* Waits for all work that was started. */
@@ -262,8 +272,9 @@ int device_merge_begin(struct device *device, const struct weight_change *change
 int device_merge_go_on(struct device *device, bool all, struct error *err);
 void device_merge_made(struct device *device, const struct weight_change *changes, int count);
 void device_merge_show(struct device *device);
-/* Writes a temporary or a state; weights are changed by device_update alone. A temporary keeps its values until another
- * program runs, unless one of the two has own_memory. */
+/* device_write and device_read copy FP32 values in NHWC order, from element `first` of a temporary, state or resource
+ * on. Weights cannot be written: device_update changes them. A temporary keeps its values until another program runs,
+ * unless one of the two programs has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

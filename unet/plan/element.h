@@ -1,11 +1,11 @@
-/* The types of tensors' values. A plan says what precision a tensor needs (enum demand). A device chooses a type for
- * each tensor when it prepares the plan (struct element); it keeps the types of temporaries in its program, and those
+/* The number types of tensors. A plan says what precision a tensor needs (enum demand); a device chooses a type for
+ * each tensor when it prepares the plan (struct element). It keeps the types of temporaries in its program, and those
  * of states and weights with their memory.
  *
  * Code that uses a tensor asks for its element; no code assumes a type. To use another type (BF16, FP8 with a scale)
- * for some or all tensors, a device changes the one function that chooses types, and the kernels that read and write
- * this type; the caller of a kernel refuses types that the kernel does not take. A new type needs its size in weights.h
- * and its conversions in element.c. */
+ * for some or all tensors, a device changes the one function that chooses types (cpu_layout.c on the CPU), and the
+ * kernels that read and write this type. A kernel's caller fails for types that the kernel does not take. A new type
+ * needs its size in weights.h and its conversions in element.c. */
 #ifndef UNET_PLAN_ELEMENT_H
 #define UNET_PLAN_ELEMENT_H
 
@@ -19,7 +19,7 @@ enum demand {
 /* The type of a tensor's values. A value is scale times the stored number. */
 struct element {
   enum dtype type;
-  float scale; /* 1 where the type's range is wide enough */
+  float scale; /* 1 where the type's range is wide enough for the values */
 };
 
 static inline struct element element_of(enum dtype type) {
@@ -27,7 +27,7 @@ static inline struct element element_of(enum dtype type) {
   return element;
 }
 
-/* True if the values are of this type without a scale. It is for code that does not apply scales. */
+/* True if the values are of this type and scale is 1: for code that multiplies by no scale. */
 static inline bool element_is(struct element element, enum dtype type) {
   return element.type == type && element.scale == 1;
 }
@@ -36,7 +36,7 @@ static inline size_t element_size(struct element element) {
   return dtype_size(element.type);
 }
 
-/* Read and write value number i of data; a stored value is rounded to nearest even. */
+/* Read and write value number i of an array: the scale is applied, and a stored value is rounded to nearest even. */
 float element_load(struct element element, const void *data, size_t i);
 void element_store(struct element element, void *data, size_t i, float value);
 

@@ -20,8 +20,9 @@
 #include "unet/plan/op_prompts.h"
 #include "unet/plan/op_steps.h"
 
-/* All ops. A row has the TYPE, the field in struct op, the name in messages, the run parameters that device_submit
- * checks for the op (check_run.c), and the function that counts its floating-point operations (op.c). */
+/* All ops. A row has: the TYPE (of OP_TYPE); the field in struct op; the name in messages; the check of the run
+ * parameters that the op reads, a function check_NAME of check_run.c (`nothing`: it reads none); and the function of
+ * op.c that counts its floating-point operations (no_flops: it has no matrix product). */
 #define OP_TABLE(ROW)                                                                                                  \
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
@@ -63,7 +64,8 @@ enum op_type { OP_TABLE(OP_TYPE) OP_TYPES };
 #define OP_FIELD(TYPE, field, ...) struct op_##field field;
 struct op {
   enum op_type type;
-  const char *name; /* place in the model ("down_blocks.0.resnets.1.conv1"); owned by the plan */
+  /* place in the model, for messages and profiles ("down_blocks.0.resnets.1.conv1"); owned by the plan */
+  const char *name;
   union {
     OP_TABLE(OP_FIELD)
   };
@@ -74,7 +76,7 @@ const char *op_type_name(enum op_type type);
 
 struct op_operand {
   struct tensor tensor;
-  const char *name; /* "x2", "prologue.gamma" */
+  const char *name; /* name of the field in the op's struct: "x2", "prologue.gamma" */
   unsigned roles;   /* bits of enum operand_role */
 };
 
@@ -86,23 +88,26 @@ int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPER
  * number. */
 int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
 
-/* The result of an op: y's shape and the precision that it needs. */
+/* What an op's rule (op_check) says of the tensor y that the plan makes for it. */
 struct op_result {
   int n, h, w, c; /* shape of y */
   enum demand demand;
 };
 
-/* Checks an op before it is appended to a plan that runs it `runs` times in a row, and fills the shape of its y if the
- * plan has to make y. Returns the fault in a few words, or NULL if there is none. */
+/* Checks an op before it is appended to a plan, by the rule of its type. runs: how often one run of the plan executes
+ * it, more than 1 in a loop. Stores in *result the shape and precision of its y. Returns the fault in a few words
+ * (static text), or NULL if there is none. */
 const char *op_check(const struct op *op, int runs, struct op_result *result);
-/* Returns the op's y, or NULL if the op has none and only writes tensors that exist already. */
+/* Returns the address of the op's field y, or NULL if the op has no such field and only writes tensors that exist
+ * already. */
 struct tensor *op_y(struct op *op);
 
-/* Returns the floating-point operations of the op's matrix products (2 per multiply-add), or 0 if it has none. */
+/* Returns the floating-point operations of one execution of the op's matrix products (2 per multiply-add); 0 if it has
+ * none. */
 double op_flops(const struct op *op);
-/* True if device_submit checks run parameters for ops of this type. Code that is executed with each run visits only the
- * ops for which this holds; it holds for OP_PIXELS_IN, whose frames are checked, and for OP_STYLE, which a run may
- * skip. */
+/* True if ops of this type have to be visited in every run: they read run parameters that device_submit checks, or are
+ * OP_PIXELS_IN, whose frames are checked, or OP_STYLE, which adds nothing in some runs. plan_finish lists such ops
+ * (plan.told). */
 bool op_is_told(enum op_type type);
 
 #endif

@@ -1,6 +1,7 @@
-/* The rules of ops: op_check_<field> checks an op's operands and gives the shape of its y, as op_check does. Each is in
- * the op_*.c with the name of the header that has the op's struct. The inline functions below are shared by several of
- * them. */
+/* The rules of ops, one function op_check_<field> for each row of OP_TABLE: it checks the shapes of an op's operands
+ * and fills *y with the shape of the result; it returns the fault or NULL, as op_check does. The rules are in
+ * op_layers.c, op_pixels.c, op_prompts.c and op_steps.c, where the header of the same name has the op's struct. The
+ * inline functions below are shared by several rules. */
 #ifndef UNET_PLAN_OP_CHECKS_H
 #define UNET_PLAN_OP_CHECKS_H
 
@@ -22,13 +23,14 @@ static inline struct op_result shape_of(struct tensor x) {
   return (struct op_result){.n = x.n, .h = x.h, .w = x.w, .c = x.c};
 }
 
-/* True if n rows can be the first latent's rows, followed by those of some later latents. */
+/* True if n rows are the first latent's rows followed by those of zero or more whole later latents. */
 static inline bool has_rows(struct guidance_rows rows, int n) {
   return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
          n >= rows.first && (n - rows.first) % rows.each == 0;
 }
 
-/* True if an op that begins at this step and runs this often stays within CALLS_MAX. */
+/* True if an op whose first execution is for call number `step` of the U-Net, and which is executed `runs` times for
+ * successive calls, stays within CALLS_MAX. */
 static inline bool has_steps(int step, int runs) {
   return step >= 0 && step < CALLS_MAX && step + runs <= CALLS_MAX;
 }
@@ -37,7 +39,7 @@ static inline bool is_same(struct tensor a, struct tensor b) {
   return tensor_exists(a) && a.space == b.space && a.index == b.index;
 }
 
-/* True if t was left out or has the shape of other. */
+/* True if the optional operand t was left out, or has the shape of other. */
 static inline bool fits_latents(struct tensor t, struct tensor other) {
   return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
 }

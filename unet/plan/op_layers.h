@@ -68,15 +68,17 @@ struct op_linear {
   T(y, OPERAND_READ | OPERAND_WRITE)
 struct op_inject {
   OPERANDS(INJECT)
-  int control, step; /* step has the meaning of OP_TIME_ROW's */
-  int index, count;  /* number of this injection, and of all injections of the control, in one call of the network */
-  /* pictures of each latent, and of the first one; 0: rows is y.n, first is rows */
+  /* step: number of the U-Net's call; in a loop that of the first iteration, and one more in each later one */
+  int control, step;
+  int index, count; /* this is injection number `index` (from 0) of the control's `count` in one call of the U-Net */
+  /* `first` pictures of y belong to the first latent, `rows` to each later one; 0: rows is y.n, first is rows */
   int rows, first;
 };
-/* Returns the factor by which OP_INJECT multiplies g with run.control[control].guess. */
+/* Returns 10^(-1 + index / (count - 1)): the factor of g for a latent's first row with run.control[control].guess. */
 float inject_guess(const struct op_inject *op);
 
-/* y = prologue(x). It is for a norm that cannot be the prologue of another op. */
+/* y = prologue(x): a norm or activation as an op of its own, where the op that reads the result cannot apply it to its
+ * input. */
 #define OPERANDS_NORM(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   P(prologue)                                                                                                          \
@@ -85,9 +87,9 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
-/* y = scale * x + bias for each value.
+/* y = scale * x + bias for each value; scale and bias are fields of the op.
  *   x  may be a view of some of a tensor's pictures
- *   y  precise if the op's field says so */
+ *   y  ELEMENT_PRECISE if the op's field `precise` is set */
 #define OPERANDS_AFFINE(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -143,7 +145,7 @@ struct op_style {
   int heads;
   float scale;
   enum style_part part;
-  /* rows of each latent, and of the first one; 0: rows is n, first is rows */
+  /* `first` rows belong to the first latent, `rows` to each later one; 0: rows is n, first is rows */
   int rows, first;
 };
 

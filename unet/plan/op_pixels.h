@@ -19,7 +19,7 @@ enum { SOURCES_MAX = 2, FRAMES_MAX = SOURCES_MAX * BATCH_MAX };
 struct op_pixels_in {
   OPERANDS(PIXELS_IN)
   float scale, bias;
-  int source; /* 0: the input; 1: the second source, from which controls are made instead */
+  int source; /* 0: the input of the stream; 1: the second source, from which controls make their maps instead */
 };
 
 /* y = a map in 0..1, which a control network reads in the place of the picture. The map's parameters are
@@ -88,7 +88,7 @@ static inline int pixels_out_h(const struct op_pixels_out *op) {
   return op->h ? op->h : op->x.h;
 }
 
-/* Returns the map of a control. */
+/* Returns the operand map0, map1, ... that belongs to a control, numbered from 0. */
 static inline struct tensor pixels_out_map(const struct op_pixels_out *op, int control) {
   const struct tensor maps[CONTROLS_MAX] = {op->map0, op->map1, op->map2, op->map3};
   return maps[control];

@@ -27,7 +27,7 @@ struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
   float shift;     /* freq_shift in diffusers */
-  int rows, first; /* rows of each step (0: 1), and of the first one (0: as rows) */
+  int rows, first; /* `first` rows belong to the first step, `rows` to each later one; 0: rows is 1, first is rows */
   int values;
   float value[SIZES];
 };
@@ -40,16 +40,17 @@ struct op_guidance_embed {
   OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = the table's rows for `step`, or in a loop for the iteration's step: all time projections of one U-Net call.
- * Outside a loop tensor_rows_of gives the same rows without an op.
- *   table  [steps * rows, 1, 1, c]: a state
+/* y = the rows of the table that belong to call number `step` of the U-Net: the time projections of all its res blocks.
+ * In a loop the call is that of the iteration; outside a loop tensor_rows_of gives the same rows without an op.
+ *   table  [calls * rows, 1, 1, c]: a state
  *   y      [rows, 1, 1, c]; the rows are given as y.n, where 0 means 1 */
 #define OPERANDS_TIME_ROW(T, P)                                                                                        \
   T(table, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  int step; /* step number; in a loop (plan.h) that of the first iteration, and one more in each later one */
+  /* number of the U-Net's call; in a loop (plan.h) that of the first iteration, and one more in each later one */
+  int step;
 };
 
 /* slots[run.slot] = x. It is the last op of the plans that encode a prompt. With ring, slots[run.turn % n] = x.
@@ -72,7 +73,7 @@ struct op_store_slot {
   T(rows, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
 struct op_shift {
   OPERANDS(SHIFT)
-  int by; /* 0: 1 */
+  int by; /* rows by which the queue moves; 0: 1 */
 };
 
 /* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]]. For the first `first` rows p is r;
@@ -83,7 +84,8 @@ struct op_shift {
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)
-  int rows, first; /* 0: rows is n, first is rows */
+  /* `first` rows belong to the first latent, `rows` to each later one; 0: rows is y.n, first is rows */
+  int rows, first;
 };
 
 /* y = token run.end of x. That token's hidden state represents the whole text.

@@ -13,7 +13,7 @@
   T(noise, OPERAND_WRITE | OPERAND_STATE)
 struct op_between {
   OPERANDS(BETWEEN)
-  int pictures; /* 0: 1 */
+  int pictures; /* 0 is the same as 1 */
 };
 
 /* y = run.start_latent * z + run.start_noise * noise: the latent from which the sampler starts.
@@ -55,20 +55,20 @@ struct op_mask {
 struct op_unet_input {
   OPERANDS(UNET_INPUT)
   unsigned image_rows;
-  /* copies of each latent, and of the first one; 0: rows is y.n, first is rows */
+  /* the first latent has `first` copies, each later one `rows`; 0: rows is y.n, first is rows */
   int rows, first;
 };
 
 /* y = the prediction after guidance, for each latent i of x. The latent is at step s = step + steps_behind(i,
  * together), and its predictions are model[first row of i + r]:
  *   m = sum over r of run.row_weight[r] * model[r]
- * If the op has x, and it does not write anew for this latent, the residual is added:
+ * With x, the residual is added, except for latents for which `anew` is written (see below):
  *   m += run.virtual_weight * (p.x * x + p.reference * reference), p = run.residual[s]
- * This is the prediction that would lead from x to the reference (zeros without one): Kodaira et al., StreamDiffusion,
- * 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)) with f = run.guidance_rescale and std over all values of a
- * latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023. anew: for latents at the
- * first step, which have two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the picture to which the
- * negative prompt alone would lead.
+ * The sum in brackets is the prediction that would lead from x to the reference (zeros without one): Kodaira et al.,
+ * StreamDiffusion, 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)) with f = run.guidance_rescale and std over
+ * all values of a latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023. With the
+ * operand `anew`, latents at the first step, which have two rows, also write anew = p.clean_x * x + p.clean_model *
+ * model[1]: the picture to which the negative prompt alone would lead, which later steps read as their reference.
  *   model      [rows, h, w, c]
  *   x          precise [n, h, w, c]; without it there is one latent
  *   reference  [n, h, w, c]
@@ -83,7 +83,7 @@ struct op_unet_input {
 struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
-  /* rows of each latent, and of the first one; 0: rows is model.n, first is rows */
+  /* `first` rows of model belong to the first latent, `rows` to each later one; 0: rows is model.n, first is rows */
   int rows, first;
 };
 
@@ -107,7 +107,7 @@ struct op_guide {
   T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
   OPERANDS(STEP)
-  int step; /* step has the meaning of OP_TIME_ROW's */
+  int step; /* number of the U-Net's call; in a loop that of the first iteration, and one more in each later one */
   int together;
 };
 

@@ -6,7 +6,7 @@
 #include "unet/plan/tensor.h"
 
 enum {
-  /* rows of one U-Net call: 1 without guidance, 2 for classifier-free guidance, 3 for InstructPix2Pix */
+  /* most rows of one U-Net call: 1 without guidance, 2 for classifier-free guidance, 3 for InstructPix2Pix */
   GUIDANCE_ROWS_MAX = 3,
   TOKENS_MAX = 256,  /* most tokens of a text */
   TIMESTEPS = 1000,  /* timesteps of the training; a timestep is a real number from 0 to TIMESTEPS - 1 */
@@ -56,14 +56,14 @@ enum operand_role {
   OPERAND_ADDEND = 128, /* added to y elementwise; y may take its memory if no later op reads it */
 };
 
-/* Guidance rows of several latents or steps, one after another: `first` rows of the first latent and `each` rows of
- * every later one. */
+/* Guidance rows of several latents, one latent after another: the first latent has `first` rows, every later one
+ * `each`. A row is the copy of a latent that is computed for one prompt. */
 struct guidance_rows {
   int first, each;
 };
 
-/* guidance_index returns the latent or step to which a row belongs, guidance_row the row's number within that latent,
- * and guidance_total the number of rows of `count` latents. */
+/* guidance_index returns the number of the latent to which row number `row` belongs, guidance_row the number of the row
+ * within that latent, and guidance_total the number of rows of `count` latents. */
 static inline int guidance_index(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -73,13 +73,13 @@ static inline int guidance_row(struct guidance_rows rows, int row) {
 static inline int guidance_total(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
-/* Returns the number of steps by which a latent is ahead of the first one, if groups of `together` neighbours are at
- * the same step; 0 means 1. */
+/* Returns by how many steps latent number `latent` is ahead of the first one, if groups of `together` neighbours are at
+ * the same step; together 0 is the same as 1. */
 static inline int steps_behind(int latent, int together) {
   return latent / (together ? together : 1);
 }
-/* Returns the guidance rows that an op's fields stand for. If `each` is 0 it is `standard`; if `first` is 0 it is
- * `each`. */
+/* Returns the rows that an op's fields `first` and `rows` (here each) stand for: each 0 is replaced by `standard`, and
+ * then first 0 by `each`. */
 static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
   each = each ? each : standard;
   return (struct guidance_rows){first ? first : each, each};

@@ -25,21 +25,21 @@ struct declared_state {
   enum demand demand;
 };
 
-/* Ops [first, end) run `iterations` times in succession, the others once. A zeroed struct is no loop. */
+/* Ops [first, end) are executed `iterations` times in succession, all others once. Zeroed: no loop. */
 struct plan_loop {
   int first, end, iterations;
 };
 
-/* The run parameter (run.h) that decides whether a region runs: the region runs unless the value is 0. */
+/* The run parameter (run.h) that decides if a region is entered: the region runs unless that parameter is 0. */
 enum region_kind {
-  REGION_CONTROL, /* run.control[index].gain at the step, or at the step of any latent if there are several */
+  REGION_CONTROL, /* run.control[index].gain for the call, or for the call of any latent if there are several */
   REGION_MAP,     /* run.control[index].map */
   REGION_STYLE,   /* run.style[index].weight */
 };
 struct region_when {
   enum region_kind kind;
   int index;
-  int step;    /* REGION_CONTROL: step number with the meaning of OP_TIME_ROW's */
+  int step;    /* REGION_CONTROL: number of the U-Net's call; in a loop that of the first iteration */
   int latents; /* REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
 };
 
@@ -48,7 +48,8 @@ struct region_when {
 struct plan_region {
   int first, end;
   struct region_when when;
-  int beside, meet; /* meet 0: no ops of the region may run at the same time as others */
+  /* `beside` is an op's number before first; meet 0: no op of the region may run at the same time as others */
+  int beside, meet;
 };
 
 struct plan {
@@ -63,7 +64,7 @@ struct plan {
   struct plan_region *regions; /* regions in the order of their ops */
   int region_count, region_capacity;
 
-  /* The tensors that belong to the plan. */
+  /* The tensors that belong to the plan: tensor.index counts in these lists. */
   struct temporary *temporaries;
   int temporary_count, temporary_capacity;
   struct declared_state *states;
@@ -107,7 +108,7 @@ void plan_region_end(struct plan *plan);
  * may run both groups at the same time. Later ops of the region wait for both. Op `beside` is in no region, and is
  * inside the loop if and only if the region is. */
 void plan_region_meet(struct plan *plan, int beside);
-/* True if an op belongs to the part of a region that may run at the same time as other ops. */
+/* True if an op is in the first part of a region, [first, meet), which may run at the same time as other ops. */
 bool plan_is_beside(const struct plan *plan, int op);
 /* Returns the region that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
@@ -134,8 +135,9 @@ struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int 
 /* Returns the index of the state with this name, or -1. */
 int plan_find_state(const struct plan *plan, const char *name);
 
-/* Devices keep one list with an entry for each temporary, followed by one for each state. plan_places returns the
- * list's length, plan_place a tensor's index in it, and plan_demand the demand of an entry. */
+/* Devices keep lists with an entry for each temporary, followed by one for each state. plan_places returns the length
+ * of such a list, plan_place a tensor's index in it, and plan_demand the precision that the tensor of an entry
+ * needs. */
 static inline int plan_places(const struct plan *plan) {
   return plan->temporary_count + plan->state_count;
 }
@@ -150,9 +152,9 @@ static inline enum demand plan_demand(const struct plan *plan, int place) {
 /* Computes the lifetimes of temporaries and checks the regions. Returns -1 with the plan's first error. */
 int plan_finish(struct plan *plan, struct error *err);
 
-/* Lays out the arena of a finished plan: offset[i] is for temporary i with elements of type element[i]. Temporaries
- * that hold values at the same time do not overlap. Offsets are multiples of align. Returns the arena's bytes;
- * SIZE_MAX: out of memory. */
+/* Lays out the memory of a finished plan's temporaries: offset[i] gets the byte at which temporary i begins, with
+ * elements of type element[i]; it is a multiple of align. Temporaries that hold values at the same time do not overlap.
+ * Returns the bytes of the whole layout, or SIZE_MAX if memory runs out. */
 size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset);
 
 #endif

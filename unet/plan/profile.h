@@ -1,4 +1,4 @@
-/* The time that each op of a frame takes: what a device measures, and what follows from the ops' shapes. */
+/* The profile of a frame: how long each op takes as a device measures it, and how fast it could be by its shapes. */
 #ifndef UNET_PLAN_PROFILE_H
 #define UNET_PLAN_PROFILE_H
 
@@ -12,7 +12,7 @@ struct plan;
 
 enum { PROFILE_LAUNCHES_MAX = 8 };
 
-/* The best rates that were measured on this device; 0: unknown. They bound the speed of every op. */
+/* The highest rates that were measured on this device; 0: unknown. No op can be faster than they allow. */
 struct profile_roof {
   double flops;  /* FLOP a second in a large matrix product */
   double memory; /* bytes a second, read plus written, in a long copy in device memory */
@@ -20,30 +20,30 @@ struct profile_roof {
   int element;   /* bytes of a weight's element, and as a rule of an activation's */
 };
 
-/* A kernel or library call. */
+/* A kernel or library call of an op, and its time in us. */
 struct profile_launch {
   const char *kind; /* kind of launch ("norm"); static text */
   double us;
 };
 
-/* An op. Times are for one of its runs. */
+/* The row of one op. Times are in us and for one execution of the op. */
 struct profile_row {
   /* The following fields come from the plan: profile_describe fills them. */
   char name[128];   /* "unet.down_blocks.0.resnets.1.conv1" */
   char part[24];    /* "unet"; "frame" outside the networks */
   const char *kind; /* "conv3x3"; static */
   char shape[96];
-  int level; /* pixels of the op's result, or rows */
-  int runs;  /* runs of the op in one frame; 0: it is in a region that this frame skips */
+  int level; /* pixels (h * w) of the op's result, or its rows of tokens: the resolution level of a U-Net */
+  int runs;  /* executions of the op in one frame; 0: it is in a region that this frame skips */
   double flops, weight_bytes, activation_bytes;
   /* the longest of the times that flops, weight_bytes and activation_bytes take at the roof's rates; 0: unknown */
   double floor_us;
 
   /* The following fields are measured. */
-  char way[96]; /* implementation that runs the op: "norm + cudnn 2" */
+  char way[96]; /* the device's implementation of the op: "norm + cudnn 2" */
   /* time at the op's place within the frame, and the standard error of this estimate */
   double us, spread_us;
-  /* time when repeated on its own, and the same with its data out of the cache; 0: not measured */
+  /* time when the op is repeated alone; and the same when its data is first driven out of the cache; 0: not measured */
   double warm_us, flushed_us;
   struct profile_launch launches[PROFILE_LAUNCHES_MAX];
   int launch_count;
@@ -65,7 +65,7 @@ struct profile_request {
   bool (*stop)(void); /* called from time to time; true ends the measurement; NULL: not called */
 };
 
-/* The times of a run's stages, by platform_now_ns. 0: unknown. */
+/* Moments of a run's stages, in ns of platform_now_ns. 0: unknown. */
 struct run_stamps {
   int64_t upload_ns, uploaded_ns; /* begin and end of the copy of planes and parameters to the device */
   int64_t begun_ns, computed_ns;
@@ -75,8 +75,8 @@ struct run_stamps {
 int profile_init(struct profile *profile, int count); /* Returns -1 if memory runs out. */
 void profile_free(struct profile *profile);           /* Takes a zeroed profile too. */
 
-/* Computes the fewest bytes that an op must move: the resources that it reads, and the temporaries, states and pictures
- * that it reads and writes. */
+/* Computes the fewest bytes that an op must move: resources that it reads (*weights), and temporaries, states and
+ * pictures that it reads and writes. `element` is the bytes of a weight's element. */
 void profile_bytes(const struct plan *plan, const struct element *elements, int op, int element, double *weights,
                    double *activations);
 /* Fills the fields that follow from the plan and from the elements of its temporaries and states (plan_place). Sizes of

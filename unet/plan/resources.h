@@ -1,8 +1,9 @@
-/* Tensors that outlive a plan: weights (read once from the checkpoint) and states that plans fill and share (prompt
- * slots). Plans for other sizes or step counts name the same resources, so a device uploads each one once.
+/* Tensors that outlive a plan: weights, which are read once from the checkpoint, and states such as prompt slots, which
+ * one plan writes and others read. Plans for other sizes or step counts name the same resources, so a device uploads
+ * each one once.
  *
- * Ownership: struct resources owns the descriptions. The weights are in the checkpoint's files, which must stay open
- * until the device has loaded them (the engine keeps them open as long as it lives). */
+ * Ownership: struct resources owns names, shapes and lists of parts. The weights' values are in the checkpoint's files,
+ * which must stay open until the device has loaded them (the engine keeps them open as long as it lives). */
 #ifndef UNET_PLAN_RESOURCES_H
 #define UNET_PLAN_RESOURCES_H
 
@@ -14,7 +15,7 @@
 
 enum resource_kind {
   RESOURCE_WEIGHT,
-  RESOURCE_STATE, /* zero at first; written by ops or by device_write. plan_state makes a state of one program */
+  RESOURCE_STATE, /* zero at first; written by ops or by device_write, and shared by all programs of the device */
 };
 
 struct resource {
@@ -24,22 +25,22 @@ struct resource {
   int n, h, w, c;
   enum demand demand;
   struct weight_part *parts;
-  int part_count;   /* the parts are stacked along n (matrices) or c (vectors) */
-  uint64_t version; /* version of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
-  bool adapted;     /* adapters may change it: see device_options.two_sets */
+  int part_count;   /* number of parts (tensors of the file), which are stacked along n (matrices) or c (vectors) */
+  uint64_t version; /* of a weight: 0 while it has the checkpoint's values; device_update and merges raise it */
+  bool adapted;     /* adapters may change it: a device with two sets keeps it twice (device_info.two_sets) */
 };
 
 enum { RESOURCES_MAX = 1 << 14 };
 
 struct resources {
-  struct resource *list; /* has room for RESOURCES_MAX, so that no entry ever moves */
-  int count;             /* resources_count reads this where another thread may append */
+  struct resource *list; /* array with room for RESOURCES_MAX entries, so that no entry ever moves */
+  int count;             /* changed atomically, because another thread may append: read it by resources_count */
   uint64_t version;      /* highest version of all resources */
 };
 
-/* Returns the tensor of the resource with this name, and adds the resource if there is none yet. Parts are copied. A
- * vector is given as n = h = w = 1. If it exists it must have the same shape. On failure the returned space is
- * TENSOR_NONE and err is set. */
+/* Return the tensor of the weight or the state with this name, which is added if there is none yet; if there is one it
+ * must have the same shape. The list of parts is copied, not the values. A vector is given as n = h = w = 1. On failure
+ * the returned tensor is TENSOR_NONE and err is set. */
 struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
                                const struct weight_part *parts, int part_count, struct error *err);
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
@@ -53,17 +54,17 @@ int resources_find(const struct resources *resources, const char *name);
 void resources_free(struct resources *resources);
 
 size_t resource_elements(const struct resource *resource);
-/* A weight as a matrix of rows: resource_rows returns the number of rows of the checkpoint's tensors (for a vector one
- * row for each element), resource_row_elements the elements of a row. */
+/* A weight as rows in the order of the checkpoint's tensors: resource_rows returns their number (a vector has a row for
+ * each element), resource_row_elements the elements of one row. */
 size_t resource_rows(const struct resource *resource);
 size_t resource_row_elements(const struct resource *resource);
 
-/* Reads a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c
- * values. */
+/* Reads a weight as FP32 in the order of struct resource's shape: a convolution, [out][in][kh][kw] in the file, becomes
+ * [out][kh][kw][in]. out holds n*h*w*c values. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);
-/* Reads rows [first, first + rows) of a weight as FP32 in device order. */
+/* Reads rows [first, first + rows) of a weight as FP32, each in the same order. */
 int resource_read_rows_f32(const struct resource *resource, size_t first, size_t rows, float *out, struct error *err);
-/* Returns an error if FP16 cannot hold a weight: see weight_part_read. States are never refused. */
+/* Fails (STATUS_MODEL) if some value of a weight is not finite in FP16. States are always accepted. */
 int resource_check_f16(const struct resource *resource, struct error *err);
 
 #endif

@@ -1,11 +1,14 @@
-/* The parameters of a run, besides its frames, and what follows from them: which regions run, how often an op runs, and
- * how much each control and style adds. */
+/* The parameters of one run, besides its frames: struct run_params. A comment behind a field names the op that reads
+ * it, and the op's header (op_steps.h, op_prompts.h, op_pixels.h, op_layers.h) has the formula. The functions say what
+ * follows from the parameters: which regions run, how often an op runs, and how much each control and style picture
+ * adds. */
 #ifndef UNET_PLAN_RUN_H
 #define UNET_PLAN_RUN_H
 
 #include "unet/plan/plan.h"
 
-/* The part of a frame that the network reads, and where it lies in the network's picture. */
+/* The rectangle of a frame that the network reads, and the rectangle of the network's picture into which it is
+ * resized. */
 struct geometry {
   float source_x, source_y, source_w, source_h; /* source rectangle, in luma samples */
   int dest_x, dest_y, dest_w, dest_h;           /* destination rectangle, in pixels of OP_PIXELS_IN's y */
@@ -13,89 +16,100 @@ struct geometry {
 
 struct step_params {
   float timestep; /* OP_TIMESTEP */
-  /* coefficients of OP_STEP, with those in the next line */
+  /* coefficients of OP_STEP: op_steps.h has the formula with x, model, noise, earlier, keep_x and keep_model */
   float x, model, noise;
   float earlier[EARLIER_MAX], keep_x, keep_model;
 };
 
-/* Coefficients of OP_GUIDE at a step. */
+/* Coefficients of the residual in OP_GUIDE for one call of the U-Net: op_steps.h has the formula with these four. */
 struct residual_params {
   float x, reference, clean_x, clean_model;
 };
 
-/* The prompts of one guidance row. The first weight of 0 ends the list. */
+/* The prompts that are blended for one guidance row: slot numbers and their weights. The first weight of 0 ends the
+ * list. */
 enum { PROMPTS_MAX = SLOT_PRESETS };
 struct prompt_params {
   int slot[PROMPTS_MAX];
   float weight[PROMPTS_MAX];
 };
 
-/* The parameters of one control: its map and the network that reads the map. */
+/* The parameters of one control, which is a map and a network that reads the map. */
 struct control_params {
-  float gain[CALLS_MAX];   /* OP_INJECT and REGION_CONTROL: the value at each step */
-  bool guess;              /* OP_INJECT */
+  /* OP_INJECT and REGION_CONTROL: factor of the network's output, indexed by calls of the U-Net */
+  float gain[CALLS_MAX];
+  /* OP_INJECT: the prompt's row alone gets the output, less in outer layers: see inject_guess */
+  bool guess;
   bool map;                /* REGION_MAP: this run makes the map */
   float param[MAP_PARAMS]; /* OP_MAP */
 };
 
-/* The parameters of one style picture. */
+/* The parameters of one style picture (OP_STYLE in op_layers.h). */
 struct style_params {
-  float weight;            /* REGION_STYLE, OP_STYLE; 0: the picture adds nothing */
-  float part[STYLE_PARTS]; /* OP_STYLE: factor of the weight in each part of the network */
-  int slot;                /* OP_STYLE: slot of its keys and values */
+  float weight;            /* REGION_STYLE, OP_STYLE; 0: the picture adds nothing and is not read */
+  float part[STYLE_PARTS]; /* OP_STYLE: factor of the weight in each part of the network (enum style_part) */
+  int slot;                /* OP_STYLE: slot of the picture's keys and values */
 };
 
-/* Everything that a run reads and that is not a tensor. device_submit copies it, so the caller may change its own copy
- * at once. */
+/* Everything that a run reads and that is neither a tensor nor a frame. device_submit copies it, so the caller may
+ * change its own copy as soon as device_submit has returned. */
 struct run_params {
-  /* The frames and the steps. */
+  /* The frames and the steps. geometry[source * n + i] is of frame i of a source (op_pixels_in.source), with n pictures
+   * in a run. step[] and residual[] have one entry for each call of the U-Net. */
   struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
-  float between[BATCH_MAX][2];         /* OP_BETWEEN */
-  float start_latent, start_noise;     /* OP_START */
-  float row_weight[GUIDANCE_ROWS_MAX]; /* OP_GUIDE, as all fields up to guidance_rescale */
+  float between[BATCH_MAX][2];     /* OP_BETWEEN: factors of the two noises for each picture of the run */
+  float start_latent, start_noise; /* OP_START: factors of the input's latent and of the noise */
+  /* OP_GUIDE: factor of each row's prediction. OP_GUIDE also reads the next three fields: see op_steps.h */
+  float row_weight[GUIDANCE_ROWS_MAX];
   float virtual_weight;
   struct residual_params residual[CALLS_MAX];
   float guidance_rescale;
 
-  /* The prompts, and the output. */
+  /* The prompts of each guidance row, and the output. */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
-  float mix;                                      /* OP_PIXELS_OUT */
-  enum show show;                                 /* OP_PIXELS_OUT; the map is that of control number show_control */
+  /* OP_PIXELS_OUT: weight of the generated picture, 0 to 1; the rest is the input */
+  float mix;
+  /* OP_PIXELS_OUT: the picture, the map of control number show_control (from 0), or both */
+  enum show show;
   int show_control;
-  float guidance; /* OP_GUIDANCE_EMBED */
+  float guidance; /* OP_GUIDANCE_EMBED: guidance scale */
 
-  /* Parameters of programs that encode a prompt or fill a ring. */
-  int slot;                   /* OP_STORE_SLOT */
-  unsigned turn;              /* OP_STORE_SLOT with ring: number of the run, one more in each */
-  int tokens[TOKENS_MAX];     /* OP_EMBED */
-  int end;                    /* OP_END_TOKEN */
+  /* Parameters of programs that encode a prompt, or that write a ring (one slot more in each run, from the start again
+   * after the last). */
+  int slot; /* OP_STORE_SLOT: number of the slot that is written */
+  /* OP_STORE_SLOT with ring: slot turn modulo n; one more in each run, and it may wrap */
+  unsigned turn;
+  int tokens[TOKENS_MAX];     /* OP_EMBED: numbers of the tokens in the vocabulary */
+  int end;                    /* OP_END_TOKEN: position of the end token */
   float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: each token's weight minus 1 */
 
-  /* The controls and style pictures, and the place of the output. */
+  /* The controls and style pictures; and where the picture goes. */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
-  bool on_device; /* The picture stays in the device's memory until somebody waits for it in the host's. */
+  bool on_device; /* the picture is not copied to host memory until frame_wait asks for it there */
 };
 
-/* True if a region runs in an iteration of the plan's loop; iteration is 0 outside the loop. */
+/* True if this run enters a region. iteration is that of the plan's loop; 0 for a region outside the loop. */
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
-/* Parts of a finished plan that a run may leave out, as bits: one for each control, whose regions are then not entered,
- * and one for the styles, which then add nothing in any OP_STYLE. */
+/* Bits for what a run may leave out of a finished plan: bit k is control k, whose regions are then not entered; bit
+ * CONTROLS_MAX is all styles, none of which then adds anything in any OP_STYLE. IDLE_SETS is the number of combinations
+ * of these bits. */
 enum {
-  IDLE_CONTROL = 1 /* shifted left by the control's index */,
+  IDLE_CONTROL = 1 /* bit of control 0; shifted left by k it is that of control k */,
   IDLE_STYLES = 1 << CONTROLS_MAX,
   IDLE_SETS = 2 << CONTROLS_MAX
 };
-/* Returns the bit of the control or of the styles to which a region belongs. */
+/* Returns the bit of the control, or of the styles, to which a region belongs. */
 unsigned region_idle(const struct region_when *when);
-unsigned plan_may_idle(const struct plan *plan); /* Returns the bits of the controls and styles that the plan has. */
-/* Returns the bits of those that this run leaves out from beginning to end. */
+unsigned plan_may_idle(const struct plan *plan); /* Returns the bits that a run of the plan may leave out. */
+/* Returns the bits of the controls and styles that this run leaves out in all of its steps. */
 unsigned run_idles(const struct plan *plan, const struct run_params *params);
 
-/* style_gain returns the factor of a style in a part of the network. style_slot returns the slot of keys and values
- * that a picture of OP_STYLE's y uses for a style. */
+/* style_gain returns the weight of a style picture in a part of the network. style_slot returns the slot whose keys and
+ * values OP_STYLE uses for picture number `picture` of its y: the style's own, or the last slot (no picture) if
+ * `picture` is not the first row of its latent. */
 static inline float style_gain(const struct style_params *style, enum style_part part) {
   return style->weight * style->part[part];
 }
@@ -103,9 +117,10 @@ static inline int style_slot(const struct op_style *op, const struct style_param
   return guidance_row(guidance_rows(op->first, op->rows, op->y.n), picture) ? op->k.n - 1 : style->slot;
 }
 
-/* Returns the number of times that a run with these parameters runs an op. */
+/* Returns how often a run with these parameters executes op number `op` of the plan; 0: it is in a region that is
+ * skipped. */
 int run_op_runs(const struct plan *plan, int op, const struct run_params *params);
-/* Returns the factor of OP_INJECT for a picture of its y. */
+/* Returns g of OP_INJECT (op_layers.h) for picture number `picture` of its y. */
 float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture);
 
 #endif

@@ -32,8 +32,8 @@ static inline struct tensor tensor_channels(struct tensor t, int first, int coun
   return t;
 }
 
-/* Returns a view of t's pictures [first, first + count). Each of them is a single pixel, and an op takes it as a
- * vector. */
+/* Returns a view of t's pictures [first, first + count), where each picture is a single pixel, as in a table of time
+ * projections. An op takes it as a vector. */
 static inline struct tensor tensor_rows_of(struct tensor t, int first, int count) {
   t.offset += first * t.pitch;
   t.n = count;
@@ -47,7 +47,8 @@ static inline struct tensor tensor_pictures(struct tensor t, int first, int coun
   return t;
 }
 
-/* Returns all pictures of t as one row of pixels: attention reads the keys of a ring (OP_STORE_SLOT) in this form. */
+/* Returns t with the pixels of all its pictures in one row of one picture; no data moves. Attention reads the keys of a
+ * ring (OP_STORE_SLOT) in this form. */
 static inline struct tensor tensor_joined(struct tensor t) {
   t.w *= t.n * t.h;
   t.n = t.h = 1;

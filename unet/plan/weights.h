@@ -1,8 +1,8 @@
-/* Weights in their files, and how they are read from there: in pieces, each of which is checked. Files are read, not
- * mapped: a mapped file that shrinks (because a download starts again, or on a network file system) would end the
- * program with SIGBUS.
+/* Reading weights from a checkpoint's files. They are read some rows at a time, and a value that is not finite is an
+ * error. Files are read, not mapped: a mapped file that shrinks (because a download starts again, or on a network file
+ * system) would end the program with SIGBUS.
  *
- * Threads: several threads may read an open file. */
+ * Threads: several threads may read an open file at the same time. */
 #ifndef UNET_PLAN_WEIGHTS_H
 #define UNET_PLAN_WEIGHTS_H
 
@@ -23,14 +23,13 @@ static inline size_t dtype_size(enum dtype dtype) {
 struct weight_file {
   char *path;
   struct platform_file opened;
-  size_t size; /* size when the file was opened */
+  size_t size; /* bytes, when the file was opened */
 };
 
 /* Opens a regular file. weight_file_close must follow, also on failure. Errors are STATUS_MODEL. */
 int weight_file_open(struct weight_file *file, const char *path, struct error *err);
 void weight_file_close(struct weight_file *file);
-/* Reads size bytes from offset on. If the file ends before that the error is STATUS_MODEL, as for every other
- * failure. */
+/* Reads size bytes from offset on into out. Every failure is STATUS_MODEL; one is that the file ends before. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
 /* One tensor of a checkpoint, or some of its rows. A convolution is [rows = out][in][kh][kw], a matrix [rows =
@@ -39,16 +38,16 @@ struct weight_part {
   const void *data; /* little endian, any alignment; NULL: the data is in file */
   enum dtype dtype;
   int rows;
-  const struct weight_file *file; /* borrowed */
+  const struct weight_file *file; /* borrowed; NULL: `data` is used */
   size_t offset;                  /* offset of the first row in the file */
   const char *name;               /* name of the tensor in the file, for messages; borrowed */
   int columns;  /* columns of a matrix that is stored as [columns][rows]; 0: stored as [rows][columns] */
   int exponent; /* values are the stored numbers times 2 to this power */
 };
 
-/* Reads elements [first, first + count) of a part into out, in the stored type. If a value is not finite the error
- * (STATUS_MODEL) names the tensor. With f16 this also holds for a value that would be infinite in FP16 after the part's
- * exponent is applied. */
+/* Reads elements [first, first + count) of a part into out, in the type in which they are stored. Fails (STATUS_MODEL,
+ * with the tensor's name) if a value is not finite. With f16 it also fails if a value is infinite in FP16 after it was
+ * multiplied by 2^exponent. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 
