@@ -75,10 +75,10 @@ void adapters_free(struct adapters *a) {
   *a = (struct adapters){0};
 }
 
-/* --- binding: places to rows of the weights that plans have asked for so far --- */
+/* --- binding: from the files' tensors to rows of the weights that plans have asked for so far --- */
 
-/* Returns the first entry for that tensor, by binary search. One entry follows another for each adapter that changes
- * it. */
+/* Returns the position in a->changed of the first entry for this tensor of the checkpoint, or where it would be if no
+ * adapter changes the tensor. Entries for other adapters follow it. Binary search. */
 static const struct changed_tensor *find_changed(const struct adapters *a, const struct weight_part *part) {
   const struct changed_tensor key = {.file = part->file, .offset = part->offset, .adapter = -1};
   int low = 0, high = a->changed_count;
@@ -133,7 +133,8 @@ static int bind_part(struct adapters *a, int resource, const struct weight_part 
   return 0;
 }
 
-/* If this fails, no entries for the resource remain, so that it can be tried again. */
+/* Appends an entry of a->bound for each adapter and each part of the resource that it changes. On failure none remain,
+ * so that it can be tried again. */
 static int bind_resource(struct adapters *a, const struct resource *r, int index, struct error *err) {
   int before = a->bound_count;
   size_t first = 0;
@@ -156,22 +157,22 @@ static int bind_new(struct adapters *a, const struct resources *resources, struc
 
 /* --- collecting changes --- */
 
-/* A change of the weights that is under way. changes[i] has the sum blends[i]; the terms of all sums are in one
- * list. */
+/* A change of weights that is being made: changes[i] has the sum blends[i], whose terms are some of one common list of
+ * terms. */
 struct changing {
   struct weight_change *changes;
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* number of entries of adapters.bound that were considered */
+  int bound_count; /* entries of a->bound, from the first, that this change considers */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Returns true if one of the two sets was made with another weight of this entry's adapter. */
+/* Returns true if a set on the device was made with another value for the adapter of a->bound[index]. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)
@@ -207,7 +208,7 @@ static void collect_changes(struct changing *c, const struct adapters *a, const 
   }
 }
 
-/* Returns true if this adapter adds to the weight whose name the error message begins with. */
+/* Returns true if this adapter has a weight and changes the resource with whose name the error message begins. */
 static bool is_blamed(const struct adapters *a, int adapter, const struct resources *resources, const float *weights,
                       const char *message) {
   for (int i = 0; weights[adapter] != 0 && i < a->bound_count; i++) {
@@ -218,7 +219,7 @@ static bool is_blamed(const struct adapters *a, int adapter, const struct resour
   return false;
 }
 
-/* Adds the files of those adapters to the message of an error about one of the model's weights. */
+/* Appends the files of the adapters that change a weight to the error message about that weight. */
 static void name_adapters(const struct adapters *a, const struct resources *resources, const float *weights,
                           struct error *err) {
   const struct error told = *err;
@@ -241,7 +242,8 @@ static void drop_changing(struct adapters *a) {
   a->changing = NULL;
 }
 
-/* Returns NULL if memory is missing. */
+/* Collects the change from what the device has to these values of controls.adapter. The caller frees it. Returns NULL
+ * with err set if memory runs out. */
 static struct changing *make_changing(const struct adapters *a, const struct resources *resources, const float *weights,
                                       struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
@@ -267,7 +269,7 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Records with which weights of adapters a set was made. */
+/* Records that a set was made with the adapters' values of this change. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;

@@ -16,7 +16,7 @@ static int check_number(const struct engine *engine, int number, struct error *e
   return 0;
 }
 
-/* Opens the network that makes depth maps, with the first control that needs it. */
+/* Opens the network that makes depth maps, when the first control needs it. */
 static int open_depth(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (control->map != MAP_DEPTH || engine->depth)
     return 0;
@@ -28,7 +28,8 @@ static int open_depth(struct engine *engine, int number, const struct engine_con
   return 0;
 }
 
-/* The caller holds `preparing`, if other threads may prepare handles already. */
+/* Opens a control: its network and, for depth, the network of its map. The caller holds `preparing`, if other threads
+ * may prepare handles already. */
 static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;

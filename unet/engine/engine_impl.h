@@ -30,95 +30,100 @@
 
 enum { IN_FLIGHT_MAX = 2 };
 
-/* The inputs from which the time projections on the device were computed. Everything that a U-Net adds to its time
- * embedding must be listed here. */
+/* All inputs from which a set of time projections was computed: the projections on the device are up to date if these
+ * are equal. Everything that a U-Net adds to its time embedding must be listed here. */
 struct conditioning {
   float timestep[CALLS_MAX];
   struct {
-    uint64_t serial[PROMPTS_MAX]; /* prompt_slot.serial of the texts that are blended; 0 where the weight is 0 */
+    uint64_t serial[PROMPTS_MAX]; /* prompt_slot.serial of each blended text; 0 where the weight is 0 */
     float weight[PROMPTS_MAX];
-  } text[GUIDANCE_ROWS_MAX]; /* for each guidance row, if the network reads pooled texts */
+  } text[GUIDANCE_ROWS_MAX]; /* for each guidance row, if the network reads pooled texts; otherwise zeros */
   float guidance;            /* 0 if the network does not embed guidance */
-  uint64_t version;          /* version of the weights */
+  uint64_t version;          /* plan_weights_version of times_plan */
 };
 
-/* A position between two seeds: at `part` of the way from the noise of `seed` to that of seed + 1. */
+/* A position between two seeds: the noise there is `part` of the way from the noise of `seed` to that of seed + 1. */
 struct noise_place {
   uint64_t seed;
   double part; /* 0 to below 1 */
 };
 
-/* The noise of one seed on the device. */
+/* Which noise of one seed some states on the device hold. */
 struct held_noise {
   uint64_t seed;
-  bool start;  /* the noise of OP_START is there */
-  int samples; /* number of the steps' samples that are there */
+  bool start;  /* the noise that OP_START adds is there */
+  int samples; /* number of the first steps whose noise is there */
 };
 
-/* The noise of one seed in the host's memory: its samples, one after the other. */
+/* The noise of one seed in the host's memory: the sample of OP_START, then that of each step. */
 struct made_noise {
   uint64_t seed;
-  size_t elements; /* number of values that are made so far */
+  size_t elements; /* number of values that are computed so far, from the beginning */
   float *values;
 };
 
-/* A frame in a stream batch. */
+/* A frame in a stream batch, where each frame in the pipeline is one step further than the next newer one. */
 struct batched_frame {
-  bool there; /* false: the place is empty, at first or because of a request with `drain` */
+  bool there; /* false: this position of the pipeline has no frame, at first or because of a request with `drain` */
   struct frame_identity identity;
   void *opaque;
   int64_t submitted_ns;
-  bool whole; /* at its submission everything that its controls asked for was ready */
+  bool whole; /* everything that its controls asked for was ready when it was submitted */
   float mix;
   struct sampler_table table;
-  float gain[CONTROLS_MAX][CALLS_MAX]; /* gain of its controls at its steps */
+  float gain[CONTROLS_MAX][CALLS_MAX]; /* factor of each control's network in each of its calls of the U-Net */
 };
 
-/* The noise of one picture of a run. */
+/* Which noise the device has for one picture of a run. */
 struct picture_noise {
-  struct held_noise whole;  /* noise in the frame plan's states, if it is that of a single seed */
-  struct held_noise end[2]; /* noise in prepared.ends: of an even seed, and of an odd one */
-  struct noise_place place; /* the place of the noise in the frame plan's states, if `between` is set */
-  bool between;             /* the frame plan's states hold noise between two seeds */
-  int samples;              /* number of the steps' samples that are there between the two seeds */
+  struct held_noise whole;  /* `between` false: the noise of a single seed, in the frame plan's states */
+  struct held_noise end[2]; /* noise in the states of prepared.ends: [0] of an even seed, [1] of an odd one */
+  struct noise_place place; /* `between` true: the position of the noise in the frame plan's states */
+  bool between;             /* the frame plan's states were written by noise_program, from both ends */
+  int samples;              /* `between` true: number of the first steps whose noise is there */
 };
 
-/* A handle: a frame plan that is ready to run, and its sampling state. */
+/* A handle: a frame plan that is prepared for one size, sampler and step count, and what was computed for it so far. */
 struct prepared {
-  /* Set by engine_prepare. */
+  /* Set by engine_prepare, and constant afterwards, but for `next`. */
   struct prepared *next; /* next handle in engine.handles */
   struct frame_shape shape;
-  struct engine_shape wish; /* the shape as it was asked for */
+  struct engine_shape wish; /* the shape as the caller of engine_prepare asked for it */
   struct plan plan, times_plan, noise_plan;
   struct program *program, *times_program, *noise_program;
   struct frame_noise noise;
 
   /* Used only by the thread that submits. */
-  struct batched_frame *batched_frames; /* frames in the stream batch, newest first; the last one is done */
-  struct noise_ends ends;               /* states between which noise_program interpolates; set by engine_prepare */
-  struct made_noise made;               /* noise that is copied to the device, or made ahead */
+  /* [steps]: frames of the stream batch, newest first; a run completes the last one */
+  struct batched_frame *batched_frames;
+  /* states of the two ends between which noise_program interpolates; set by engine_prepare */
+  struct noise_ends ends;
+  /* noise of one seed that is copied to the device, or is computed before it is needed */
+  struct made_noise made;
   struct sampling sampling;
-  struct sampler_table table; /* table of sampling; made anew when strength or eta changes */
+  /* coefficients of the steps for `sampling`; computed again when strength or eta changes */
+  struct sampler_table table;
   bool table_known;
   int runs_in_flight;
   struct picture_noise noises[BATCH_MAX];
-  struct noise_place place;  /* place of the last frame's noise */
-  double step;               /* distance from the place of the frame before to that one, in seeds */
-  float *kept;               /* buffer in which the mask is resized; NULL: the plan has no mask */
+  struct noise_place place;  /* position of the last frame's noise */
+  double step;               /* seeds from the position of the frame before the last one to that of the last one */
+  float *kept;               /* [height][width]: buffer into which the mask is resized; NULL: the plan has no mask */
   uint64_t mask_version;     /* mask.version of the mask on the device; 0: none, everything is repainted */
-  struct conditioning times; /* inputs of the time projections on the device, if times_known */
+  struct conditioning times; /* inputs of the time projections that are on the device; valid if times_known */
   bool times_known;
-  int map_age[CONTROLS_MAX]; /* runs since each depth map was made; 0: the next run that reads the map makes it */
-  /* times_weights is the version of the weights that times_plan reads. It is looked up again whenever weights_version
-   * is not that of the resources. */
+  /* runs since each control's depth map was computed; 0: the next run that reads the map computes it */
+  int map_age[CONTROLS_MAX];
+  /* times_weights is plan_weights_version of times_plan, as it was when the resources had the version weights_version.
+   * It is looked up again when the resources' version is another one. */
   uint64_t times_weights, weights_version;
 };
 
-/* A run between engine_submit and the collection of its last picture. */
+/* A run from engine_submit until its last picture was given to the caller. */
 struct run_in_flight {
   struct prepared *prepared;
-  bool pending;     /* the run makes no picture that the caller gets */
-  int count, given; /* pictures that the caller gets, and those that it has got */
+  bool pending;     /* the run makes no picture that the caller gets (the first runs of a stream batch) */
+  int count, given; /* number of pictures that the caller gets, and of those that it has got */
   struct {
     struct frame_identity identity;
     void *opaque;
@@ -126,7 +131,7 @@ struct run_in_flight {
   int64_t submitted_ns;
   bool whole;
 
-  /* Set when the first picture is collected. */
+  /* Set when the first of its pictures is collected. */
   struct frame pictures[BATCH_MAX];
   int64_t finished_ns;
   double device_ms;
@@ -134,99 +139,107 @@ struct run_in_flight {
   struct submit_times submitted;
 };
 
-/* A prompt slot: the text from which its encoding on the device was made. */
+/* A prompt slot: the text whose encoding is in this slot on the device. */
 struct prompt_slot {
-  bool filled;                             /* false: SLOT_EMPTY is used instead */
+  bool filled;                             /* false: no text was set, and SLOT_EMPTY is used instead */
   bool empty;                              /* the text is "" */
-  int chunks;                              /* number of chunks, at least 1 */
-  struct prompt tokens[TEXT_ENCODERS_MAX]; /* tokens for each text encoder */
-  uint64_t version;                        /* plan_weights_version of the weights with which it was encoded */
-  uint64_t serial;                         /* number of the encoding; each encoding of a text has a new one */
+  int chunks;                              /* number of chunks into which the text is split, at least 1 */
+  struct prompt tokens[TEXT_ENCODERS_MAX]; /* tokens of the text for each text encoder */
+  uint64_t version;                        /* plan_weights_version of the text plans at the time of the encoding */
+  uint64_t serial;                         /* number that every encoding gets anew, to tell the texts apart */
 };
 
-/* The keys and values of prompts with a certain number of chunks. */
+/* The keys and values of all attention to the text, for prompts that are filled up to a certain number of chunks. */
 struct prompt_keys {
   struct plan plan;
-  struct program *program; /* NULL: no handle has needed it so far */
-  struct recent recent;    /* which prompts' keys are in which place; the keys of this cache are text_keys_name */
+  struct program *program; /* computes them; NULL: no handle has needed this number of chunks so far */
+  /* which keys and values are in which place on the device; its keys are numbers by text_keys_name */
+  struct recent recent;
 };
 
-/* A slot for a style picture. Pictures are numbered from 1; 0: none. */
+/* The style picture that is set as number i, and the one that frames show meanwhile. Pictures are numbered from 1; 0:
+ * none. */
 struct style_slot {
-  float *patches;                  /* input of the image encoder for picture `wanted` */
-  uint64_t wanted, started, shown; /* numbers of the picture that was set, was begun, and is shown by frames */
-  int place;                       /* which of the slot's two places on the device is shown: 0 or 1 */
+  float *patches; /* input of the image encoder for picture `wanted` */
+  /* numbers of: the picture that was set last; the one whose keys were begun last; the one that frames show */
+  uint64_t wanted, started, shown;
+  /* 0 or 1: which of the slot's two places on the device has the picture that frames show */
+  int place;
 };
 
 struct style_pictures {
   struct ip_adapter *adapter; /* NULL: there is none */
   struct plan plan, none_plan;
   struct program *program;
-  struct tensor input; /* state of `plan` that receives the patches */
+  struct tensor input; /* state of `plan` into which the picture's patches are written */
   struct style_slot list[STYLES_MAX];
-  uint64_t pictures; /* number of pictures that were set so far */
+  uint64_t pictures; /* number of pictures that were set so far in all slots */
 };
 
-/* The keys and values for the text attention of a control's own network. They have the same places as those of the
- * model (struct prompt_keys). */
+/* The keys and values for the text attention of a control's own network, for one number of chunks. A prompt has the
+ * same place here as among those of the model (struct prompt_keys). */
 struct control_keys {
   struct plan plan;
   struct program *program;     /* NULL: no handle has needed it so far, or the network does not attend to text */
-  uint64_t names[KEY_SLOTS];   /* text_keys_name of what each place holds; 0: nothing */
-  uint64_t weights[KEY_SLOTS]; /* version of the network's weights with which that was computed */
+  uint64_t names[KEY_SLOTS];   /* text_keys_name of the prompt whose keys and values each place holds; 0: nothing */
+  uint64_t weights[KEY_SLOTS]; /* plan_weights_version of `plan` when each place was computed */
 };
 
-/* The mask of an inpainting model, in its own size. */
+/* The mask of an inpainting model, in the size in which the user gave it. */
 struct mask {
   uint8_t *kept; /* [height][width]: 1 where the picture stays; NULL: everything is repainted */
   int width, height;
-  float sample_aspect; /* see struct frame */
-  uint64_t version;    /* increased by each change */
+  float sample_aspect; /* width of a pixel divided by its height; 0: square */
+  uint64_t version;    /* increased by each change; 0: there never was a mask */
 };
 
-/* A run of a program for texts or keys that waits to be done in the background. */
+/* A run of a program for texts or for keys and values that is still to be started in the background. */
 struct job {
   struct program *program;
   struct run_params run;
 };
 
-/* The prompts that the last frame showed. */
+/* The prompts that the last frame showed, so that the next one can show them again while its own are being made. */
 struct shown {
   bool known;
   int rows, chunks;
-  unsigned controls;                              /* controls whose networks' keys are there as well */
-  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* with places of keys and values instead of slots */
-  uint64_t names[KEY_SLOTS];                      /* text_keys_name of these prompts */
+  /* bit k: the keys and values for control k's network are there as well */
+  unsigned controls;
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* slot numbers replaced by places of keys and values */
+  uint64_t names[KEY_SLOTS];                      /* text_keys_name of each of these prompts, without repetition */
   int name_count;
 };
 
 struct engine;
 
-/* The background work of a smooth engine, which is done one thing after the other. Only the thread that submits uses
- * it. */
+/* The background work of a smooth engine, one thing after another: texts, keys and values, weights. Only the thread
+ * that submits uses it. */
 struct background {
   bool smooth;
-  bool at_once; /* runs are started now instead of appended to the jobs */
-  bool behind;  /* the last frame did not show everything that it asked for */
+  bool at_once; /* runs are started when they are asked for, instead of being appended to the jobs */
+  bool behind;  /* the last frame did not show everything that its controls asked for */
   struct job *jobs;
-  int first, count, room; /* jobs first to count - 1 are still to be done; there is memory for `room` jobs */
-  enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge; /* progress of a change of the adapters' weights */
-  /* starts the encoding of texts and keys with the new weights, when they are made */
+  int first, count, room; /* jobs[first] to jobs[count - 1] are still to be done; there is memory for `room` jobs */
+  /* change of the adapters' weights: none; asked for by a frame; being computed; computed but not read by frames yet */
+  enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
+  /* called once the new weights are computed: starts to encode texts and keys with them */
   int (*after_merge)(struct engine *engine, struct error *err);
-  struct controls wanted; /* controls of the frame that asked for the change, and the shape of its handle */
+  struct controls wanted; /* the frame that asked for the change of weights: its controls and the shape of its handle */
   struct frame_shape wanted_shape;
   struct shown shown;
-  bool failed; /* a slice after a frame has failed with `err`, which the next call returns */
+  /* a slice of background work has failed with `err`; the next call of the engine returns that error, once */
+  bool failed;
   struct error err;
 };
 
 struct engine {
-  /* Set when the engine is opened; the device changes in engine_fall_back. */
+  /* Set by engine_open; engine_fall_back may replace the device. */
   const struct log *log;
   char *model_path; /* for messages */
   struct checkpoint *checkpoint;
-  struct checkpoint *own_checkpoint; /* the same if the engine has opened it; NULL: it is borrowed */
-  size_t weight_elements;            /* number of values in all weights that the networks read */
+  /* equals checkpoint if the engine has opened and so closes it; NULL: the caller owns it */
+  struct checkpoint *own_checkpoint;
+  size_t weight_elements; /* number of values in all weights that the networks read */
   struct resources resources;
   struct model model;
   struct device *device;
@@ -234,8 +247,8 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  /* Used by the thread that submits. Threads that prepare handles hold `preparing`: they change the fields that name
-   * it, and read adapters and sampling. */
+  /* Used by the thread that submits. Fields with "under `preparing`" are also changed by threads that prepare handles,
+   * which hold that lock, and which read adapters and sampling. */
   struct adapters adapters;
   struct background background;
 
@@ -243,40 +256,43 @@ struct engine {
   struct program *text_program[TEXT_ENCODERS_MAX];
 
   struct prompt_slot slots[SLOTS];
-  uint64_t encodings; /* number of encodings so far */
-  /* keys[i] is for prompts of i + 1 chunks; written under `preparing` until the first handle that needs it is ready */
+  uint64_t encodings; /* number of encodings of texts so far, from which prompt_slot.serial is taken */
+  /* keys[i] is for i + 1 chunks; an entry is written under `preparing` until the first handle that needs it is ready */
   struct prompt_keys keys[PROMPT_CHUNKS_MAX];
-  struct control_network *control_networks[CONTROLS_MAX]; /* the open networks, by control; under `preparing` */
-  struct depth *depth; /* the network for all depth maps; under `preparing`. NULL: there is none */
-  struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX]; /* as keys */
+  /* the network of each control, NULL if it has none; under `preparing` */
+  struct control_network *control_networks[CONTROLS_MAX];
+  struct depth *depth; /* the network that makes all depth maps; under `preparing`. NULL: there is none */
+  /* the same for each control's own network: [k][i] is control k's for i + 1 chunks */
+  struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
-  struct sampling sampling; /* initial values for each handle */
-  bool told_stand_in;       /* the log line about a replaced sampler was written; under `preparing` */
+  struct sampling sampling; /* fields that are the same for all handles, each of which begins with a copy */
+  bool told_stand_in;       /* the log line about a sampler that is not built in was written; under `preparing` */
   struct mask mask;
   struct style_pictures styles;
-  bool blends; /* strength blends the result with the input, and the sampler's own strength is always 1 */
-  /* Versions of the weights that the plans of texts and keys read. They are looked up again whenever weights_version is
-   * not that of the resources. */
+  /* the model samples from pure noise only: strength blends the result with the input, and the sampler's is always 1 */
+  bool blends;
+  /* plan_weights_version of the text plans and of the plans of keys, as they were when the resources had the version
+   * weights_version. They are looked up again when the resources' version is another one. */
   uint64_t text_weights, keys_weights, weights_version;
 
-  struct run_in_flight runs[IN_FLIGHT_MAX]; /* oldest first */
+  struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures are not all collected, oldest first */
   int in_flight;
 
   /* The handles. */
   pthread_mutex_t preparing; /* held while a handle is prepared or released */
   struct prepared *handles;  /* changed under `preparing` and `listing`, read under either */
-  pthread_mutex_t listing;   /* held only for moments */
+  pthread_mutex_t listing;   /* held only for the moments in which the list is changed or searched */
 };
 
 /* --- prepared.c --- */
 
-/* Returns true if this is one of the engine's handles; a handle that was released is none. The pointer is compared, and
- * not followed. */
+/* Returns true if `prepared` is a handle of the engine that was not released. The pointer is compared only, so it may
+ * point to memory that was freed. */
 bool prepared_is_known(struct engine *engine, const struct prepared *prepared);
-/* Releases the pictures that were not yet given to the caller. */
+/* Ends the holds on those of the run's pictures that were not given to the caller. */
 void run_release_pictures(struct run_in_flight *run);
-/* Releases every handle, when the engine leaves its device. */
+/* Releases every handle's programs and memory, before the engine closes its device. */
 void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
@@ -285,60 +301,64 @@ void prepared_release_all(struct engine *engine);
  * them. */
 int prompts_prepare(struct engine *engine, struct error *err);
 void prompts_leave(struct engine *engine);
-/* Stores the tokens of the empty prompt in SLOT_EMPTY; prompts_restore then encodes them. */
+/* Stores the tokens of the empty prompt in SLOT_EMPTY. prompts_restore must follow: it encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes the empty prompt and every slot that was set, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
-/* Stores pointers to the slot numbers that the run's first `rows` guidance rows use, so that they can be replaced in
- * place. Returns the number of them. */
+/* Stores in used[] the addresses of the slot numbers, within *run, of all prompts with a weight in the run's first
+ * `rows` guidance rows, so that the caller can replace the numbers in place. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
-/* Encodes the texts of those slots again, if a weight has changed since they were encoded. */
+/* Encodes the texts in the slots that the run's first `rows` guidance rows use again, if a weight of a text encoder has
+ * changed since they were encoded. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
-/* Returns slot, or SLOT_EMPTY if it was never set. */
+/* Returns the slot whose encoding stands for this one: slot itself, or SLOT_EMPTY if no text was set. */
 int prompts_slot(const struct engine *engine, int slot);
 /* Returns the largest number of chunks among the prompts in these slots; at least 1. */
 int prompts_most_chunks(const struct engine *engine, const int *slots, int count);
-/* Returns true if zeros stand for the negative prompt's encoding: it is empty, and the model was trained with zeros. */
+/* Returns true if the negative prompt's encoding is all zeros: its text is empty, and the model was trained like
+ * that. */
 bool prompts_zero_negative(const struct engine *engine);
 
 /* --- text_keys.c --- */
 
-/* text_keys_prepare prepares the programs that compute keys and values for handles of this shape. text_keys_leave
- * releases all of them. */
+/* text_keys_prepare prepares the programs that compute keys and values for as many chunks as this shape has, unless
+ * they exist; text_keys_leave releases all such programs, before the device is closed. */
 int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
 void text_keys_leave(struct engine *engine);
 /* Replaces the prompt slots in *run by the places where the slots' keys and values are, and starts the computation of
- * those that are missing. The slots' texts must be encoded (prompts_refresh). shape: that of the handle that runs. */
+ * those that are missing. prompts_refresh must have been called for the same run. shape: that of the run's handle. */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Stores in background.shown which prompts a frame of such a handle shows: their names, and the places of their keys
- * and values. */
+/* Records in background.shown which prompts a frame of such a handle shows. slots: the run with slot numbers; placed:
+ * the same run after text_keys_place. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
-/* Returns true if a job that has not run yet writes a text or keys and values that such a frame reads. */
+/* Returns true if a job that has not run yet writes a text, or keys and values, that a run with these slots in a handle
+ * of this shape reads. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
 /* --- guidance.c --- */
 
-/* Fills in the prompt slots of the run, and the weights of its guidance rows. */
+/* Fills in run->prompt (with slot numbers) and run->row_weight from the controls. */
 void guidance_fill(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                    struct run_params *run);
 
-/* Returns x clamped to 0..1; 0 for NaN. */
+/* Returns x clamped to 0..1; 0 if x is NaN. */
 float clamp01(float x);
 
 /* --- background.c --- */
 
-/* Prepares a program that encodes texts or computes keys. With a smooth engine its runs can be split into parts. */
+/* Prepares a program that encodes texts or computes keys; for a smooth engine in parts, so that frames can run between
+ * them. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
-/* Starts a run of such a program, or appends it to the jobs of a smooth engine. */
+/* Starts a run of a program that background_prepare has made, or appends it to the jobs of a smooth engine. */
 int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
-/* background_after_frame does one slice of the background work, after a frame was started. If that fails,
- * background_tell_failure returns -1 with the error once, at the beginning of the next call. */
+/* background_after_frame does one slice of the background work; it is called after each frame was started. If a slice
+ * has failed, background_tell_failure returns -1 with its error, once; the engine's calls begin with it. */
 void background_after_frame(struct engine *engine);
 int background_tell_failure(struct background *background, struct error *err);
-/* Does all background work that is left, now. */
+/* Does all background work that is left, and returns when it was started on the device. */
 int background_finish(struct engine *engine, struct error *err);
 void background_free(struct engine *engine);
 
@@ -355,17 +375,17 @@ int shown_fill(struct engine *engine, struct prepared *prepared, const struct co
 
 /* --- style_slots.c --- */
 
-/* Opens the IP-Adapter of the parameters, if there is one. Called after model_init. */
+/* Opens the IP-Adapter that params name, if they name one. The engine's model must be initialised (model_init). */
 int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err);
-/* style_pictures_begin prepares the programs on a device that was just opened. style_pictures_leave releases them.
- * style_pictures_close frees the adapter and the pictures. */
+/* style_pictures_begin prepares the programs on a device that was just opened. style_pictures_leave releases the
+ * programs. style_pictures_close frees the adapter and the pictures. */
 int style_pictures_begin(struct engine *engine, struct error *err);
 void style_pictures_leave(struct engine *engine);
 void style_pictures_close(struct engine *engine);
 /* Returns the input size of the adapter's image encoder; zeros if there is no adapter. */
 struct style_format style_pictures_format(const struct engine *engine);
-/* Fills in the styles of the run. Returns 1 if it shows all pictures that were set, 0 if some are still being made.
- * at_once: makes them now instead of in the background. */
+/* Fills in run->style. Returns 1 if the run shows all pictures that were set, 0 if some are still being made, -1 on
+ * failure. at_once: makes those now instead of in the background. */
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err);
 
@@ -374,18 +394,18 @@ int style_pictures_fill(struct engine *engine, const struct prepared *prepared, 
 /* Opens the controls of the parameters. */
 int controls_open(struct engine *engine, const struct engine_params *params, struct error *err);
 void controls_close(struct engine *engine);
-/* Refuses a handle with controls that were not opened. */
+/* Fails if bit k of `controls` is set and control k was not opened. */
 int controls_check(const struct engine *engine, unsigned controls, struct error *err);
-/* Returns true if a control with these values adds anything in one of the run's steps. */
+/* Returns true if a control's network with these values adds anything in one of the run's calls of the U-Net. */
 bool controls_acts(const struct prepared *prepared, const struct control_values *values, const struct run_params *run);
-/* Fills in the values of the handle's controls. The timesteps of the run's steps must be set already. */
+/* Fills in run->control, run->show and run->show_control. run->step must be filled already. */
 void controls_fill(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct run_params *run);
 
 /* --- mask.c --- */
 
-/* Resizes the engine's mask for this handle and writes it to the device, if it has changed since it was last
- * written. */
+/* Resizes the engine's mask for this handle and writes it to the device, if the handle's copy there is not up to
+ * date. */
 int mask_write(struct engine *engine, struct prepared *prepared, struct error *err);
 
 /* --- geometry.c --- */
@@ -403,12 +423,12 @@ int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, 
 /* Writes a log line, once for each engine, if the scheduler's file asks for a sampler, or for steps of one, that are
  * not built in, and the user has chosen no other sampler. The caller holds `preparing`. */
 void sampling_tell(struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling);
-/* sampling_table fills the handle's table for this strength and eta. sampling_times computes the time projections of
- * the run's steps. Each does nothing if its result is up to date. */
+/* sampling_table computes the handle's table of coefficients for this strength and eta. sampling_times computes the
+ * time projections of the run's calls of the U-Net on the device. Each does nothing if its result is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
-/* True if a frame of this run can go on showing the texts of the frame before: the time projections that it needs are
- * on the device, or are made without pooled texts. */
+/* True if a frame of this run can go on showing the texts of the frame before: the time projections for these steps and
+ * those texts are on the device, or do not depend on texts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
 /* Computes the time projections of a run that shows the texts of the frame before. sampling_keeps_texts must hold. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
@@ -416,11 +436,12 @@ int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepa
 
 /* --- noise.c --- */
 
-/* Writes to the device the noise that the controls of the run's frames ask for, as many samples as the handle's table
- * uses. */
+/* Writes to the device the noise that the run's frames ask for (seed and seed position of controls[0] to controls[count
+ * - 1]), for as many steps as the handle's table adds noise. */
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
                 struct error *err);
-/* Makes a slice of the noise of the next seed after a frame was started, while the seed position moves steadily. */
+/* Computes some of the noise of the seed that comes next, on the host, while the seed position moves by less than one
+ * seed a frame. Called after a frame was started. */
 void noise_make_ahead(struct prepared *prepared);
 
 #endif

@@ -27,7 +27,7 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
 }
 
-/* Returns a black frame, for pictures that nobody waits for. */
+/* Returns a small black frame, for those pictures of a run that no request asks for. */
 static const struct frame *blank(void) {
   static uint8_t pixels[4 * 4];
   static const struct frame frame = {
@@ -35,7 +35,7 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* The frames of one run. */
+/* The requests of one run: one for each of its first pictures. */
 struct batch {
   const struct engine_request *request[BATCH_MAX];
   const struct controls *controls[BATCH_MAX];
@@ -72,8 +72,8 @@ static int choose_frame(const struct engine *engine, const struct engine_request
   return 0;
 }
 
-/* Pictures of the run that have no request get a black frame; the device makes them all the same, and they are thrown
- * away. */
+/* Fills frames for all pictures of the run. Those without a request get a black frame: the device computes them all the
+ * same, and they are thrown away. */
 static int choose_frames(const struct engine *engine, const struct batch *batch, struct frame frames[FRAMES_MAX],
                          struct error *err) {
   struct engine_request none = {.prepared = batch->request[0]->prepared, .drain = true};
@@ -112,7 +112,7 @@ int engine_under_way(const struct prepared *prepared) {
   return count;
 }
 
-/* Returns what the stream batch keeps of a request. */
+/* Returns what later runs of a stream batch need of this request. */
 static struct batched_frame batched_frame_of(const struct engine_request *request, const struct run_params *run) {
   struct batched_frame newest = {.there = !request->drain,
                                  .identity = request->identity,
@@ -124,8 +124,8 @@ static struct batched_frame batched_frame_of(const struct engine_request *reques
   return newest;
 }
 
-/* Replaces the parameters of each step but the first by those of the frame that is at this step. Steps without a frame
- * keep those of the new frame. */
+/* In a stream batch, each step of a run belongs to another frame: replaces the parameters of each step but the first by
+ * those of the frame that is at this step. Steps without a frame keep the new frame's. */
 static void fill_batch(const struct prepared *prepared, struct run_params *run) {
   int steps = prepared->shape.steps;
   for (int i = 1; i < steps; i++) {
@@ -141,8 +141,8 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
   }
 }
 
-/* Moves each frame of the stream batch to its next step and puts the new one first. Returns the last one, whose picture
- * this run makes. Without a stream batch that is the new frame. */
+/* Moves each frame of the stream batch one step on and puts the new one first. Returns the frame that is at its last
+ * step now, whose picture this run makes; without a stream batch that is the new frame. */
 static const struct batched_frame *shift_batched_frames(struct prepared *prepared, const struct batched_frame *newest) {
   struct batched_frame *all = prepared->batched_frames;
   int count = is_batched(prepared) ? prepared->shape.steps : 1;
@@ -182,7 +182,8 @@ int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;
 }
 
-/* Describes the run that a request has started. last: the frame whose picture the run makes. */
+/* Returns the record of a run that was started. last: the frame whose picture the run makes. filled: it shows
+ * everything that its controls asked for. */
 static struct run_in_flight submitted_run(const struct batch *batch, const struct batched_frame *last, bool filled) {
   struct run_in_flight run = {.prepared = batch->request[0]->prepared,
                               .pending = !last->there,
@@ -239,7 +240,7 @@ static void remove_oldest_run(struct engine *engine) {
   engine->in_flight--;
 }
 
-/* Waits for a run and stores its pictures in *run; those that no frame asked for are released. */
+/* Waits for a run and stores its pictures in *run. Holds on pictures that no request asked for are ended. */
 static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
   if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)

@@ -4,7 +4,7 @@
 static struct geometry fit_picture(enum fit fit, const struct frame *frame, int width, int height) {
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
-  /* factor by which the frame is wider than the picture, whose pixels are square */
+  /* above 1 if the frame, shown with square pixels, is wider than the picture */
   float wider = (float)(frame_aspect(frame) * height / width);
   if (fit == FIT_CROP) {
     g.source_w = wider > 1 ? w / wider : w;
@@ -22,8 +22,9 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, int 
   return g;
 }
 
-/* If the source reaches the picture's end, extends the rectangle to the end of what the networks compute, which is then
- * cropped: it shows more of the source, or the source's edge. */
+/* What the networks compute may be larger than the picture, because its sides are multiples of model_size_multiple. If
+ * the destination ends where the picture ends, extends both rectangles to the end of what is computed, so that the
+ * margin, which is cropped later, shows more of the source or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

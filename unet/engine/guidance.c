@@ -14,7 +14,7 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   case GUIDANCE_NONE:
     run->row_weight[0] = 1;
     return;
-  case GUIDANCE_SELF: /* delta s + g (c - delta s); s, the residual prediction, replaces the unconditional one */
+  case GUIDANCE_SELF: /* delta s + g (c - delta s): the residual prediction s, times delta, stands for u */
   case GUIDANCE_ONE_TIME:
     run->row_weight[0] = g;
     run->row_weight[1] = run->virtual_weight = (1 - g) * controls->delta;

@@ -73,7 +73,8 @@ int engine_set_mask(struct engine *engine, const struct frame *frame, enum mask_
   return 0;
 }
 
-/* Fills the destination rectangle with the mask; each pixel takes the nearest pixel of the source rectangle. */
+/* Fills the destination rectangle of out, whose rows have `width` values, with the mask; each pixel takes the nearest
+ * pixel of the source rectangle. */
 static void resize(const struct mask *mask, const struct geometry *g, int width, float *out) {
   for (int y = 0; y < g->dest_h; y++) {
     int from_y = (int)(g->source_y + ((float)y + 0.5f) * g->source_h / (float)g->dest_h);

@@ -6,7 +6,7 @@
 #include "unet/engine/engine_impl.h"
 #include "unet/sample/noise.h"
 
-/* elements that are made after one frame: 0.16 ms of one core */
+/* values of noise that are computed after one frame: 0.16 ms of one core */
 enum { AHEAD_ELEMENTS = 1 << 13 };
 
 static int batch_of(const struct prepared *prepared) {
@@ -17,7 +17,8 @@ static size_t sample_elements(const struct prepared *prepared) {
   return tensor_elements(prepared->noise.start) / (size_t)batch_of(prepared);
 }
 
-/* Returns the first `elements` values of a seed's noise. They are made on from those that made->values already has. */
+/* Returns the first `elements` values of a seed's noise, in prepared->made. Only those that it does not have yet are
+ * computed; those of another seed are dropped. */
 static const float *make_noise(struct prepared *prepared, uint64_t seed, size_t elements) {
   struct made_noise *made = &prepared->made;
   size_t sample = sample_elements(prepared);
@@ -40,9 +41,9 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* Writes a seed's noise for one picture into the states of `program`, as far as it is not there yet. If that is
- * noise_program, `end` chooses between the two ends, whose samples are stored one end after the other. Samples of steps
- * are written once a sampler table uses them. */
+/* Writes a seed's noise for one picture into the states of `program`, as far as *held says that it is not there yet.
+ * `end` (0 or 1) is for noise_program alone, whose states hold all samples of end 0 and then all samples of end 1. The
+ * noise of a step is written only once a sampler table adds noise in that step. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
@@ -75,7 +76,7 @@ static int write_end(struct engine *engine, struct prepared *prepared, int pictu
                      err);
 }
 
-/* The place of each picture's noise in a run. */
+/* The position, between two seeds, of each picture's noise in a run. */
 struct noise_places {
   struct noise_place of[BATCH_MAX];
   int count;
@@ -93,9 +94,9 @@ static int write_ends(struct engine *engine, struct prepared *prepared, int pict
   return place->part > 0 ? write_end(engine, prepared, picture, place->seed + 1, err) : 0;
 }
 
-/* Writes noise between two seeds. The sum of two independent standard normals, times cosine and sine of one angle, is
- * standard normal. This need not wait: the device works in order, so frames in flight have read the old noise
- * before. */
+/* Interpolates between the two ends on the device. The sum of two independent standard normals, times the cosine and
+ * the sine of one angle, is standard normal. Frames in flight are not disturbed: the device works in order, so they
+ * have read the old noise before it is overwritten. */
 static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
                          struct error *err) {
   static const double quarter_turn = 1.57079632679489661923;
@@ -142,13 +143,13 @@ static struct noise_place find_place(const struct controls *controls) {
   return (struct noise_place){controls->seed + (uint64_t)(int64_t)whole, position - whole};
 }
 
-/* Returns the distance from one place to another, in seeds. */
+/* Returns to - from, in seeds. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }
 
-/* Returns true if the picture's noise is to be made from the ends: it lies between two seeds, or it is that of one seed
- * which is only at an end. */
+/* Returns true if noise_program has to make the picture's noise: the position is between two seeds, or the noise of its
+ * seed is on the device as one of the ends only. */
 static bool goes_by_ends(const struct prepared *prepared, int picture, const struct noise_place *place) {
   const struct picture_noise *noise = &prepared->noises[picture];
   return place->part > 0 ||
@@ -164,7 +165,8 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  if (by_ends) { /* for all pictures, even if only one needs it: a single program writes the noise of all */
+  /* noise_program writes the noise of all pictures, so all are made like that even if only one needs it */
+  if (by_ends) {
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};
     status = write_between(engine, prepared, &places, err);

@@ -32,7 +32,8 @@ void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *w
   *height = nearest(*height, step, multiple);
 }
 
-/* The limit of a stream batch holds for calls of the network: PNDM makes one call more than it has steps. */
+/* Fails if a stream batch is too long, or if a side is no multiple of the model's or too large. The limit of a stream
+ * batch is in calls of the network, because PNDM makes one call more than it has steps. */
 static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
                        struct error *err) {
   int least = model_size_multiple(model);
@@ -176,7 +177,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   return prepare_programs(engine, prepared, err);
 }
 
-/* The caller holds `preparing`. */
+/* Makes a handle and adds it to the engine's list. The caller holds `preparing`. */
 static int prepare(struct engine *engine, const struct engine_shape *wish, struct prepared **out, struct error *err) {
   struct prepared *prepared = calloc(1, sizeof *prepared);
   if (!prepared)
@@ -235,7 +236,8 @@ static void release(struct engine *engine, struct prepared *prepared) {
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
   pthread_mutex_unlock(&engine->listing);
-  if (prepared->runs_in_flight) /* this is the submitting thread: on others the handle has none */
+  /* only the thread that submits can find this true: handles that other threads release have no runs */
+  if (prepared->runs_in_flight)
     drop_runs(engine, prepared);
   destroy(engine, prepared);
 }

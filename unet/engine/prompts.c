@@ -91,15 +91,16 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
   for (int i = 0; i < count; i++) {
     if (refresh_slot(engine, *used[i], err) < 0)
       return -1;
-    filled_up |= engine->slots[*used[i]].chunks > 1; /* shorter prompts are then filled up with the empty one */
+    /* longer prompts are there, so shorter ones will be filled up with the empty prompt */
+    filled_up |= engine->slots[*used[i]].chunks > 1;
   }
   return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;
 }
 
 /* --- texts to tokens --- */
 
-/* Tokenizes a text for each encoder; with spans, those are read instead of the text. Returns the number of chunks that
- * the longest result needs, or -1. */
+/* Tokenizes a text for each text encoder. If spans is not NULL, they (the text with weights already read) are used
+ * instead of the text. Returns the number of chunks that the longest result needs, or -1. */
 static int tokenize(const struct engine *engine, const char *text, const struct spans *spans, struct prompt *tokens,
                     struct error *err) {
   int chunks = 1;
@@ -291,7 +292,7 @@ int engine_chunks(const struct engine *engine, const struct controls *controls) 
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (controls->blend[i] > 0)
       slots[count++] = prompts_slot(engine, SLOT_PRESET_1 + i);
-  if (count == 1) /* no slot is blended */
+  if (count == 1) /* blend[] has no positive weight, so the prompt in controls.prompt is used */
     slots[count++] = prompts_slot(engine, controls->prompt);
   return engine_choose_chunks(most, prompts_most_chunks(engine, slots, count));
 }

@@ -114,7 +114,7 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 
 static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
                                            const struct run_params *run) {
-  bool merged = engine->background.merge == MERGE_MADE; /* frames do not use these weights yet */
+  bool merged = engine->background.merge == MERGE_MADE; /* the weights are computed, but frames do not read them yet */
   if (prepared->weights_version != engine->resources.version && !merged)
     prepared->times_weights = plan_weights_version(&prepared->times_plan);
   if (!merged)
@@ -178,7 +178,8 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* The pooled texts on the device may already be the new ones. */
+  /* Projections for other steps could not be computed for the former texts, because the pooled texts on the device may
+   * already be the new ones. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

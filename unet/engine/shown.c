@@ -14,13 +14,14 @@ enum showing {
   SHOW_FORMER, /* the former frame's, while its own are made in the background */
 };
 
-/* While so many jobs wait, no new texts are begun: otherwise frames could add jobs without end. */
+/* While this many jobs wait, no new texts are begun: otherwise a text that changes with every frame would add jobs
+ * without end. */
 enum { JOBS_AHEAD = 8 };
 
 /* --- making what is missing --- */
 
-/* Starts to make the texts in run's slots, and their keys and values, where they are missing. *placed becomes a copy of
- * the run with the places of these keys and values instead of slots. */
+/* Starts to encode the texts in the run's slots, and to compute their keys and values, where they are missing. *placed
+ * becomes a copy of *run in which slot numbers are replaced by places of keys and values. */
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
@@ -48,7 +49,8 @@ static void ask_for_merge(struct engine *engine, const struct frame_shape *shape
 
 /* --- the decision --- */
 
-/* True if a handle of this shape can read the keys and values that the frame before showed. */
+/* True if a handle of this shape can read the keys and values that the frame before showed: the numbers of rows and
+ * chunks are equal, and those for its controls' networks are there. */
 static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);
@@ -98,8 +100,9 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
   return status;
 }
 
-/* Fills run's prompts, which are slots on entry and places of keys and values afterwards, and brings the time
- * projections. Returns 1 if the run shows what the controls ask for, 0 if it shows what the frame before did. */
+/* Fills run->prompt, which has slot numbers before and places of keys and values afterwards, and computes the time
+ * projections. Returns 1 if the run shows what the controls ask for, 0 if it shows what the frame before did, -1 on
+ * failure. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;

@@ -43,7 +43,7 @@ static void decode_yuv(const struct frame *f, uint8_t *rgb) {
 
 enum { PRECISION = 22 }; /* fraction bits of the weights, as in Pillow */
 
-/* The source samples from which one sample of the result is made, and their weights. */
+/* The source samples (first, first + 1, ...) that are averaged to one sample of the result, and their weights. */
 struct window {
   int first, count;
   int *weights;
@@ -122,7 +122,7 @@ static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *
 
 /* --- patches --- */
 
-/* Cuts the picture into patches [patch][channel][row][column], normalised. */
+/* Cuts the picture into patches, [patch][channel][row][column], and normalises the values. */
 static void cut(const struct style_format *format, const uint8_t *rgb, float *patches) {
   static const float mean[3] = {0.48145466f, 0.4578275f, 0.40821073f},
                      spread[3] = {0.26862954f, 0.26130258f, 0.27577711f};

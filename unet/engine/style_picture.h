@@ -1,4 +1,4 @@
-/* Conversion of a frame to the patches that a vision network reads. */
+/* Conversion of a frame to the patches that a CLIP vision network reads. */
 #ifndef UNET_ENGINE_STYLE_PICTURE_H
 #define UNET_ENGINE_STYLE_PICTURE_H
 

@@ -130,8 +130,8 @@ bool engine_has_style(const struct engine *engine, int slot) {
 
 /* --- what frames show --- */
 
-/* Returns true if a picture is being made. Only one can be made at a time, because all use the same memory for
- * patches. */
+/* Returns true if a picture's keys and values are being computed. Only one at a time can be, because all use the same
+ * state for the patches. */
 static bool is_waiting(const struct engine *engine) {
   const struct background *b = &engine->background;
   for (int i = b->first; i < b->count; i++)
@@ -140,7 +140,8 @@ static bool is_waiting(const struct engine *engine) {
   return false;
 }
 
-/* Starts to compute a picture's keys and values, in the place that is not shown. */
+/* Starts to compute the keys and values of the picture in this slot, in that of its two places that frames do not
+ * read. */
 static int start(struct engine *engine, int slot, struct error *err) {
   struct style_pictures *styles = &engine->styles;
   struct style_slot *s = &styles->list[slot];
@@ -153,7 +154,8 @@ static int start(struct engine *engine, int slot, struct error *err) {
   return 0;
 }
 
-/* Shows pictures that are ready, and starts the next one if none is being made. Returns 1 if all pictures are shown. */
+/* Lets frames show the picture whose computation is complete, and starts the next one. Returns 1 if frames show all
+ * pictures that were set, 0 if some are still to come, -1 on failure. */
 static int refresh(struct engine *engine, struct error *err) {
   bool whole = true;
   for (int i = 0; i < STYLES_MAX; i++) {

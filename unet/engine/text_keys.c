@@ -4,16 +4,17 @@
 
 #include "unet/engine/engine_impl.h"
 
-/* Returns the place of the text that fills chunk c of a handle with `chunks` chunks, if the longest prompt has `most`.
- * Shorter prompts are filled up with the empty one. If `chunks` is a multiple of `most`, the prompts are repeated,
- * which changes no picture: softmax gives the same mean if all keys occur equally often. */
+/* Returns the index in model.texts of the text for chunk number c of a prompt, in a handle with `chunks` chunks. `most`
+ * is the largest number of chunks among the prompts of the run; shorter ones are filled up with the empty prompt to
+ * that length. If `chunks` is a multiple of `most`, the prompts are repeated, which changes no picture: softmax gives
+ * the same mean if all keys occur equally often. */
 static int chunk_place(const struct engine *engine, int slot, int c, int most, int chunks) {
   c = chunks % most ? c : c % most;
   return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
 }
 
-/* Returns a number that identifies keys and values by all they depend on: the text, the number of chunks and the
- * weights. */
+/* Returns a number that is different for keys and values that differ: it depends on the text's encoding, the number of
+ * chunks and the weights' version. */
 static uint64_t text_keys_name(const struct engine *engine, int slot, int most) {
   uint64_t version = engine->keys_weights > engine->text_weights ? engine->keys_weights : engine->text_weights;
   return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
@@ -31,8 +32,8 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
   return 0;
 }
 
-/* Does the same for the attention in the networks of the handle's controls, unless the keys are already in this
- * place. */
+/* Starts the computation of keys and values for the attention in the networks of the handle's controls, in the same
+ * place, unless they are there already. */
 static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
                              struct error *err) {
   uint64_t name = text_keys_name(engine, slot, most);
@@ -65,8 +66,9 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* Appends the names of the keys that frames show meanwhile, so that these keep their places. If there is no room for
- * both, the background work is finished first, and the old keys may be replaced. Returns the number of names. */
+/* Appends to names[] those of the keys that frames show until their own are made, so that they keep their places. If
+ * there are not enough places for both, the background work is finished first, and the old keys may be replaced.
+ * Returns the number of names, or -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
@@ -133,7 +135,8 @@ static bool reads(struct run_params *run, int rows, int slot) {
   return false;
 }
 
-/* Returns true if the program computes keys and values that such a handle reads. */
+/* Returns true if this program computes keys and values, of the model or of a control's network, that a handle of this
+ * shape reads. */
 static bool makes_keys(const struct engine *engine, const struct frame_shape *shape, const struct program *program) {
   bool makes = program == engine->keys[shape->chunks - 1].program;
   for (int i = 0; i < CONTROLS_MAX; i++)
