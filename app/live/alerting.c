@@ -1,4 +1,5 @@
-/* Decides which alerts hold. Each is checked anew in every turn, so that it lasts exactly as long as its cause. */
+/* Decides in each turn of the main thread which alerts the overlay shows. Every alert's cause is checked anew each
+ * time, so that the alert lasts exactly as long as its cause. */
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -32,7 +33,8 @@ static void follow_engine(struct live *live, int64_t now_ns) {
          live->stalled ? "the engine hangs" : "the engine failed", reason);
 }
 
-/* The picture that is on screen may be of another size or model than the one that is being made. */
+/* Updates the alert about the picture. The picture on screen may still have the size or model used before a change,
+ * while the engine makes others. */
 static void follow_picture(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
@@ -45,7 +47,8 @@ static void follow_display(struct live *live, int64_t now_ns) {
   follow(live, ALERT_DISPLAY, name != NULL, now_ns, "display gone", name);
 }
 
-/* Sound may be missing for three reasons: its input is gone, the source has none, or the recordings' input is gone. */
+/* Updates the alert about missing sound. There are three causes: the input whose sound moves values is gone, the source
+ * has no sound, or the input for recordings is gone. */
 static void follow_sounds(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX] = "";
   bool away = live->listener && listener_is_away(live->listener, reason);

@@ -111,7 +111,8 @@ static bool read_field(struct handover *handover, const struct field *field, con
 
 /* --- values --- */
 
-/* Adds a value, unless it is the table's default. */
+/* Adds a value to the JSON object, unless it equals the default in `standard`. Adds its mark to `marks` if somebody has
+ * set it. */
 static void add_value(cJSON *object, cJSON *marks, const struct parameters *values, const struct parameters *standard,
                       enum parameter id, int index) {
   char name[PARAMETER_NAME_MAX];

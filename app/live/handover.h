@@ -1,7 +1,7 @@
-/* The state that a live window passes on when the program restarts. A GPU that has failed cannot be used again by the
- * same process, so only a new program can go on. The state is JSON, with values as in presets (control/presets.h), in a
- * file without a name. The environment variable REVERIE_HANDOVER tells the new program its descriptor. Only the program
- * itself sets this variable. */
+/* The state that a live window passes on when the program restarts itself. A process cannot use a GPU again that has
+ * failed in it, so a new program must be started. The state is JSON, with values as in presets (control/presets.h), in
+ * a file without a name. The environment variable REVERIE_HANDOVER tells the new program the file's descriptor; only
+ * the program itself sets this variable. */
 #ifndef APP_LIVE_HANDOVER_H
 #define APP_LIVE_HANDOVER_H
 
@@ -14,42 +14,46 @@
 
 enum { HANDOVERS_A_MINUTE = 3, HANDOVER_TEXT_MAX = 4 << 20 };
 
-/* Restarts so far. */
+/* The restarts so far, from which handover_due_ns computes when the next one may happen. */
 struct handover_record {
-  int64_t done_ns[HANDOVERS_A_MINUTE]; /* times of the last restarts, the oldest first; 0: none */
-  int barren;                          /* number of last restarts in a row after which no picture was made */
+  /* times of the last restarts (platform_now_ns), the oldest first; 0: fewer have happened */
+  int64_t done_ns[HANDOVERS_A_MINUTE];
+  int barren; /* number of restarts in a row, up to the last, that led to no picture */
 };
 
 struct handover {
-  struct parameters values; /* the marked ones were set by somebody */
-  char device[64];          /* the engine's device; "": unknown */
-  struct playlist sources;  /* empty: text to image */
-  int source;               /* the one that is shown, from 0 */
-  double position;          /* seconds into that source, counted from where it starts */
-  bool loop;                /* the source starts again when it ends */
+  struct parameters values; /* current values; a mark shows that somebody has set the value */
+  char device[64];          /* name of the device that the engine used; "": unknown */
+  struct playlist sources;  /* all sources; empty: text to image without a source */
+  int source;               /* index in `sources`, from 0, of the one that is shown */
+  /* position in that source in seconds after its --start; 0: its beginning, or a live source */
+  double position;
+  bool loop; /* true: a source starts again when it ends */
   struct window_place place;
-  /* When show and script began, by platform_now_ns, which goes on between programs; 0: not yet. */
+  /* When the show and its script began (platform_now_ns, whose clock goes on through restarts); 0: not begun. */
   int64_t started_ns, script_ns;
-  int64_t shown;   /* pictures shown by all programs so far */
-  double blackout; /* level of the blackout's fade, 0 to 1 */
+  int64_t shown;   /* number of pictures shown since the user started the program, before all restarts */
+  double blackout; /* current opacity of the blackout (the fade to black), 0 to 1 */
   int preset_taken, slot_before, share, lora, control, control_value;
   double walk;
-  struct web_key web; /* port and token of the web page; port 0: there is no page */
-  char why[200];      /* reason of the restart */
+  /* port and token of the web page, so that open browsers can go on; port 0: there is no page */
+  struct web_key web;
+  char why[200]; /* reason of the restart, for users */
   struct handover_record record;
 };
 
-/* Returns when the next restart may happen: at once, unless HANDOVERS_A_MINUTE of them happened in the last minute. If
- * restarts do not lead to pictures, the pause between them grows, up to ten minutes. */
+/* Returns when the next restart may happen (platform_now_ns); a time in the past means at once. At most
+ * HANDOVERS_A_MINUTE restarts happen in a minute. After restarts that led to no picture the pause grows from 20 s up to
+ * ten minutes. */
 int64_t handover_due_ns(const struct handover_record *record);
-/* Adds a restart to the record. */
+/* Adds a restart at now_ns to the record. */
 void handover_note(struct handover_record *record, int64_t now_ns);
 
-/* Returns the state as JSON, which the caller frees. NULL: out of memory. */
+/* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
 char *handover_print(const struct handover *handover);
-/* Reads the state. handover must be initialised, with zeros for instance, and must be freed with handover_free even on
- * failure. */
+/* Reads the state from JSON text. handover must be initialised, with zeros for instance. Returns 0, or -1 with err; in
+ * both cases the caller frees it with handover_free. */
 int handover_read(struct handover *handover, const char *text, struct error *err);
-void handover_free(struct handover *handover); /* frees the memory that it points to */
+void handover_free(struct handover *handover); /* frees what handover points to, and not handover itself */
 
 #endif

@@ -1,5 +1,6 @@
 /* The command live: shows a camera, screen or video in a window, changed by the engine. Opens everything, runs the
- * turns, and closes everything in order. All of it runs on the main thread. */
+ * turns of the main loop until the show is over, and closes everything in reverse order. All of it runs on the main
+ * thread. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,11 @@
 #include "app/window/curtain.h"
 #include "unet/base/platform.h"
 
-/* Longest wait for the engine's thread at the end of the program. */
+/* Longest wait in ms for the engine's thread at the end of the program. */
 enum { LAST_WAIT_MS = 1000 };
 
-/* Returns true if --frames was given and the source is a single picture that was shown: it stays, so that no more
- * pictures come. */
+/* Returns true if --frames was given, the source is a single picture, and that was shown. No more pictures come then,
+ * so waiting for the rest of --frames would be in vain. */
 static bool has_shown_all(const struct live *live) {
   struct reader_status reader = {0};
   if (live->reader)
@@ -31,7 +32,7 @@ static bool is_over(const struct live *live, int64_t now_ns) {
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
-/* Runs turns until the show is over. Returns -1 and err if the window was lost. */
+/* Runs turns until the show is over. Returns 0, or -1 with err if the window was lost. */
 static int run(struct live *live, struct error *err) {
   live->opened_ns = platform_now_ns();
   if (!live->started_ns)
@@ -46,7 +47,7 @@ static int run(struct live *live, struct error *err) {
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
-    if (window_check(live->window, err)) /* the window may have been lost meanwhile */
+    if (window_check(live->window, err)) /* the window may have been lost during this turn */
       return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
@@ -55,7 +56,7 @@ static int run(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Makes the duration of one picture of the display the budget, if the options ask for that. */
+/* If the options ask for that, makes the time for which the display shows one picture the time budget of a frame. */
 static void follow_display(struct live *live) {
   const double usual_ms = 1000.0 / 60;
   if (live->options->budget_ms != BUDGET_DISPLAY)
@@ -67,7 +68,8 @@ static void follow_display(struct live *live) {
   live->figures.budget_ms = ms > 0 ? ms : usual_ms;
 }
 
-/* Opens presets, scripts and outputs. After a restart the show goes on even if they fail. */
+/* Opens presets, scripts and outputs. If this program was started by a restart, failures are logged and the show goes
+ * on. Returns 0, or -1 with err. */
 static int open_more(struct live *live, struct error *err) {
   return live_allow_failure(live, live_open_presets(live, err), err) ||
                  live_allow_failure(live, live_open_scripts(live, err), err) ||
@@ -76,8 +78,9 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
-/* NVIDIA's OpenGL waits in a loop that yields to other threads. A real-time thread yields to no others, so it must
- * sleep instead. Called before other threads exist, because they may read the environment. */
+/* Makes NVIDIA's OpenGL sleep when it waits for the GPU (__GL_YIELD). By default it yields in a loop, but a thread with
+ * real-time priority that yields gives way to no ordinary thread. Called before other threads exist, because they may
+ * read the environment. */
 static void let_opengl_sleep(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
@@ -85,7 +88,8 @@ static void let_opengl_sleep(const struct options *options) {
   platform_be_urgent(false);
 }
 
-/* Keeps processors from sleeping, if that was asked for. If it fails, a line says why, and the show goes on. */
+/* Keeps processor cores from entering sleep states if --awake was given. If that fails, a line says why, and the show
+ * goes on. */
 static void stay_awake(struct live *live) {
   if (!live->options->awake)
     return;
@@ -99,7 +103,8 @@ static void stay_awake(struct live *live) {
     log_line(&live->log, LOG_WARNING, "--awake: %s; the processors sleep as usual", strerror(errno));
 }
 
-/* Creates the window on the display that was asked for. After a restart any display will do if that one is gone. */
+/* Creates the window on the display that the options name. After a restart another display is used if that one is gone.
+ * Returns 0, or -1 with err. */
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   int status = window_create(&live->window, options->display, options->values.with_operator, err);
@@ -143,7 +148,7 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  /* The engine opens on its thread while the window opens here. */
+  /* The engine is opened on the loop's thread while this thread opens the window. */
   if (live_start_threads(live, &source, err)) {
     source_close(&source);
     return -1;
@@ -153,8 +158,8 @@ static int open_all(struct live *live, struct error *err) {
   return live_open_window(live, err);
 }
 
-/* Ends the program if the engine's thread does not end: it may be busy for long or hang, and cannot be stopped from
- * outside. All files are complete by now. A measurement waits for the thread without limit. */
+/* Ends the process at once if the engine's thread does not end in LAST_WAIT_MS: it may hang in the driver, where
+ * nothing can stop it. All files are complete by now. If a probe measures, the thread is waited for without limit. */
 static void leave_engine(struct live *live, bool failed, const struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
@@ -171,7 +176,8 @@ static void leave_engine(struct live *live, bool failed, const struct error *err
   _Exit(hangs ? STATUS_DEVICE : failed ? err->status : interrupted ? STATUS_INTERRUPTED : STATUS_OK);
 }
 
-/* Asks the engine's thread to end after its current work, or earlier if it can give that up. */
+/* Asks the engine's thread to end after its current frame, or earlier if what it does can be given up. Does not
+ * wait. */
 static void end_engine(struct live *live) {
   loop_end(live->loop);
   atomic_store(&live->leaving, true);
@@ -198,7 +204,8 @@ static void close_rest(struct live *live) {
   platform_let_sleep(&live->awake);
 }
 
-/* Restarts the program. If the engine's thread does not end, everything that it uses stays open. */
+/* Restarts the program. If the engine's thread does not end in time, everything that it uses stays open. Returns -1
+ * with err if the restart failed. */
 static int go_anew(struct live *live, struct error *err) {
   struct error ignored;
   if (loop_wait_end(live->loop, LAST_WAIT_MS)) {
@@ -249,7 +256,8 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   }
   free(live.handed);
   live_close_telling(&live);
-  /* An interrupt is the status, except if a recording is not complete: the user must know that. */
+  /* After Ctrl-C the exit status is that of an interrupt, unless a recording is incomplete, which the user must
+   * know. */
   if (atomic_load(&setup_stop) && (!status || err->status != STATUS_OUTPUT))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;
@@ -257,7 +265,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
   int status = perform(options, probe, NULL, err);
-  if (probe) /* the pulse still runs if the window was closed while measuring */
+  if (probe) /* the probe's thread still runs if the window was closed while measuring */
     pulse_stop(&probe->pulse, &probe->woken);
   return status;
 }

@@ -1,4 +1,5 @@
-/* Takes presets from a file, and saves them there, as the state asks. */
+/* Applies presets from a file when the parameter saved_preset changes, and saves the current values there when the user
+ * asks for it. */
 #include "app/control/presets_file.h"
 #include "app/live/live_impl.h"
 
@@ -20,8 +21,8 @@ int live_open_presets(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Removes marks from values that are as they are already, so that no engine is opened because of them. Returns -1 and
- * err if another one may not be set from outside. */
+/* Clears the marks of values that are equal to the current ones, so that no engine is opened because of them. Returns
+ * 0, or -1 with err if one of the others may not be set while the program runs. */
 static int check_changes(const struct live *live, struct parameters *changes, struct error *err) {
   const struct parameters *now = &live->state.settings.values;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -50,7 +51,8 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
   return 0;
 }
 
-/* Takes the preset whose number keys or clients have set. If it cannot be taken, the number is set back. */
+/* Applies the preset whose number keys or clients have set. If that fails, resets the parameter to the preset applied
+ * before. */
 static void take_wanted(struct live *live, int64_t now_ns) {
   int wanted = (int)live->state.settings.values.saved_preset;
   struct error err, ignored;

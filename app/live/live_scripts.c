@@ -1,4 +1,4 @@
-/* Plays a script and records one. Both begin when the engine is open. */
+/* Plays a script (parameter values over time) and records one. Both begin when the engine is open. Main thread only. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void play(struct live *live, int64_t now_ns) {
   live->script_s = seconds;
 }
 
-/* Records values that were set. The first failure ends the recording, but not the show. */
+/* Records the values that somebody has set in this turn. If writing fails, the recording ends, but the show goes on. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

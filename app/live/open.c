@@ -1,5 +1,5 @@
-/* Opens the source, the engine, the mask and the control source, as the options say. The engine is opened by callbacks
- * that run on the engine's thread or the opener's. */
+/* Opens the source, the mask and the control source on the main thread as the options say. Also contains the callbacks
+ * that open engines, on the loop's thread or on its helper thread. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,11 +8,12 @@
 #include "app/platform/app_platform.h"
 #include "app/run/setup.h"
 
-/* Time that drawing a picture should take at most: loop_params.drawing_ms. */
+/* Longest delay in ms of the next frame so that the window can draw a picture on the engine's GPU
+ * (loop_params.drawing_ms). */
 enum { DRAWING_MS = 4 };
 
-/* Opens the first source of the list, or the one that the former program was showing. *source stays NULL if it is to be
- * opened later. */
+/* Opens the source at index live->first of the list; after a restart that is the one shown before, at its last
+ * position. *source stays NULL if the reader's thread opens it later. Returns 0, or -1 with err. */
 static int open_listed(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   const struct playlist_entry *entry = live->list.count ? &live->list.entries[live->first] : NULL;
@@ -28,8 +29,8 @@ static int open_listed(struct live *live, struct source **source, struct error *
              : source_open(source, live->spec, &options, err);
 }
 
-/* Opens the next source of the list that can be opened, after the first one could not be. Returns false if there is
- * none. */
+/* Called after the first source of the list could not be opened: opens the next one that can be. Returns false if there
+ * is none. */
 static bool open_next(struct live *live, struct source **source, struct error *err) {
   while (!live->came && !live->source_is_control && live->first + 1 < live->list.count && !atomic_load(&setup_stop)) {
     log_line(&live->log, LOG_WARNING, "%s", err->message);
@@ -43,7 +44,8 @@ static bool open_next(struct live *live, struct source **source, struct error *e
 int live_open_source(struct live *live, struct source **source, struct error *err) {
   if (open_listed(live, source, err) == 0 || open_next(live, source, err))
     return 0;
-  if (live->came && !atomic_load(&setup_stop)) { /* after a restart the source that was there is waited for */
+  /* after a restart, waits for the source that was shown before instead of using another */
+  if (live->came && !atomic_load(&setup_stop)) {
     live->source_options.patient = true;
     return live_allow_failure(live, -1, err);
   }
@@ -58,8 +60,8 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* Makes the options for an engine that is opened while another one is in use: on the same device, and in the memory
- * that is left there. */
+/* Makes the options for an engine that is opened while another one is in use: with the requested values, on the same
+ * device, and with the memory that is left there. used: info of the engine in use. */
 static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
                         const struct engine_info *used, struct error *err) {
   size_t limit = options->device.memory_limit;
@@ -78,7 +80,8 @@ static bool is_leaving(void *opaque) {
   return atomic_load(&live->leaving);
 }
 
-/* Opens an engine with these options. used: as in open_engine_for. */
+/* Opens an engine with these options and prepares its first handle. used: info of the engine that is in use meanwhile;
+ * NULL: none. Returns 0, or -1 with err. */
 static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
                      struct opened *opened, struct error *err) {
   const struct setup setup = {
@@ -106,7 +109,7 @@ static int open_with(struct live *live, const struct options *options, const str
     return -1;
   }
   setup_values(&opened->beginning.values, &info, &own);
-  /* setup_engine has encoded the prompts of the options, or the default one. */
+  /* setup_engine has encoded the prompts of the options, or if there are none the default prompt */
   int encoded = options->prompt_count ? options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     opened->beginning.encoded[SLOT_PRESET_1 + i] = true;
@@ -114,7 +117,8 @@ static int open_with(struct live *live, const struct options *options, const str
   return 0;
 }
 
-/* Waits for the source, if the picture's shape is to be the source's. */
+/* If the picture is to have the source's aspect ratio, waits until the reader's thread has opened the source. Returns
+ * 0, or -1 with err. */
 static int await_source(struct live *live, struct error *err) {
   if (!live->reader || live->options->values.size.width || live->first_source.shape > 0 ||
       reader_wait_info(live->reader, &live->first_source))
@@ -122,8 +126,9 @@ static int await_source(struct live *live, struct error *err) {
   return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
 }
 
-/* Opens the first engine on the engine's thread (used NULL), and later ones on the opener's thread while `used` is in
- * use. It reads only fields that no longer change. */
+/* Opens an engine with the values in opened->beginning. Called on the loop's thread for the first engine (used NULL),
+ * and on a helper thread for later ones, while the engine `used` describes is in use. Only reads fields of live that no
+ * longer change. */
 static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   struct live *live = opaque;
   struct options wish;
@@ -149,8 +154,9 @@ static bool modulate(void *opaque, struct settings *settings, const struct frame
   return live_modulate(opaque, settings, frame, now_ns);
 }
 
-/* Called before each frame is submitted. The mask's time is when the frame was captured: the frame's own time says
- * nothing if a file is repeated. */
+/* Called on the loop's thread before each frame is submitted: gives the engine the frame's mask and control frame. The
+ * mask's position follows from the time of capture, because the frame's timestamp starts again when a file is
+ * repeated. */
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;
@@ -177,7 +183,8 @@ static void left(void *opaque) {
   masking_leave(live->masking);
 }
 
-/* Sets the first values if the user started this program, and not a restart. */
+/* Sets live->first_values from the command line. Not used after a restart, which has the values of the program
+ * before. */
 static void begin_values(struct live *live) {
   live->first_values = live->start;
   live->first_values.fullscreen |= live_fills_display(live);
@@ -253,10 +260,11 @@ int live_start_threads(struct live *live, struct source **source, struct error *
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
-  reader_end(live->reader); /* the engine's thread may be waiting for the reader, and uses it until it ends itself */
+  /* the loop's thread may be waiting for the reader, so the reader is only told to end and freed later */
+  reader_end(live->reader);
   int engine = loop_stop(&live->loop, err);
   int reader = reader_stop(&live->reader, &reader_err);
-  if (reader) /* the reader's failure is the cause of the engine's */
+  if (reader) /* if both have failed, the reader's error is reported, because it caused the loop's */
     *err = reader_err;
   return reader || engine ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-/* Fills the overlay over the picture, and logs notices that nobody sees there. */
+/* Fills the text overlay over the picture, and logs notices if the overlay is hidden. Main thread only. */
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -20,7 +20,7 @@ static void list_prompts(struct hud_content *content, const struct parameters *v
     content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
 }
 
-/* Returns the last part of the name of the model that was asked for. */
+/* Returns the last part (after the last slash) of the path or name of the model that the values name. */
 static const char *model_words(const struct parameters *values) {
   const char *name = parameters_text(values, PARAMETER_MODEL, 0);
   return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
@@ -47,14 +47,15 @@ void live_tell_terminal(struct live *live) {
   live->notice_told_ns = state->notice_until_ns;
 }
 
-/* Updates the list of parameters for as many rows as fit. */
+/* Updates the rows of the parameter list that are visible in a window of this size. */
 static void update_panel(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, live_layout(live), width, height, &places);
   parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
 }
 
-/* Writes the size that was asked for and the one that the budget allows. Returns NULL if they are equal. */
+/* Writes the requested size and the smaller one that the time budget allows into words. Returns words, or NULL if the
+ * sizes are equal. */
 static const char *describe_budget(const struct live *live, char *words, size_t size) {
   const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
   if (!live->engine.governed)
@@ -65,7 +66,7 @@ static const char *describe_budget(const struct live *live, char *words, size_t 
   return words;
 }
 
-/* Tells the input method where the cursor is, because it shows its choices beside it. */
+/* Tells the input method where the text cursor is, because it shows its candidates there. */
 static void place_text(struct live *live, int width, int height) {
   struct hud_area cursor;
   hud_get_cursor(live->hud, live_layout(live), width, height, &cursor);
@@ -103,7 +104,8 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
   };
   struct controls now = {0};
   update_panel(live, width, height);
-  values.steps = live->engine.prepared.shape.steps; /* the steps of the handle in use, not those asked for */
+  /* the number of steps of the handle in use, which the time budget may have reduced */
+  values.steps = live->engine.prepared.shape.steps;
   settings_controls(&state->settings, now_ns, &now);
   list_prompts(&content, &values, &now);
   live_describe_start(live, words, sizeof words);

@@ -1,5 +1,4 @@
-/* Measures the live window for bench, as probe.h says. Changes and measurements run on the main thread, as parts of its
- * turns. */
+/* Measures the live window for bench --live (probe.h). It runs on the main thread, inside its turns. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,14 +7,14 @@
 
 enum {
   CHANGES = 8,
-  CHANGE_EVERY = 5, /* least number of pictures between two changes */
-  GIVE_UP = 100,    /* pictures after which a change that does not show is given up */
+  CHANGE_EVERY = 5, /* least number of pictures from one change to the next */
+  GIVE_UP = 100,    /* a change that no picture shows after this many pictures is given up */
   COLUMN_MAX = 16384,
 };
 
 /* --- changes --- */
 
-/* Sets a prompt that the engine has not seen before, similar to the one in use. */
+/* Sets a prompt that the engine has not encoded before, similar to the one in use: the text with a number appended. */
 static void change_prompt(struct live *live, long number) {
   struct parameters *values = &live->state.settings.values;
   int slot = (int)values->shown_prompt;
@@ -78,10 +77,11 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   return height && marker_read(level, marker);
 }
 
-/* Returns true if the marker may belong to a picture of this time, and makes its number count over all rounds. The
- * times of a repeated clip go on, but its markers begin again. A marker whose round began later by half a clip or more
- * belongs to a new round. Otherwise the two beginnings must agree within half a period, because containers round times;
- * if not, the marker is that of an earlier frame. */
+/* Returns true if the marker may be that of a frame with this timestamp, for a clip that is repeated. Timestamps go on
+ * from round to round, but the markers' times and numbers begin again. The difference of both is the time when the
+ * round began. If that is later than the current round's beginning by more than half a clip, a new round has begun.
+ * Otherwise both must agree within half a frame, since containers round timestamps; if not, the marker belongs to
+ * another frame. Adds the number of frames in earlier rounds to marker->number. */
 static bool is_in_round(struct live_probe *probe, double time_us, struct marker *marker) {
   double period_us = 1e6 / probe->fps, begun_us = time_us - (double)marker->time_us;
   double later_us = begun_us - probe->round.begun_us;
@@ -95,7 +95,7 @@ static bool is_in_round(struct live_probe *probe, double time_us, struct marker 
   return true;
 }
 
-/* Returns true if the marker is that of the frame from which the picture shown last was made. */
+/* Returns true if the marker is that of the frame from which the picture on screen was made. */
 static bool belongs(struct live *live, struct marker *marker) {
   const struct frame *frame = &live->shown->frame;
   if (live->probe->clip_us > 0)
@@ -103,8 +103,8 @@ static bool belongs(struct live *live, struct marker *marker) {
   return marker->time_us == frame->captured_ns / 1000;
 }
 
-/* Reads the marker of the picture shown last: from what was presented if the system permits that, and otherwise from
- * what was drawn. */
+/* Reads the marker of the picture on screen from the window's front buffer if the system permits that, and otherwise
+ * from the back buffer. Returns false if it cannot be read, or is that of another frame. */
 static bool read_window(struct live *live, const struct present_view *view, struct marker *marker) {
   struct live_probe *probe = live->probe;
   if (probe->knows_side)
@@ -183,7 +183,8 @@ static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
          (probe->seconds > 0 && (double)(now_ns - probe->begun_ns) >= probe->seconds * 1e9);
 }
 
-/* Starts the pulse. If that fails, everything else is measured without it. */
+/* Starts the thread that measures how late threads wake up (pulse.h). If that fails, everything else is still
+ * measured. */
 static void begin_pulse(struct live *live) {
   struct error err;
   if (pulse_start(&live->probe->pulse, live->probe->fps, live->engine.wants_urgency, &err))
@@ -207,7 +208,8 @@ static void end_measuring(struct live *live) {
   pulse_stop(&live->probe->pulse, &live->probe->woken);
 }
 
-/* First measures without changes. Then sends changes, each when the one before is visible. */
+/* Once `warmup` pictures were shown, measures without changes for the duration that the caller wants. After that sends
+ * changes of prompt and strength, each when a picture shows the one before, and then quits. */
 void live_probe_turn(struct live *live, int64_t now_ns) {
   struct live_probe *probe = live->probe;
   if (!live->state.ready)

@@ -1,9 +1,10 @@
-/* Measures the live window for bench. Each frame of the source contains a marker (marker.h). When the picture made from
- * a frame was presented, the marker is read back from the window, which proves what is on screen at that moment.
- * Afterwards prompt and strength are changed, and the time until a picture shows the change is measured.
+/* Measures the live window for bench --live. Each frame of the source contains a marker (marker.h: a pattern that
+ * encodes the frame's number and time). When a picture was presented, the marker of its frame is read back from the
+ * window's pixels, which proves what is on screen. Afterwards prompt and strength are changed repeatedly, and the time
+ * until a picture shows each change is measured.
  *
- * The marker is in the part of the window where --split shows the input frame. The loop keeps the input with its
- * picture, so the marker appears exactly when that picture does, and the network cannot change it. */
+ * The marker is in the part of the window where --split shows the input frame. The loop keeps the input together with
+ * its picture, so the marker appears exactly when that picture does, and the network cannot alter it. */
 #ifndef APP_LIVE_PROBE_H
 #define APP_LIVE_PROBE_H
 
@@ -16,67 +17,71 @@
 enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
 
 struct probe_change_times {
-  struct stats ms;     /* from the change until the first picture that shows it was presented */
-  struct stats frames; /* pictures presented until then, that picture included */
+  struct stats ms;     /* from sending the change until the first picture that shows it was presented, in ms */
+  struct stats frames; /* number of pictures presented in that time, that first one included */
 };
 
-/* Use of resources up to some moment. */
+/* Resources used since the program's start. */
 struct probe_use {
-  double engine_cpu_ms, window_cpu_ms; /* processor time of the engine's and the window's thread */
-  long frames;                         /* frames that the engine has made */
-  size_t engine_copied;                /* bytes of pixels that the engine has copied */
+  double engine_cpu_ms, window_cpu_ms; /* processor time of the loop's thread and of the main thread */
+  long frames;                         /* number of pictures that the engine has made */
+  size_t engine_copied;                /* bytes of pixels that the engine has copied in host memory */
   struct present_counts window;
 };
 
 struct live_probe {
-  /* Set by the caller. All other fields start as zeros. */
-  long warmup, frames; /* pictures before measuring begins, and during it; frames 0: no limit */
-  double seconds;      /* duration of measuring; 0: no limit */
-  double fps;          /* frame rate of the source */
-  /* Length of a clip that is repeated and has markers of its own; 0: the source is the test pattern. */
+  /* Set by the caller of live_perform, which zeroes all other fields. */
+  /* number of pictures before measuring begins, and number to measure; frames 0: no limit */
+  long warmup, frames;
+  double seconds; /* longest duration of measuring; 0: no limit */
+  double fps;     /* frames per second of the source */
+  /* Length in microseconds of the clip, if the source is a repeated clip with markers; 0: it is the test pattern. */
   double clip_us;
 
-  /* Results. */
+  /* Results, filled when live_perform returns. */
   struct sightings seen;
-  struct stats brought; /* time that this thread took to draw a frame's marker beside its picture */
-  /* How late a thread that does nothing but wake up (pulse.h) woke during measuring; empty: there was no such
-   * thread. */
+  /* time in ms that the main thread took to draw the input frame with its marker beside each picture */
+  struct stats brought;
+  /* How late a thread that does nothing but wake up (pulse.h) woke while measuring; empty: it could not be started. */
   struct stats woken;
-  struct probe_change_times change[PROBE_CHANGES]; /* results for each kind of change */
-  double engine_cpu_us, window_cpu_us;             /* processor time of a picture in both threads, without own_cpu_ms */
-  double engine_bytes, window_bytes;               /* bytes of pixels copied for a picture */
-  long shared, uploaded;                           /* pictures by the way they took, as in present_counts */
-  /* Scheduling classes of both threads when measuring began. */
+  struct probe_change_times change[PROBE_CHANGES]; /* for each kind of change: how long it took to be seen */
+  /* processor time per picture of the loop's and the main thread, without what measuring took */
+  double engine_cpu_us, window_cpu_us;
+  double engine_bytes, window_bytes; /* bytes of pixels copied per picture, by the engine and for the window */
+  /* number of pictures that OpenGL read in GPU memory, and of those copied from host memory */
+  long shared, uploaded;
+  /* Scheduling classes of the loop's and the main thread when measuring began. */
   enum urgency engine_urgency, window_urgency;
-  int awake;            /* processors that were kept from sleeping */
-  const char *hardware; /* hardware that decoded the frames at the end; NULL: software did */
+  int awake;            /* number of processor cores kept from sleep states */
+  const char *hardware; /* name of the hardware decoder in use at the end; NULL: software decoded */
 
-  /* Belongs to probe.c: how far measuring has come. */
-  bool measured; /* measuring has ended, and changes follow */
-  bool ended;    /* changes have ended as well */
-  long shown;    /* pictures presented */
-  /* the side of the window that can be read is known; that is the back one (present_read_columns) */
+  /* Used by probe.c only: progress of the measurement. */
+  bool measured; /* the measurement without changes has ended */
+  bool ended;    /* the measurement of changes has ended, too */
+  long shown;    /* number of pictures presented so far */
+  /* knows_side: it is known which buffer of the window can be read; reads_back: that is the back buffer. */
   bool knows_side, reads_back;
   struct {
-    double begun_us;       /* time in the source at which the clip's current round began */
-    uint32_t first;        /* number of that round's first frame, counted over all rounds */
-  } round;                 /* the current round of the clip */
-  double bringing_ms;      /* time that it took to draw the marker of the picture shown last */
-  int64_t begun_ns;        /* when measuring began */
-  struct pulse *pulse;     /* runs while measuring */
-  struct probe_use before; /* use of resources when measuring began */
-  /* Processor time that this thread has spent since then to draw and read markers. */
+    double begun_us;       /* timestamp in microseconds at which the clip's current round began */
+    uint32_t first;        /* number of frames in all rounds before this one */
+  } round;                 /* the current round of a clip that is repeated */
+  double bringing_ms;      /* ms that it took to draw the input frame beside the last picture */
+  int64_t begun_ns;        /* when measuring began; 0: not yet */
+  struct pulse *pulse;     /* measures how late a thread wakes up; NULL: not running */
+  struct probe_use before; /* resources used until measuring began */
+  /* Processor time of the main thread since then for drawing and reading markers. */
   double own_cpu_ms;
-  enum probe_change changing; /* kind of the last change */
-  bool awaits;                /* a picture that shows the last change has not come yet */
-  /* Number of changes so far; number under which the loop knows the last one (loop_send). */
+  enum probe_change changing; /* kind of the change that was sent last */
+  bool awaits;                /* no picture has shown the last change yet */
+  /* changes: number sent so far; awaited: a picture shows the last change if its mail.applied is at least this. */
   long changes, awaited;
   int64_t changed_ns;
-  long changed_at; /* value of shown when the change was sent */
-  double strength; /* strength before the first change */
+  long changed_at; /* value of `shown` when the last change was sent */
+  double strength; /* value of strength before the first change */
 };
 
-/* Runs the live window from opening to closing. probe NULL: nothing is measured. */
+/* Runs the live window from opening to closing, on the main thread. probe NULL: nothing is measured. Returns 0, or -1
+ * with err. */
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err);
 
 #endif

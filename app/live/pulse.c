@@ -15,7 +15,7 @@ struct pulse {
   struct stats late;
 };
 
-/* The thread. Periods that have passed during a delay are not made up for, so that each delay counts once. */
+/* The thread's function. Wake-ups that were missed during a delay are skipped, so that each delay counts once. */
 static void wake(void *opaque) {
   struct pulse *pulse = opaque;
   platform_be_urgent(pulse->urgent);

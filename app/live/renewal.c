@@ -1,5 +1,5 @@
-/* Replaces an OpenGL context that was lost because the GPU hung, was reset or removed. Everything that is needed for
- * drawing is created again in the new context. */
+/* Replaces an OpenGL context that was lost because the GPU hung, was reset or removed. All textures, shaders and
+ * buffers are created again in the new context. */
 #include "app/live/live_impl.h"
 #include "app/window/import_gl.h"
 
@@ -37,7 +37,7 @@ static void leave(void *opaque) {
   live->present = renewal->present;
 }
 
-/* Uploads the pictures that the old context's textures had. */
+/* Uploads the current picture, input and source frame again, because the lost context's textures are gone. */
 static void upload_again(struct live *live) {
   struct present *present = live->present;
   if (live->held.plane[0]) {

@@ -1,4 +1,5 @@
-/* Recordings and other outputs: what the window shows also goes to files, networks and virtual cameras. */
+/* Manages recordings and other outputs: what the window shows also goes to files, networks and virtual cameras. Main
+ * thread only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static int check_output(const struct live *live, const char *spec, struct error 
   return sink_check(&wish, err) ? -1 : check_codec(options->codec, spec, err);
 }
 
-/* This check finds errors before the show begins, and not only when the first picture is to be written. */
+/* Called before the show begins, so that the error is not found only when the first picture is to be written. */
 int live_check_place(const char *spec, struct error *err) {
   char folder[PATHS_MAX];
   struct platform_entry entry;
@@ -102,7 +103,7 @@ int live_outputs_hold(const struct live *live) {
   int holds = OUTPUT_RECORDING_HOLDS;
   for (int i = 0; i < to->count; i++)
     holds += outputs_holds(to->text[i]);
-  return holds + 1; /* live->held is one more */
+  return holds + 1; /* one more for live->held, the frozen picture */
 }
 
 void live_hold_for_outputs(struct live *live) {
@@ -111,7 +112,7 @@ void live_hold_for_outputs(struct live *live) {
     live->held = frame_hold(&live->shown->frame);
 }
 
-/* A new picture under one that a freeze holds is not visible, and therefore not passed on. */
+/* A new picture that arrives during a freeze is not visible, so outputs do not get it. */
 void live_show_elsewhere(struct live *live, bool fresh) {
   const struct cover_levels *cover = &live->cover_levels;
   if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))
@@ -129,7 +130,8 @@ void live_show_elsewhere(struct live *live, bool fresh) {
     frame_release(&live->held);
 }
 
-/* Begins the recording to the file that was asked for, or to a new one named after the time. */
+/* Begins a recording to the file that --record names, or to a new file named after the time. Returns 0, or -1 with
+ * err. */
 static int begin_recording(struct live *live, struct error *err) {
   char path[PATHS_MAX];
   const char *name = live->record_next;
@@ -153,7 +155,8 @@ static void refuse_recording(struct live *live) {
   parameters_set_number(&live->state.settings.values, PARAMETER_RECORDING, 0, false, &ignored);
 }
 
-/* Begins and ends recordings. The next one begins only when the last one is complete. */
+/* Begins and ends recordings as the parameter `recording` says. A new one begins only when the file of the last is
+ * complete. */
 static void follow_recording(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.recording;
   struct error err;

@@ -1,4 +1,5 @@
-/* Opens the sound that moves values and the sound for recordings, and applies the former to the settings of frames. */
+/* Opens the sound that moves values and the sound for recordings, and adds the former's offsets to the values of
+ * frames. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +37,11 @@ static int listen(struct live *live, struct listener **listener, const char *inp
   struct platform_entry entry;
   if (protocols_is_file(input) && platform_look(&entry, input))
     return error_set(err, STATUS_INPUT, "%s %.300s: %s", option, input, strerror(errno));
-  midi_alsa_hush(); /* FFmpeg may use ALSA */
+  midi_alsa_hush(); /* keeps ALSA, which FFmpeg may use, from printing to the terminal */
   return listener_start(listener, &params, err);
 }
 
-/* An input that both options name is opened only once. */
+/* If --sound and --record-sound name the same input, it is opened only once. */
 int live_open_sound(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const char *sound = options->sound, *record = options->record_sound;
@@ -76,7 +77,7 @@ void live_close_sound(struct live *live) {
   track_stop(&live->track);
 }
 
-/* While the picture is paused, the values stay as the sound has moved them. */
+/* Called while the video is paused: the source's sound stops, and values keep the offsets that they have. */
 static void halt(struct live *live, int64_t now_ns) {
   if (live->track)
     track_halt(live->track, now_ns);
@@ -99,8 +100,8 @@ bool live_modulate(struct live *live, struct settings *settings, const struct fr
   return true;
 }
 
-/* A source without sound is told only once, also if it is opened again. The tap says which source its sound is from:
- * the one shown may be another. */
+/* The user is told only once of a source without sound, even if it is opened again. The source's name comes from
+ * live->tap, because the source on screen may already be another one. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
   char name[SOUND_NAME_MAX];

@@ -1,7 +1,7 @@
-/* Restarts the program if its engine is lost for this process, or hangs: only another program can open it again. The
- * new program runs in the same process, so that whoever started it need not know. First everything is closed properly,
- * while another process shows the last picture (curtain.h). The new program takes over all values, and shows its window
- * when it has something to show. */
+/* Restarts the program if the engine's device is lost for this process, or the engine hangs: only a new program can
+ * open it again. The new program replaces this one in the same process (exec), so that whoever started it notices
+ * nothing. First all files are completed, while another process shows the last picture (curtain.h). The new program
+ * gets all values, and shows its window as soon as it has something to show. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "app/window/curtain.h"
 
 enum {
-  SEEN_MS = 5000,         /* a hanging engine is given up after so long */
-  CURTAIN_MS = 3000,      /* longest wait for the curtain */
-  OVERLAP_MS = 250,       /* time for which the curtain covers the new window, which takes a moment to appear */
-  HIDDEN_MOST_MS = 10000, /* the new window is shown after so long even if the source gives nothing */
+  SEEN_MS = 5000,         /* ms after which an engine that does not answer is given up, at the earliest */
+  CURTAIN_MS = 3000,      /* longest wait in ms for the curtain's window to appear */
+  OVERLAP_MS = 250,       /* ms for which the curtain stays over the new window, which takes a moment to appear */
+  HIDDEN_MOST_MS = 10000, /* ms after which the new window is shown, even if the source has given no frame */
 };
 
 /* --- from the program before --- */
@@ -40,7 +40,8 @@ static int read_succession(struct succession *succession, const char *value, str
   return status;
 }
 
-/* The former program's files are complete. New ones get names of their own beside them. */
+/* Gives output files new names, with a number appended, because those of the program before are complete and must not
+ * be overwritten. Returns 0, or -1 with err. */
 static int name_files(struct succession *succession, struct error *err) {
   struct options *options = &succession->options;
   struct parameter_choices *to = &options->to;
@@ -66,7 +67,8 @@ static int name_files(struct succession *succession, struct error *err) {
   return 0;
 }
 
-/* Makes the options: the command line's, with the values that were set since. */
+/* Makes succession->options: the command line's, with the values that the program before had. Returns 0, or -1 with
+ * err. */
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
@@ -121,7 +123,8 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control = came->control;
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
-  live->cover.bypass = (struct cover_slide){1, 1, 0}; /* the source is shown until there is a picture */
+  /* the source is shown until the engine has made a picture */
+  live->cover.bypass = (struct cover_slide){1, 1, 0};
   live->cover.blackout = (struct cover_slide){came->blackout, came->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
   live_was_told(live, LOG_WARNING);
@@ -153,7 +156,7 @@ static bool is_stuck(const struct live *live) {
   return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;
 }
 
-/* Returns the position of the newest frame in a file, in seconds; 0: the source is not a file. */
+/* Returns the position in seconds of the newest frame in a file; 0: the source is live, or nothing was read. */
 static double position(struct live *live) {
   struct frame newest;
   const struct source_info *info = &live->info;
@@ -211,8 +214,8 @@ static void gather_state(const struct live *live, struct handover *handover) {
   window_get_place(live->window, &handover->place);
 }
 
-/* Returns the record for the next restart. Pictures that were made in this program show that a restart is
- * worthwhile. */
+/* Returns the record of restarts with which the next one is planned. If this program has made pictures, the count of
+ * restarts that led to none is 0. */
 static struct handover_record next_record(const struct live *live) {
   struct handover_record record = live->came ? live->came->record : (struct handover_record){0};
   record.barren = live->figures.shown ? 0 : record.barren + 1;
@@ -239,7 +242,7 @@ static int gather(struct live *live, int64_t now_ns, struct error *err) {
   return status;
 }
 
-/* Shows the curtain, with what the audience sees now, without the overlay. */
+/* Starts the curtain, which shows what the audience sees now, without the overlay. */
 static void cover(struct live *live) {
   struct curtain_picture picture = {.borderless = live->options->values.with_operator};
   struct error err;
@@ -251,13 +254,13 @@ static void cover(struct live *live) {
   free(rgba);
 }
 
-/* Returns true for a pipe: its contents cannot be read a second time. */
+/* Returns true if the path is a pipe, whose contents cannot be read a second time. */
 static bool is_pipe(const char *path) {
   struct platform_entry entry;
   return path && !platform_look(&entry, path) && entry.kind == ENTRY_PIPE;
 }
 
-/* Returns why the program must not be restarted: something would be lost. NULL: nothing would. */
+/* Returns in words why the program must not be restarted, because something would be lost; NULL: it may be. */
 static const char *why_not(const struct live *live) {
   if (live->probe || !platform_can_begin_anew())
     return "it cannot be started anew";
@@ -320,7 +323,7 @@ static void go_on(struct live *live, int64_t now_ns) {
   live->handing = HANDING_NOT;
 }
 
-/* During a freeze the program is not restarted: the frozen picture would be lost. */
+/* The program is not restarted during a freeze, because the frozen picture would be lost. */
 void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
   if (live->handing == HANDING_CURTAIN)

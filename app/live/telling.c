@@ -1,4 +1,4 @@
-/* Messages to the user: as notices in the window, and on the terminal. */
+/* Shows messages to the user as notices in the window, and writes them to the terminal. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The middle part of a turn: applies the state to reader, engine and files, and tells the user what was refused. */
+/* The middle part of a turn, between handling events and drawing: applies the current values to reader, engine and
+ * files, and tells the user which were refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* Time between two updates of the clients' figures. They change with every frame, and nobody reads that fast. */
+/* Time between two updates of the figures that clients get. The figures change with every frame, but nobody reads that
+ * fast. */
 static const int64_t publish_ns = 100000000;
 
-/* Writes a description of the source, or its name as long as it is not open. */
+/* Writes a description of the source into words; until it is open, its name. */
 static void source_words(const struct live *live, char *words, size_t size) {
   const char *known = live->info.description;
   if (!live->spec)
@@ -40,7 +42,8 @@ static void tell_urgency(const struct live *live) {
     log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
 }
 
-/* Gives this thread the urgency of the engine's thread, unless the CPU draws the window here. */
+/* Gives the main thread the same real-time priority as the loop's thread, unless OpenGL draws on the processor, where
+ * that would keep other threads from running. */
 static void follow_urgency(struct live *live) {
   int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {
@@ -52,8 +55,8 @@ static void follow_urgency(struct live *live) {
   live->demoted_told = demoted;
 }
 
-/* Called when the first engine is open. The window takes the shape of its pictures, and keeps its size if they change
- * later. */
+/* Called once, when the first engine is open. The window takes the aspect ratio of its pictures; later it keeps its
+ * size. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
   state->ready = true;
@@ -76,7 +79,7 @@ static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   live_tell(live, taken > 0 ? LOG_INFO : LOG_WARNING, now_ns, "%s%s", word, text);
 }
 
-/* Saves the snapshots that were asked for, one after the other. */
+/* Saves the snapshots that the user asked for, one after the other: the next begins when the last is written. */
 static void save_snapshots(struct live *live, int64_t now_ns) {
   tell_snapshot(live, false, now_ns);
   if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
@@ -98,7 +101,7 @@ void live_finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* Tells the user that pictures have another size than before, as soon as the first of them is there. */
+/* Tells the user that pictures have another size than before, as soon as the first of them is on screen. */
 static void tell_size(struct live *live) {
   const struct engine_shape before = live->shape_told, *now = &live->engine.prepared.shape;
   if (before.width && live->engine.first)
@@ -113,8 +116,8 @@ static void tell_size(struct live *live) {
     live_tell(live, LOG_INFO, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
 }
 
-/* Counts for how long the engine has hung. A turn counts for at most turn_most_ms, because this program may have been
- * stopped, and then so was the engine. */
+/* Updates live->stalled_ms, the time for which the engine has hung. Each turn adds at most turn_most_ms, because a
+ * longer one means that this process was stopped, and then the engine was, too. */
 static void follow_stall(struct live *live, int64_t now_ns) {
   const double turn_most_ms = 250;
   live->stalled = live->shown && live->engine.busy_ms > live->engine.tell_ms;
@@ -123,7 +126,7 @@ static void follow_stall(struct live *live, int64_t now_ns) {
   live->exchanged_ns = now_ns;
 }
 
-/* Sends the changed values to the engine's thread, and takes the settings that it uses now. */
+/* Sends values that somebody has set to the loop, and copies the values that the loop uses now. */
 static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   live->sent = loop_send(live->loop, &state->settings.values);
@@ -149,7 +152,7 @@ static void put_back_controls(struct parameters *values, unsigned controls) {
       parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
 }
 
-/* Sets values that the engine refused back to what they were. The loop has told the user why. */
+/* Resets values that the engine refused to those in use. The loop has told the user why. */
 static void follow_refusal(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
@@ -180,8 +183,8 @@ static void follow_refusal(struct live *live) {
   }
 }
 
-/* Gives the hub values in each turn, and figures every 100 ms. When the engine becomes ready, figures are given at
- * once, together with the values that it brings. */
+/* Gives clients, through the hub, the current values in each turn and figures every 100 ms. When the engine becomes
+ * ready, both are given at once, because values change with it. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
@@ -196,7 +199,7 @@ static void publish(struct live *live, int64_t now_ns) {
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
-    /* size of the picture that is shown, not of the handle in use */
+    /* the size of the picture on screen, which may differ from that of the handle in use */
     told->width = live->shown ? live->shown->frame.width : 0;
     told->height = live->shown ? live->shown->frame.height : 0;
     told->recorded_s = live->output_figures.seconds;
@@ -215,8 +218,8 @@ static void publish(struct live *live, int64_t now_ns) {
   hub_publish(live->hub, &live->state.settings.values, told);
 }
 
-/* Decides whether pictures stay in GPU memory: they do if the window reads them there and no output needs all of them
- * in the host's memory. In either case the loop leaves the window time to draw on the GPU. */
+/* Tells the loop whether pictures stay in GPU memory: they do if OpenGL reads them there and no output needs them in
+ * host memory. If OpenGL reads them there, the loop also leaves the window time to draw. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
   bool shares = present_shares(live->present, &live->engine.info.gpu);
@@ -233,7 +236,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
-  /* A preset whose number is set again is taken again. */
+  /* Setting the number of the preset that is in use applies the preset again. */
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;
   exchange_settings(live, now_ns);

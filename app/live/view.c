@@ -1,4 +1,4 @@
-/* The live window on screen: opens it, handles its events, takes pictures and draws. */
+/* The live window on screen: opens it, handles its events, takes pictures and draws them. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,29 +12,29 @@
 #include "unet/base/platform.h"
 
 enum {
-  /* Limits of the window's size without --window. */
+  /* Largest size of the window in pixels without --window. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
-  /* How long to wait for a picture before the next check for events, and before the next turn. */
+  /* WAIT_MS: longest wait for a picture before events are checked. REST_NS: longest time without a turn. */
   WAIT_MS = 8,
   REST_NS = 50000000,
-  /* If nothing has happened for IDLE_NS, checks for events are less frequent, because each costs processor time. A key
-   * is still answered within 20 ms. */
+  /* If nothing has happened for IDLE_NS, events are checked only every IDLE_WAIT_MS, because each check costs processor
+   * time. */
   IDLE_WAIT_MS = 16,
   IDLE_NS = 1000000000,
-  /* Number of the picture from which costs are counted. */
+  /* Number of the picture from which resources are counted, because the first pictures are not typical. */
   SETTLED = 30,
-  /* New figures are drawn with the next picture. If none comes for so long, they are drawn without one. */
+  /* Changes of the overlay are drawn together with the next picture, or alone if none comes for this long. */
   OVERLAY_NS = 200000000,
-  /* Time between two updates of the overlay while nobody uses the list or types. */
+  /* Time between two updates of the overlay's contents, unless the user is in the list or types. */
   OVERLAY_LOOK_NS = 200000000,
-  /* Size of the operator's window, and the time between two drawings of it. */
+  /* Initial size of the operator's window in pixels, and the time between two drawings of it. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
   OPERATOR_NS = 50000000,
 };
 
-/* If the operator's window is on the same display, it gets half of the width. */
+/* If the operator's window is on the same display, the output gets at most half of the display's width. */
 void live_fit_window(const struct live *live, double shape, int *width, int *height) {
   double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
   if (live->options->values.with_operator && window_count_displays(live->window) == 1) {
@@ -52,7 +52,7 @@ bool live_fills_display(const struct live *live) {
   return options->values.with_operator && !options->window_width && window_count_displays(live->window) > 1;
 }
 
-/* Chooses the window's size: the one asked for, or one that fits; 0 by 0: all of the display. */
+/* Chooses the output's size: that of --window, or one that fits the picture; 0 by 0 means all of the display. */
 static void choose_size(const struct live *live, struct window_params *params) {
   const struct options *options = live->options;
   const struct parameter_size *size = &options->values.size;
@@ -95,8 +95,8 @@ static void set_switch(struct live *live, enum parameter id, bool on) {
   parameters_set_number(&live->state.settings.values, id, 0, on, &ignored);
 }
 
-/* Opens or closes the operator's window as the state says. When it closes, help, figures and list are switched off, so
- * that they do not appear over the picture. */
+/* Opens or closes the operator's window as the parameter `operator` says. When it closes, help, figures and list are
+ * switched off, so that they do not appear over the audience's picture. */
 static void follow_operator(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.with_operator, there = window_has_operator(live->window);
   struct error err;
@@ -111,20 +111,22 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
-/* Returns a size whose shape the view has. If the budget has reduced the size that was asked for, their shapes differ
- * only by rounding, and the view keeps the former's. */
+/* Returns a size with the aspect ratio in which the picture is drawn: that of the picture on screen. If the time budget
+ * has reduced the requested size, its aspect ratio differs slightly by rounding; then the requested size is returned,
+ * so that the picture's edges do not move. */
 static struct parameter_size shape_of_view(const struct live *live) {
   const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
   const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
-  bool succeeds = live->came && !own->width; /* the curtain shows a picture of the former program */
+  /* the curtain shows a picture of the program before the restart, so its aspect ratio is kept */
+  bool succeeds = live->came && !own->width;
   if (!live->shown)
     return succeeds ? live->options->values.size : prepared;
   const struct parameter_size shown = {live->shown->frame.width, live->shown->frame.height};
   return picture_size_alike(&shown, &asked) ? asked : shown;
 }
 
-/* Returns the view for a window of this size. The input is shown beside the picture only in the window that has the
- * overlay. */
+/* Returns what is to be drawn in a window of this size in pixels. The input is shown beside the picture (split) only in
+ * the window that has the overlay. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct parameter_size shape = shape_of_view(live);
   bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
@@ -141,7 +143,7 @@ static struct present_view make_view(const struct live *live, enum window_which 
   };
 }
 
-/* Returns the view of the picture in the operator's window. */
+/* Returns what is to be drawn in the operator's window: the picture, at the place that the overlay leaves for it. */
 static struct present_view make_operator_view(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, HUD_OPERATOR, width, height, &places);
@@ -243,7 +245,8 @@ static void handle_event(struct live *live, const struct window_event *event, in
   }
 }
 
-/* Updates the panel. Typed text is taken only while a line is open. */
+/* Updates the panel (parameter list and line of text). Typed text is taken from the window only while the line is
+ * open. */
 static void follow_panel(struct live *live) {
   panel_follow(&live->panel, &live->state);
   window_take_text(live->window, live->panel.types);
@@ -253,16 +256,17 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    /* the operator's window is drawn again in any case */
+    /* the operator's window is drawn anyway, so events concern the output only if it has the overlay */
     draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY;
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* clients can open a line of text, too */
+  follow_panel(live); /* clients can open the line of text, too */
   return draw;
 }
 
-/* Returns how much of the input is visible, from the left: 0 to 1. */
+/* Returns which part of the input frame is needed, from its left edge: 0 to 1. Only if input and picture have the same
+ * geometry (stretch), it is the part that is visible. */
 static float input_part(const struct live *live) {
   const struct parameters *values = &live->state.settings.values;
   return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
@@ -276,7 +280,7 @@ static void take_input(struct live *live, float part) {
   live->input_part = part;
 }
 
-/* Takes more of the input if more of it became visible. */
+/* If the split was moved so that more of the input is visible, uploads more of it to OpenGL. */
 static void follow_split(struct live *live) {
   float part = input_part(live);
   if (live->shown && live->shown->input.plane[0] && !live->frozen && part > live->input_part)
@@ -287,18 +291,19 @@ static bool moves_by_itself(const struct live *live) {
   return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
 }
 
-/* Returns true if a turn would change nothing: nothing moves by itself, and no event or wish of a client waits. */
+/* Returns true if a turn would change nothing: there is no fade, script or bypass, no event, and no request of a
+ * client. */
 static bool is_at_rest(struct live *live) {
   return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
 }
 
-/* Returns true if no event can come, neither from the window nor from clients. */
+/* Returns true if neither the window nor clients can send events, and no fade, script or bypass is going on. */
 static bool gets_no_input(const struct live *live) {
   bool clients = live->ipc || live->osc || live->midi || live->web;
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
 }
 
-/* Returns how long to wait for a picture before the next check for events. */
+/* Returns how many ms to wait for a picture before events are checked again. */
 static int look_again_ms(struct live *live, int64_t now_ns) {
   if (gets_no_input(live))
     return REST_NS / 1000000;
@@ -339,7 +344,8 @@ bool live_take_picture(struct live *live) {
   return true;
 }
 
-/* Takes the source's newest frame while a bypass shows it. Returns true if it is a new one. */
+/* During a bypass, which shows the source instead of pictures, uploads the source's newest frame. Returns true if it is
+ * new. */
 static bool take_source(struct live *live) {
   struct frame source;
   if (live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
@@ -352,14 +358,13 @@ static bool take_source(struct live *live) {
   return fresh;
 }
 
-/* Returns true if the curtain is on screen or about to be. */
+/* After a restart: returns true while the curtain is on screen, or this window is not shown yet. */
 static bool is_behind_curtain(const struct live *live) {
   return live->came && (!live->window_shown_ns || live->curtain >= 0);
 }
 
-/* Fades stand still while the curtain is on screen, because nobody would see them. If a picture comes before the
- * curtain is gone, the source that was to be shown meanwhile is dropped at once: the window has not shown it yet, and
- * outputs begin with the picture. */
+/* Fades do not advance while the curtain is on screen, because nobody would see them. After a restart the source is
+ * shown until there is a picture; if one comes before the curtain is gone, the source is not shown at all. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
@@ -373,7 +378,7 @@ bool live_cover(struct live *live, int64_t now_ns) {
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
-      take_input(live, 1); /* all of it, because the split may be moved later */
+      take_input(live, 1); /* the whole input, because the split may be moved during the freeze */
     present_hold(live->present);
     live_hold_for_outputs(live);
   }
@@ -404,15 +409,16 @@ static struct present_view draw_output(struct live *live) {
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
-  if (!live->probe) /* the probe still reads what was drawn */
+  if (!live->probe) /* while bench measures, the probe still reads the window before mailbox_done */
     mailbox_done(&live->pictures);
-  window_swap(live->window); /* swapping may wait for the screen */
+  window_swap(live->window); /* may wait for the display */
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
   return view;
 }
 
-/* Draws the operator's window after the output, at most every 50 ms, and only if something in it has changed. */
+/* Draws the operator's window if something in it has changed, at most every 50 ms. Called after the output was
+ * drawn. */
 static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   int width, height;
   live->operator_changed |= changed;
@@ -443,8 +449,8 @@ static struct costs count_costs(const struct live *live) {
   };
 }
 
-/* Logs the costs of pictures. The first ones are not counted: they go through the host's memory until it is known that
- * the window reads them on the GPU. */
+/* Logs the resources used per picture. The first pictures are not counted: they are copied through host memory until it
+ * is known that OpenGL can read them on the GPU. */
 static void tell_costs(const struct live *live) {
   const struct costs *then = &live->costs;
   struct costs now = count_costs(live);
@@ -480,8 +486,8 @@ static void update_overlay(struct live *live, int64_t now_ns) {
   live->overlay_changed |= live_update_overlay(live, now_ns, width, height);
 }
 
-/* Updates the overlay of a window without an operator's one. Returns true if it has to be drawn. at_once: an event
- * came. */
+/* Updates the overlay over the picture, if there is no operator's window. at_once: an event came, so the contents are
+ * updated now. Returns true if the overlay has to be drawn without waiting for the next picture. */
 static bool follow_overlay(struct live *live, bool at_once, int64_t now_ns) {
   at_once |= lists(live) || live->panel.types;
   if (at_once || now_ns - live->overlay_ns >= OVERLAY_LOOK_NS)
@@ -507,7 +513,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown)
     count_shown(live);
   live_show_elsewhere(live, fresh);
-  if (alone && fresh) /* updating takes longer than a picture, which must not wait for it */
+  if (alone && fresh) /* updating takes longer than drawing a picture, so the new picture is drawn first */
     follow_overlay(live, at_once, now_ns);
   if (!alone)
     draw_operator(live, fresh || changed, platform_now_ns());

@@ -1,4 +1,5 @@
-/* Takes finished pictures from the engine, and counts frames that are dropped. */
+/* Takes finished pictures from the engine and puts them into the window's mailbox, measures their times, and counts
+ * frames that are dropped. Runs on the loop's thread. */
 #include "app/platform/app_platform.h"
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
@@ -9,7 +10,8 @@ void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Tells the governor the frame's time, except while something is being prepared or opened, which distorts times. */
+/* Gives the governor the frame's time, except while a handle is being prepared or an engine opened in the background,
+ * which makes frames slower. Sets mail->missed if the time budget was exceeded. */
 static void measure(struct loop *loop, const struct companion *companion, struct mail *mail) {
   double budget_ms = loop->params.budget_ms, since_ms = (double)(mail->finished_ns - companion->put_ns) * 1e-6;
   bool disturbed = loop->handles.preparer.errand.busy || loop->opener.errand.busy;

@@ -18,15 +18,16 @@ static const int64_t silence_ns = 2000000000;
 struct control_source {
   struct control_source_params params;
   struct source_options options;
-  struct log log;                      /* adds the option's name to each line */
-  struct second_source *second_source; /* a file; NULL: `reader` is used */
+  struct log log; /* log of the source; it writes "--control-source" before each line */
+  /* reads a file in step with frame times; NULL: the source is live and `reader` is used */
+  struct second_source *second_source;
   struct reader *reader;
   struct mailbox mailbox;
   const struct frame *newest; /* newest frame of the mailbox; NULL: none yet */
-  int64_t heard_ns;           /* time when it came */
-  int64_t begun_ns;           /* capture time of the first frame, if the first source is a camera; 0: none yet */
+  int64_t heard_ns;           /* time when the newest frame arrived (platform_now_ns) */
+  int64_t begun_ns;           /* capture time of the main source's first frame if that source is live; 0: none yet */
   pthread_mutex_t lock;
-  char wrong[512]; /* current problem, which was logged; protected by lock */
+  char wrong[512]; /* current problem in words, already logged; "": none; protected by lock */
 };
 
 static void pass_line(void *opaque, enum log_level level, const char *text) {
@@ -36,7 +37,8 @@ static void pass_line(void *opaque, enum log_level level, const char *text) {
 
 /* --- opening --- */
 
-/* Opens the source. --start applies to a file; a camera is opened again without it. Returns like source_open. */
+/* Opens the control source. --start applies to a file; a live source has no later start, so it is opened again without
+ * --start. Returns what source_open returns. */
 static int open_source(struct control_source *control, struct source **source, struct source_info *info,
                        struct error *err) {
   const char *spec = control->params.spec;
@@ -117,7 +119,8 @@ void control_source_close(struct control_source **pointer) {
 
 /* --- notices --- */
 
-/* Logs a line when a problem begins and when it ends. why: the problem; "": none. */
+/* Logs a line when a problem begins and another when it ends. why: the problem in words; "": none. held: the last
+ * frame, which is used meanwhile; NULL: there was none, and controls see black. */
 static void tell(struct control_source *control, const char *why, const struct frame *held) {
   const atomic_bool *stop = control->options.stop;
   if (stop && atomic_load(stop))
@@ -135,8 +138,8 @@ static void tell(struct control_source *control, const char *why, const struct f
 
 /* --- frames --- */
 
-/* Returns the frame's time in seconds. A camera's times restart when it is opened again, so its capture times are
- * used. */
+/* Returns the time of the main source's frame in seconds. A live source's timestamps restart when it is opened again,
+ * so for one the time is counted from the capture of its first frame. */
 static double moment_of(struct control_source *control, const struct frame *frame) {
   const struct source_info *first = control->params.first;
   if (!first->realtime)

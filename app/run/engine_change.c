@@ -7,10 +7,10 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* Changes of these parameters need another engine. */
+/* Bits of enum parameter_need: a change of a parameter with this need makes it necessary to open another engine. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
 
-/* Begins the frame times of another handle, which has made no frame yet. */
+/* Resets the measured frame times (loop->pace) when another handle, which has made no frame yet, comes into use. */
 static void begin_pace(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
@@ -20,7 +20,8 @@ static void begin_pace(struct loop *loop) {
   loop->handles_used++;
 }
 
-/* Says what the user waits for: a handle that is being prepared (name), or the first picture of the one in use. */
+/* Writes into the status what the user waits for: a handle that is being prepared (preparing, with its name), or the
+ * first picture of the handle in use. */
 static void publish_wait(struct loop *loop, bool preparing, const char *name) {
   pthread_mutex_lock(&loop->lock);
   loop->status.preparing = preparing;
@@ -52,7 +53,8 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Returns the shape of the handle that suits the moment. */
+/* Returns the shape (size, steps, guidance and so on) of the handle that the current values ask for, without a
+ * budget. */
 static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
@@ -82,7 +84,7 @@ bool loop_is_suited(const struct loop *loop, const struct moment *now) {
 
 /* --- another handle --- */
 
-/* Names the first difference between a shape and the handle in use. */
+/* Writes the first difference between a shape and that of the handle in use, for users: "640x360" or "4 steps". */
 static void name_wish(const struct loop *loop, const struct engine_shape *shape, char *words, size_t size) {
   const struct engine_shape *now = &loop->shape;
   if (shape->width != now->width || shape->height != now->height)
@@ -109,7 +111,7 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
   loop_publish_engine(loop);
 }
 
-/* Sets values that nobody has set to suit the sampler. */
+/* After a change of handle, sets eta to the value that suits the handle's sampler, unless somebody has set eta. */
 static void follow_sampler(struct loop *loop) {
   struct prepared_info info;
   prepared_get_info(handles_used(&loop->handles), &info);
@@ -119,13 +121,13 @@ static void follow_sampler(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Puts another handle into use. Frames in the stream batch of the old one are lost. */
+/* Puts the handle at index `place` of loop->handles into use. Frames in the stream batch of the old handle are lost. */
 static void change_handle(struct loop *loop, int place, const struct engine_shape *shape) {
   name_wish(loop, shape, loop->name, sizeof loop->name);
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
   begin_pace(loop);
-  /* the requested handle exists, so memory may have become free for refused ones */
+  /* The requested handle exists now. Memory may have become free, so shapes that were refused may be tried again. */
   if (loop->ladder_used != loop->ladders)
     handles_forget_refusals(&loop->handles);
   loop->ladder_used = loop->ladders;
@@ -135,7 +137,8 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   loop_publish_engine(loop);
 }
 
-/* Makes the ladder: the requested shape, and with a budget cheaper ones. */
+/* Fills loop->ladder: the shape that the user asked for, and with a time budget up to three cheaper ones
+ * (governor.h). */
 static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
   struct engine_info info;
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -162,8 +165,9 @@ int loop_rung(const struct loop *loop) {
   return loop->rungs && handles_same_shape(&loop->shape, &loop->ladder[rung]) ? rung : -1;
 }
 
-/* Lists the shapes whose handles are needed: first the one to be used, then the one the governor waits for, then, if it
- * has measured enough, the others. */
+/* Lists the shapes whose handles are needed, in the order in which they are to be prepared: first the one to be used,
+ * then the one that the governor wants to move to, then, if it has measured enough frames, the rest of the ladder.
+ * Returns their number. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -185,8 +189,8 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   return count;
 }
 
-/* Handles a refused shape: if the user asked for it, the user is told; if it was for the budget, the governor goes
- * without. */
+/* Handles a shape that could not be prepared. If the user asked for it, the user is told why; if it was a cheaper one
+ * for the budget, the governor does without it. */
 static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   if (handles_same_shape(shape, &loop->ladder[0])) {
     refuse(loop, shape, err);
@@ -199,7 +203,7 @@ static void refuse_rung(struct loop *loop, const struct engine_shape *shape, con
       governor_refuse(&loop->governor, i, platform_now_ns());
 }
 
-/* Publishes what the user waits for. wanted: the shape of the handle that is to be used. */
+/* Writes into the status what the user waits for. wanted: the shape of the handle that is to be used next. */
 static void tell_wait(struct loop *loop, const struct engine_shape *wanted) {
   const struct preparer *preparer = &loop->handles.preparer;
   bool preparing = preparer->errand.busy && !preparer->releases && handles_same_shape(&preparer->shape, wanted) &&
@@ -235,7 +239,8 @@ static void publish_opening(struct loop *loop, bool opening) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Reports that an engine was refused, and resets the values that asked for it, unless they have changed meanwhile. */
+/* Tells the user that another engine could not be opened, and resets the values that asked for it to those of the
+ * engine in use, except values that were changed meanwhile. */
 static void refuse_engine(struct loop *loop, const struct error *err) {
   struct parameters *values = &loop->settings.values;
   if (err->status != STATUS_INTERRUPTED)
@@ -252,13 +257,13 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
-  loop->looked_ns = 0; /* a longer text may need another handle */
+  loop->looked_ns = 0; /* looks again in the next turn: texts that are longer now may need another handle */
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-/* Makes the thread urgent if the device runs by itself. A thread that computes everything itself would keep other
- * threads from all processors. */
+/* Gives the loop's thread a real-time priority if the engine's device is a GPU. If the processor computes frames, such
+ * a thread would keep other threads from all cores. */
 static void set_urgency(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);
@@ -306,8 +311,8 @@ void loop_replace_engine(struct loop *loop, const struct opened *opened) {
   loop_publish_engine(loop);
 }
 
-/* Replaces the engine in use by the next one. The old one first finishes its frames; those in its stream batch are
- * lost. */
+/* Replaces the engine in use by loop->next. First waits for the frames in flight; those still in the old engine's
+ * stream batch are lost. Returns 0, or -1 with loop->err. */
 static int change_engine(struct loop *loop) {
   while (engine_in_flight(loop->engine) > 0)
     if (loop_collect(loop))
@@ -319,8 +324,8 @@ static int change_engine(struct loop *loop) {
   return 1;
 }
 
-/* Takes an opened engine as the next one; it is closed if the values have changed meanwhile. Returns 1 if it was
- * refused. */
+/* Takes the engine that the opener's thread has opened as loop->next. If the values have changed since it was
+ * requested, it is closed instead. Returns 1 if the engine was refused, otherwise 0. */
 static int take_opened(struct loop *loop, const struct parameters *values) {
   struct error err;
   struct opened opened;
@@ -328,7 +333,7 @@ static int take_opened(struct loop *loop, const struct parameters *values) {
   case OPENER_REFUSED:
     refuse_engine(loop, &err);
     return 1;
-  case OPENER_CLOSED: /* the engine in use may take the memory of the closed one */
+  case OPENER_CLOSED: /* the memory of the closed engine is free for the one in use */
     engine_limit_memory(loop->engine, loop->params.memory_limit);
     break;
   case OPENER_OPENED:

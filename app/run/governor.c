@@ -7,18 +7,18 @@
 #include "app/control/picture_size.h"
 
 enum {
-  WARM_UP = 2, /* frames at the beginning of a rung that are not measured */
-  ENOUGH = 8,  /* frames after which a rung's time is known */
+  WARM_UP = 2, /* number of frames after a change of rung that are not measured, because they are slower */
+  ENOUGH = 8,  /* number of measured frames from which a rung's time counts as known */
   /* A rung is too slow if this many of the last GOVERNOR_WINDOW frames are late, or the last LATE_IN_A_ROW ones. Fewer
    * may be a spike. */
   LATE_IN_ALL = 6,
   LATE_IN_A_ROW = 4
 };
 
-/* shares of the budget that a predicted time must not exceed: to move up, and to move down */
+/* A rung is moved up to if its predicted time is at most `headroom` of the budget, and down to if at most `fitting`. */
 static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
-static const double lasting_s = 60; /* a move up that lasts this long was right */
+static const double lasting_s = 60; /* a move up that is not undone for this long counts as right */
 static const double believed_s = 60;
 static const double second_ns = 1e9;
 
@@ -28,7 +28,8 @@ static double work_of(const struct governor_rung *rung) {
   return (double)rung->width * rung->height * rung->steps;
 }
 
-/* Fills the size of a rung. It is the wish's size if every smaller one is below the floor. */
+/* Fills a rung's size: the wish's size with the number of pixels multiplied by `by`, and the wish's aspect ratio. If
+ * that would be fewer than floor_pixels, the rung gets the wish's size. */
 static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
   const struct picture_size_wish near = {
       .asked = {wish->width, wish->height},
@@ -44,7 +45,8 @@ static void scale(const struct governor_wish *wish, double by, int floor_pixels,
 }
 
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {
-  static const double shares[] = {0.75, 0.5, 0.25}; /* shares of the wish's work */
+  /* targets for the work (pixels times steps) of the cheaper rungs, relative to the wish's */
+  static const double shares[] = {0.75, 0.5, 0.25};
   const double distinct = 0.93;
   int count = 1, floor_pixels = wish->floor_pixels ? wish->floor_pixels : wish->width * wish->height / 4;
   rungs[0] = (struct governor_rung){wish->width, wish->height, wish->steps};
@@ -67,7 +69,8 @@ static int by_value(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* Returns a quantile of the times of the last frames on this rung, at most `most` of them. */
+/* Returns the q-quantile (0.5: median) of the last frame times on the rung in use, in ms, from at most `most` of them;
+ * 0: none was measured. */
 static double quantile(const struct governor *g, int most, double q) {
   double sorted[GOVERNOR_WINDOW];
   int count = (int)(g->measured < most ? g->measured : most);
@@ -77,8 +80,9 @@ static double quantile(const struct governor *g, int most, double q) {
   return count ? sorted[(int)lrint(q * (count - 1))] : 0;
 }
 
-/* Updates the ratio between the times of this rung and the previous one from what was measured on both. The load may
- * have changed in between: the ratio therefore moves half way, and not far beyond the ratio of their work. */
+/* Updates relative[] with the ratio between the frame times measured on this rung and on the previous one. The GPU's
+ * load may have changed between the two measurements, so the new value is the mean of the old ratio and the measured
+ * one, which is limited to a range around the ratio of the rungs' work. */
 static void update_ratio(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
@@ -115,7 +119,9 @@ static void settle_on(struct governor *g, int rung, int64_t now_ns) {
   g->since_ns = now_ns;
 }
 
-/* Returns the best rung from `from` on whose predicted time fits the budget, or else the cheapest. */
+/* Returns the first rung from `from` down to cheaper ones whose predicted frame time fits the budget. If none fits, it
+ * returns the cheapest of them; if there is none at all, the rung in use. ms_of_first: predicted frame time on rung
+ * 0. */
 static int find_room(const struct governor *g, int from, double ms_of_first) {
   int last = g->rung;
   for (int i = from; i < g->count; i++) {
@@ -172,13 +178,13 @@ static bool is_late(const struct governor *g) {
   return false;
 }
 
-/* Returns the rung to move down to; the one in use if there is no need. */
+/* Returns the cheaper rung to move to if too many of the last frames were late; otherwise the rung in use. */
 static int look_down(const struct governor *g) {
   return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
 }
 
-/* Predicts the frame time on a better rung. A measured ratio that is worse than the ratio of work may come from a
- * change of the load, so its influence fades with time. */
+/* Predicts the frame time on a better rung, in ms. A measured ratio above the ratio of work may come from a change of
+ * the GPU's load, so its influence decays exponentially with the time spent on the rung in use. */
 static double predict(const struct governor *g, int up, double frame_ms, double waited_s) {
   double likely = g->work[up] / g->work[g->rung], measured = g->relative[up] / g->relative[g->rung];
   return frame_ms * (measured <= likely ? measured : likely + (measured - likely) * exp(-waited_s / believed_s));
@@ -194,7 +200,8 @@ static int look_up(const struct governor *g, int64_t now_ns) {
   return predict(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
 }
 
-/* Adapts the pause before the next move up: a move that lasted halves it, and one that failed doubles it. */
+/* Adapts the pause before the next move up: halved if the last move up has lasted lasting_s, doubled if it had to be
+ * undone. */
 static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   if (!g->climbed_ns)
     return;
@@ -207,7 +214,8 @@ static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   g->climbed_ns = 0;
 }
 
-/* Returns the rung nearest to `wanted`, from the one in use, whose handle is ready. */
+/* Returns the rung closest to `wanted`, between it and the rung in use, whose handle is ready; the rung in use if none
+ * is. ready: bit i is set if rung i is ready. */
 static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
   while (wanted > g->rung && !(ready >> wanted & 1))
     wanted--;

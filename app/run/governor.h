@@ -1,7 +1,9 @@
-/* Keeps frames within a time budget. From the handle that the user asked for down to cheaper ones (the rungs of a
- * ladder), it chooses the best one whose predicted time fits the budget. It moves down after a few late frames, and up
- * if a better rung is predicted to leave headroom, after a pause that doubles with each failed attempt. It reads no
- * clock and calls no engine: a plain value, which one thread uses. */
+/* Keeps frames within a time budget by choosing among up to four settings of the engine, the rungs: rung 0 is the size
+ * and number of steps that the user asked for (the wish), and each further rung has fewer pixels or steps. The governor
+ * uses the first rung whose predicted frame time fits the budget. It moves to a cheaper rung after a few late frames,
+ * and to a better one if that is predicted to need at most 85 % of the budget, after a pause that doubles with each
+ * move that had to be undone. It reads no clock and calls no engine: struct governor is a plain value, which one thread
+ * uses. */
 #ifndef APP_RUN_GOVERNOR_H
 #define APP_RUN_GOVERNOR_H
 
@@ -16,50 +18,58 @@ struct governor_rung {
 
 struct governor_wish {
   int width, height, steps;
-  int multiple;     /* the engine's sides are multiples of this */
-  int floor_pixels; /* least number of pixels of a picture, except for the wish itself; 0: a quarter of the wish's */
+  int multiple;     /* width and height must be multiples of this */
+  int floor_pixels; /* least number of pixels of a cheaper rung; 0: a quarter of the wish's */
 };
 
-/* Fills the rungs: the wish and up to three cheaper ones, each with clearly less work than the one before. Pictures
- * become smaller with the same aspect ratio as far as floor_pixels allows, and then the steps become fewer. Returns the
- * number of rungs, at least 1. */
+/* Fills the rungs: the wish and up to three cheaper ones with clearly less work (pixels times steps) than the one
+ * before. Pictures become smaller with the same aspect ratio as far as floor_pixels allows, and then the steps become
+ * fewer. Returns the number of rungs, at least 1. */
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]);
 
 /* Zero-initialise to start. */
 struct governor {
   double budget_ms;
-  int count, rung; /* rung: the one in use; 0 is the wish */
+  int count, rung; /* count: number of rungs; rung: index of the one in use, 0 is the wish */
   bool absent[GOVERNOR_RUNGS];
   double work[GOVERNOR_RUNGS];
-  double relative[GOVERNOR_RUNGS]; /* time of a frame relative to rung 0: first estimated by its work, then measured */
-  double recent[GOVERNOR_WINDOW];  /* times of the last frames of this rung, in ms */
-  /* frames measured on this rung; the first frames of a rung, which are slower and therefore skipped */
+  /* frame time relative to rung 0: at first the ratio of their work, later measured */
+  double relative[GOVERNOR_RUNGS];
+  double recent[GOVERNOR_WINDOW]; /* ring of the last measured frame times of the rung in use, in ms */
+  /* Frames of the rung in use since it was chosen: number measured, and number seen, of which the first few are not
+   * measured because they are slower. */
   long measured, skipped;
-  int left;           /* the previous rung */
-  double left_ms;     /* time of a frame on the previous rung; 0: unknown, or already used */
-  double ms_by_work;  /* time per unit of work, as measured last; 0: unknown */
-  int64_t since_ns;   /* when this rung was chosen */
-  int64_t climbed_ns; /* when the last move up was made, while it may still fail; 0: none */
-  double pause_s;     /* seconds before the next move up */
+  int left; /* index of the rung that was in use before this one */
+  /* median frame time on that previous rung, in ms; 0: unknown, or `relative` was already updated with it */
+  double left_ms;
+  /* last measured frame time in ms divided by the rung's work (pixels times steps); 0: unknown */
+  double ms_by_work;
+  int64_t since_ns; /* time when the rung in use was chosen */
+  /* time of the last move to a better rung, until it has lasted for a minute or was undone; 0: none */
+  int64_t climbed_ns;
+  double pause_s; /* seconds to stay on a rung before a better one is tried */
 };
 
-/* Begins with another ladder. The first rung is chosen by earlier measurements. */
+/* Starts anew with other rungs. The time per unit of work that was measured before, if any, decides which rung is used
+ * first; otherwise it is rung 0. */
 void governor_begin(struct governor *governor, double budget_ms, const struct governor_rung *rungs, int count,
                     int64_t now_ns);
 
-/* Reports the time of a frame of a rung. Frames of rungs that are not in use are ignored. */
+/* Reports how long a frame took that was made on this rung. Ignored if another rung is in use by now. */
 void governor_measure(struct governor *governor, int rung, double frame_ms);
 
-/* Moves to another rung if necessary and if its handle is ready (a bit for each rung). Returns the rung whose handle is
- * needed first: the one in use, or the one to which it wants to move. */
+/* Moves to another rung if that is necessary and the rung's handle is ready. ready: bit i is set if rung i is ready.
+ * Returns the rung whose handle the caller should prepare first: the one that the governor wants to use, which is the
+ * rung in use if no move is wanted. */
 int governor_choose(struct governor *governor, unsigned ready, int64_t now_ns);
 
-/* Reports that a rung's handle cannot be made. If it is in use, a cheaper rung replaces it, or else a better one. */
+/* Reports that a rung's handle cannot be prepared. If that rung is in use, the governor moves to the next cheaper one,
+ * or if there is none to a better one. */
 void governor_refuse(struct governor *governor, int rung, int64_t now_ns);
-/* Returns the time of a frame of the rung in use, in ms; 0: unknown. */
+/* Returns the median time of a frame of the rung in use, in ms; 0: fewer than eight frames were measured. */
 double governor_frame_ms(const struct governor *governor);
-/* True if enough frames were measured. Only then should handles of other rungs be prepared, because that disturbs
- * times. */
+/* Returns true if eight frames were measured on the rung in use. Before that, handles of other rungs should not be
+ * prepared, because the preparation would make the measured frames slower. */
 bool governor_is_settled(const struct governor *governor);
 
 #endif

@@ -46,7 +46,8 @@ void handles_forget_refusals(struct handles *handles) {
   handles->refusals = 0;
 }
 
-/* Records a refused shape; the oldest is forgotten if there is no room. Returns -1. */
+/* Records that a shape could not be prepared, and copies it to *shape. HANDLES_MAX refused shapes are kept; then the
+ * oldest is overwritten. Returns -1. */
 static int refuse(struct handles *handles, const struct engine_shape *refused, struct engine_shape *shape) {
   if (handles->refusals == HANDLES_MAX) {
     handles->refusals--;
@@ -82,8 +83,8 @@ static void forget(struct handles *handles, int place) {
   handles->used -= handles->used > place;
 }
 
-/* Releases a handle that is neither used nor wanted, if its frames are finished. Returns true if there is such a
- * handle. */
+/* Releases one handle that is neither in use nor wanted, or leaves it for a later call if its frames are not all
+ * collected. Returns true if there is such a handle, released or not. */
 static bool release_one(struct handles *handles, const struct engine_shape *wanted, int count, long collected) {
   struct error ignored;
   for (int i = 0; i < handles->count; i++) {

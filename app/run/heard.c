@@ -1,10 +1,12 @@
 #include "app/run/heard.h"
 
-/* A frame captured longer ago than this is shown late on purpose, for example in a pause. */
+/* A picture of a frame that was captured longer ago than this (2 s) does not change the smoothed latency: it is shown
+ * late on purpose, for example while the video is paused. */
 static const int64_t latency_most_ns = 2000000000;
 static const double share = 0.05; /* weight of a new latency in the smoothed one */
 
-/* True if the picture's latency counts: another picture of the same frame tells nothing about it. */
+/* Returns true if the picture's latency should be averaged: it is the first picture of its frame, and the latency is
+ * plausible. */
 static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
   return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
          latency_ns < latency_most_ns;

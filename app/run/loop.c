@@ -5,17 +5,17 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-/* After QUIET_MS without a new frame, a changed control is shown on the last frame. Changes that do not wake the thread
- * are noticed after IDLE_MS if something is under way, otherwise after REST_MS. */
+/* If no new frame has come for QUIET_MS, a changed control is applied to the last frame again. The thread waits for a
+ * frame for at most IDLE_MS if background work may finish soon, otherwise for REST_MS; then it checks for changes. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
-/* Longest time without a look at the moment if nothing is known to have changed. */
+/* Longest time for which the thread uses its copy of the current values without reading them anew. */
 enum { LOOK_NS = 100000000 };
-/* Pause between slices of background work, because an urgent thread must not run without pauses. */
+/* Sleep between two slices of background work, in ns: a thread with real-time priority must not run without pauses. */
 enum { SLICE_REST_NS = 1000 };
 
-/* Decides by the frames alone. Changes sent while a frame is under way are for the next one, so that its picture is
- * collected; only a stream batch may need more. Between two frames of a source that runs there is nothing to do, unless
- * somebody has sent a change. */
+/* Decides without reading the current values. LOOP_COLLECT while the engine works on a frame and takes no other, unless
+ * a stream batch has frames. LOOP_WAIT if there is no new frame, one is expected soon, and nobody has sent a change.
+ * Otherwise the decision needs the current values: LOOP_LOOK. */
 static enum loop_action decide_by_frames(const struct loop_situation *s) {
   bool begins = s->fresh && s->in_flight < s->depth;
   if (s->in_flight > 0 && !begins && !s->batched)
@@ -49,8 +49,8 @@ bool loop_is_late(const struct loop_timing *t) {
   return possible && t->waited_ms + (queue_ms > 0 ? queue_ms : 0) + t->frame_ms > t->budget_ms;
 }
 
-/* Rounds a requested size to one that the model can make, also in the settings that others see. Returns true if a side
- * was below the smallest one of this model. */
+/* Rounds a requested size to one that the model can make. `size` points into the settings that other threads read, so
+ * they see the rounded size. Returns true if a side had to be raised because it was below the model's smallest. */
 static bool round_size(const struct loop *loop, struct parameter_size *size) {
   const struct parameter_size wish = *size;
   if (size->width <= 0)
@@ -79,7 +79,8 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
-/* True if the slot holds its text. A slot that was never set holds the empty prompt, as it should without a text. */
+/* Returns true if the engine's slot holds the text that the values give it. A slot that was never set holds the empty
+ * prompt, which is right for a slot without a text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
   if (values->texts && values->texts == loop->encoded_texts)
     return true;
@@ -87,7 +88,8 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text of a slot if necessary. A text that cannot be encoded is logged once, and frames continue. */
+/* Encodes the text of a slot if the engine's slot holds another one. If that fails, one warning is logged, and frames
+ * continue. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -98,7 +100,7 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* Encodes the negative prompt. If it has no effect, this is logged once, unless a handle with guidance is being
+/* Encodes the negative prompt. If the handle in use ignores it, one warning is logged, unless another handle is being
  * prepared. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
@@ -118,8 +120,9 @@ static bool has_texts(const struct loop *loop, const struct moment *now) {
   return is_encoded(loop, values, now->controls.prompt) && is_encoded(loop, values, SLOT_NEGATIVE);
 }
 
-/* Encodes the texts of this moment. They are given to the engine one at a time, because a text that changes with every
- * frame would otherwise make others wait before it. */
+/* Encodes the texts that the next frame needs: its prompt, the prompts blended into it, and the negative one. Does
+ * nothing while the engine still encodes an earlier text, because texts that change with every frame would otherwise
+ * pile up. */
 static void need_prompts(struct loop *loop, const struct moment *now) {
   if (engine_is_busy(loop->engine) || engine_is_behind(loop->engine))
     return;
@@ -130,7 +133,7 @@ static void need_prompts(struct loop *loop, const struct moment *now) {
   need_negative(loop, now);
 }
 
-/* Encodes one more prompt while there is nothing else to do. */
+/* Encodes one text that no frame needs yet, while there is nothing else to do. */
 static void encode_ahead(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int slot = 0;
@@ -150,7 +153,8 @@ static bool is_quiet(const struct loop *loop, const struct parameters *values) {
   return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
 }
 
-/* True if the last picture was made with other controls. */
+/* Returns true if a picture made now would differ from the last one: controls, texts, handle, engine or files have
+ * changed. */
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (loop->in && !loop->newest)
@@ -184,7 +188,8 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .on_device = loop->on_device,
                                    .opaque = companion};
   need_prompts(loop, now);
-  frame_release(&companion->input); /* the input of a frame that was lost when its handle was replaced */
+  /* releases the input of a frame that was lost when its handle was replaced */
+  frame_release(&companion->input);
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
   companion->rung = loop_rung(loop);
@@ -212,7 +217,8 @@ static int submit(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Drops the frame before the engine gets it. The next one is submitted even if it is late. */
+/* Drops the newest frame, which would be too late, before the engine gets it. The next frame is submitted even if it is
+ * late, so that pictures never stop. */
 static void pass(struct loop *loop) {
   loop->fresh = false;
   loop->passed = true;
@@ -233,13 +239,14 @@ static bool newest_is_late(const struct loop *loop) {
   return loop_is_late(&timing);
 }
 
-/* Returns how many frames the engine should have at most. */
+/* Returns how many frames may be in flight in the engine: one if the window draws on the same GPU, otherwise
+ * loop->depth. */
 static int depth_now(const struct loop *loop) {
   return loop->drawn_there ? 1 : loop->depth;
 }
 
-/* Returns the time when the drawing of the last picture should be finished, limited so that the newest frame can still
- * be finished within the budget. */
+/* Returns until when to wait for the window to draw the last picture: drawing_ms after it was finished, but not so long
+ * that the newest frame would miss the time budget. */
 static int64_t drawn_by_ns(const struct loop *loop) {
   const struct loop_params *params = &loop->params;
   double spare_ms = params->budget_ms - governor_frame_ms(&loop->governor);
@@ -248,13 +255,14 @@ static int64_t drawn_by_ns(const struct loop *loop) {
   return params->budget_ms > 0 && late_ns < until_ns ? late_ns : until_ns;
 }
 
-/* Waits until the last picture was drawn. If a newer frame has come meanwhile, it replaces the one that waited. */
+/* Waits until the window has drawn the last picture, if it draws on the engine's GPU. A newer frame that came meanwhile
+ * replaces the newest. */
 static void let_draw(struct loop *loop) {
   if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, drawn_by_ns(loop)))
     take_newest(loop, 0);
 }
 
-/* Advances the frames in the stream batch by one step. */
+/* Submits a run without a new frame, which advances the frames in the stream batch by one step. */
 static int drain(struct loop *loop, const struct moment *now) {
   const struct engine_request request = {.prepared = handles_used(&loop->handles),
                                          .controls = &now->controls,
@@ -273,7 +281,8 @@ static struct mailbox *waited_at(struct loop *loop) {
   return loop->in ? loop->in : &loop->nothing;
 }
 
-/* Returns how long to wait for a frame, in ms. While frames are expected, a changed control alone needs no picture. */
+/* Returns how many ms to wait for a frame. While frames are coming, a changed control need not wake the thread, because
+ * the next frame will use it. */
 static int idle_ms(const struct loop *loop, const struct parameters *values) {
   bool busy = loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->former_engine;
   int64_t quiet_in_ns = loop->taken_ns + QUIET_MS * INT64_C(1000000) - platform_now_ns();
@@ -282,7 +291,7 @@ static int idle_ms(const struct loop *loop, const struct parameters *values) {
   return busy || loop->moves ? IDLE_MS : REST_MS;
 }
 
-/* Waits for a frame, and uses the time for a slice of the engine's background work. */
+/* Waits for a frame, and meanwhile does slices of the engine's background work, such as encoding texts. */
 static int wait_for_frame(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int left = engine_go_on(loop->engine, &loop->err);
@@ -301,7 +310,8 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Lets files be read, and gives the engine those that have been, between two frames. */
+/* Gives the engine files that the background thread has read, and starts reading those whose names have changed.
+ * Returns 1 if the engine got something new, -1 on failure, otherwise 0. */
 static int read_files(struct loop *loop, const struct parameters *values) {
   const struct loop_params *params = &loop->params;
   if (!params->read_files)
@@ -320,21 +330,21 @@ static int read_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* True if something is done in the background, or is to be done when frames are finished; it may be ready after any
- * frame. */
+/* Returns true if background work is going on (a handle or engine is prepared, opened or closed) whose result may be
+ * usable in the next turn. */
 static bool is_on_its_way(const struct loop *loop) {
   return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
          loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
 }
 
-/* True if the moment looked at last is still valid. On a processor that has slept, looking at everything costs half as
- * much as launching the frame. */
+/* Returns true if the copy of the current values (struct moment) is still valid, so that it need not be made again. On
+ * a processor core that has slept, making it costs half as much as launching a frame. */
 static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
 
-/* Looks at the moment, and changes handle and engine to suit it. Returns 1 if it has to be looked at again, -1 on
- * failure. */
+/* Copies the current values, and changes handle and engine to suit them. Returns 0, 1 if the values have to be copied
+ * again, or -1 on failure. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   loop_change_handle(loop, now);
@@ -344,7 +354,8 @@ static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   return again;
 }
 
-/* Looks at the moment unless the last one is still valid, and reads files. Returns like look. */
+/* Copies the current values unless the copy is still valid, and reads files. Returns 0, 1 if it must be called again,
+ * or -1 on failure. */
 static int take_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
@@ -358,8 +369,8 @@ static int take_moment(struct loop *loop, struct moment *now) {
   return 0;
 }
 
-/* Fills in what is known without a look at the moment. The clock is read last, and only where the frames leave nothing
- * to do. */
+/* Fills in the fields that need no current values. Whether frames have stopped coming (`quiet`) needs the clock, which
+ * is read only if no frame is in flight or waiting. */
 static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
@@ -371,7 +382,7 @@ static struct loop_situation see_frames(const struct loop *loop, const struct pa
   return s;
 }
 
-/* Fills in everything; called after a look at the moment. */
+/* Fills in all fields; called after the current values were copied. */
 static struct loop_situation see_all(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct loop_situation s = {.looked = true,
@@ -386,7 +397,7 @@ static struct loop_situation see_all(const struct loop *loop, const struct momen
   return s;
 }
 
-/* Returns 1 if no more frames will come, and -1 if the engine failed. */
+/* Carries out the action. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
 static int act(struct loop *loop, const struct moment *now, enum loop_action action) {
   switch (action) {
   case LOOP_END:
@@ -405,8 +416,8 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
-/* Takes a frame before it looks at the moment, so that changes sent before the frame came apply to it. Returns like
- * act. */
+/* Runs one turn. It takes a frame first and copies the current values afterwards, so that changes sent before the frame
+ * came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
 static int take_turn(struct loop *loop, struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
@@ -425,7 +436,7 @@ static int take_turn(struct loop *loop, struct moment *now) {
   return act(loop, now, action);
 }
 
-/* The frame loop. Returns -1 if the engine failed. */
+/* Runs turns until the loop is stopped or no more frames come. Returns 0, or -1 if the engine failed. */
 static int run(struct loop *loop) {
   struct moment now = {0};
   int result = 0;
@@ -435,7 +446,7 @@ static int run(struct loop *loop) {
   return result < 0 ? -1 : 0;
 }
 
-/* Runs the loop. Only failures of the device are repaired by another engine. */
+/* Runs the loop; if the device failed, opens another engine and runs on. Other failures end it. Returns 0 or -1. */
 static int run_on(struct loop *loop) {
   while (run(loop))
     if (!loop->params.recovers || loop->err.status != STATUS_DEVICE || loop_recover(loop))
@@ -445,7 +456,7 @@ static int run_on(struct loop *loop) {
 
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
-  /* a loop that is ended while the engine is opened has not failed */
+  /* If the loop is stopped while the engine is being opened, that is not a failure. */
   loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) && loop->err.status != STATUS_INTERRUPTED;
   loop_close_engines(loop);
   mailbox_close(loop->out);

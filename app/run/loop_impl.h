@@ -1,9 +1,9 @@
-/* The inside of the loop, shared by its files.
+/* Declarations that the files of the loop (loop.h) share.
  *
  * collect.c        takes pictures from the engine and puts them into the mailbox
  * engine_change.c  changes to another handle or another engine
- * recover.c        opens the engine, and again after a failure
- * loop.c           the thread: gives frames and texts to the engine */
+ * recover.c        opens the first engine, and opens it again after a failure
+ * loop.c           runs the thread: gives frames and texts to the engine */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
 
@@ -18,14 +18,14 @@ enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 
 /* The data of a frame that the loop keeps while the frame is in the engine. */
 struct companion {
-  struct frame input; /* held if the window shows the input next to the result */
+  struct frame input; /* frame of the source, held for the window if it shows the input next to the picture */
   bool again;
-  int64_t put_ns; /* time when the frame arrived */
-  long applied;   /* number of changes sent before it */
-  bool has_texts; /* the engine had all texts that the frame needs */
-  int rung;       /* the governor's rung that made it; -1: none */
+  int64_t put_ns; /* time when the frame was put into the mailbox */
+  long applied;   /* number of calls of loop_send whose changes the frame's values contain */
+  bool has_texts; /* all texts that the frame uses were encoded when it was submitted */
+  int rung;       /* rung of loop.governor with which it was made; -1: none */
   long ladder;
-  long handle; /* value of loop.handles_used when it was submitted */
+  long handle; /* value of loop.handles_used when the frame was submitted */
 };
 
 struct loop {
@@ -33,111 +33,130 @@ struct loop {
   pthread_t thread;
   struct loop_params params;
   struct mailbox *in, *out;
-  struct mailbox nothing; /* mailbox at which the thread waits if `in` is NULL */
+  /* empty mailbox at which the thread waits for changes if `in` is NULL (text to image) */
+  struct mailbox nothing;
 
-  /* The thread's alone until it has ended; then failed and err are read by the one that stops the loop. */
+  /* Used by the loop's thread alone until it has ended. Then loop_stop reads failed and err. */
   struct engine *engine;
   bool failed;
-  struct error err; /* valid if failed, after the thread has ended */
+  struct error err; /* why the engine failed; valid if `failed` */
 
-  /* Any thread's, without a lock. */
-  atomic_bool stop, through; /* through: the thread has ended */
+  /* Read and written by any thread, without a lock. */
+  atomic_bool stop, through; /* stop: the thread has to end; through: it has ended */
   atomic_bool on_device, drawn_there;
-  atomic_llong busy_ns; /* time since which the thread waits for the engine; 0: it does not wait */
+  atomic_llong busy_ns; /* time when the call of the engine began in which the thread is; 0: it is in none */
 
-  /* The thread's alone: the newest frame, from the mailbox. */
-  const struct mail *newest; /* the last frame taken; NULL: none yet */
-  bool fresh;                /* the engine has not got it */
-  bool passed;               /* the engine will not get it, because it was too late for the budget */
+  /* Used by the loop's thread alone: the newest frame, from the mailbox. */
+  const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
+  bool fresh;                /* `newest` was not submitted yet */
+  bool passed;               /* `newest` was dropped because it would have missed the time budget */
   int64_t taken_ns;
   bool ended;
 
-  /* The thread's alone: the moment, and frames in the engine. */
-  struct moment last; /* values of the last frame submitted */
-  bool kept;          /* `last` still equals the moment looked at last, so it need not be copied again */
-  struct companion companions[COMPANIONS]; /* submit number n uses the element n modulo COMPANIONS */
+  /* Used by the loop's thread alone: copies of the current values (struct moment), and frames in the engine. */
+  struct moment last; /* the values with which the last frame was submitted */
+  bool kept;          /* `last` equals the newest copy of the current values, so it need not be copied again */
+  /* data of frames in the engine; run number n uses element n modulo COMPANIONS */
+  struct companion companions[COMPANIONS];
   int depth;
-  long applied;              /* number of changes that the current moment contains */
-  int64_t looked_ns;         /* time of the last look, if nothing was changing then; 0: look again */
-  bool moves;                /* modulate may change the moment at any time */
-  long submitted, collected; /* numbers of runs */
-  long pictures;             /* number of pictures that these runs gave */
+  long applied; /* number of calls of loop_send whose changes the copied values contain */
+  /* time when the values were copied last, if nothing was changing by itself then; 0: copy them again */
+  int64_t looked_ns;
+  bool moves;                /* params.modulate may change values at any time */
+  long submitted, collected; /* number of runs submitted to the engine, and of runs collected from it */
+  long pictures;             /* number of pictures from these runs; a run that only fills a stream batch gives none */
   int64_t last_finished_ns;
 
-  /* The thread's alone: the engine and the handle in use. */
+  /* Used by the loop's thread alone: the engine and the handle in use. */
   struct engine_shape shape;   /* shape of the handle in use */
-  struct engine_shape refused; /* shape refused last */
+  struct engine_shape refused; /* the last shape that could not be prepared */
   int engines;                 /* number of engines used so far */
-  size_t copied_before;        /* copied bytes of earlier engines, as in the status */
-  long changes, last_changes;  /* number of changes of handle, engine or files; its value at the last frame submitted */
+  /* bytes of pixels that engines closed since have copied (status.copied includes them) */
+  size_t copied_before;
+  /* number of times that handle, engine or files have changed, now and when the last frame was submitted */
+  long changes, last_changes;
   struct handles handles;
   struct frame_pace pace;    /* frame times of the handle in use */
-  char name[80];             /* name of the handle in use: its difference from the one before */
-  long handles_used;         /* number of times that another handle came into use */
-  struct engine_shape first; /* shape of the first handle of the engine in use */
+  char name[80];             /* how the handle in use differs from the one before, for users: "640x360", "4 steps" */
+  long handles_used;         /* number of times that another handle has come into use */
+  struct engine_shape first; /* shape of the handle that the engine in use was opened with */
 
-  /* The thread's alone: handles that keep the budget. */
+  /* Used by the loop's thread alone: cheaper handles, which keep the time budget (governor.h). */
   struct governor governor;
-  struct engine_shape ladder[GOVERNOR_RUNGS]; /* the wish and the governor's cheaper shapes */
+  /* ladder[i]: shape of the governor's rung i; 0 is what the user asked for */
+  struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  long ladders, ladder_used; /* number of ladders so far; its value when a handle was changed last */
+  long ladders, ladder_used; /* number of ladders made so far, and that number when a handle was changed last */
 
-  /* The thread's alone: other engines, while they are opened or closed. The opener's own thread uses the opener. */
+  /* Used by the loop's thread alone, except that the opener has a thread of its own inside: other engines, while they
+   * are opened or closed. */
   struct opener opener;
-  struct opened next;            /* a new engine, used when the old one has finished its frames; engine NULL: none */
-  struct engine *former_engine;  /* to be closed; none of its frames is in flight */
-  struct parameters opened_with; /* values with which the engine in use was opened, and files it has got since */
+  /* a new engine that replaces the old one as soon as its frames are finished; engine NULL: none */
+  struct opened next;
+  /* the replaced engine, which has no frames in flight and waits to be closed; NULL: none */
+  struct engine *former_engine;
+  /* values with which the engine in use was opened; files that it has got since are updated */
+  struct parameters opened_with;
   bool guidance_embedded;
   bool wants_urgency; /* wants_urgency and urgency are as in the status */
   enum urgency urgency;
-  int64_t recovered_ns, pause_ns; /* when a failed engine was opened again; pause before the next attempt */
+  /* time when a failed engine was opened again, and pause in ns before the next attempt */
+  int64_t recovered_ns, pause_ns;
 
-  /* The thread's alone: texts in the engine's slots. */
-  struct parameter_text encoded[SLOTS]; /* text of each slot, also if it could not be encoded */
-  uint64_t encoded_texts;               /* values.texts for which all slots are encoded; 0: unknown */
+  /* Used by the loop's thread alone: texts in the engine's prompt slots. */
+  /* the text that was encoded last into each slot, even if encoding failed */
+  struct parameter_text encoded[SLOTS];
+  /* value of parameters.texts for which all slots are known to be encoded; 0: unknown */
+  uint64_t encoded_texts;
 
-  /* Any thread's: settings and status under the lock, sent without it, too. */
+  /* Used by any thread: settings and status with `lock` held, `sent` without it, too. */
   pthread_mutex_t lock;
-  struct settings settings; /* marks: set by someone; before the engine is open: the changes so far */
+  /* the current values; a mark shows that someone has set the value; before the engine is open only the changes so
+   * far */
+  struct settings settings;
   struct loop_status status;
-  atomic_long sent; /* number of changes */
+  atomic_long sent; /* number of calls of loop_send */
 };
 
 /* --- recover.c --- */
 
-/* Opens another engine after a failure, and waits until it is open. -1: the loop has to end first; err says what
- * failed. */
+/* Opens another engine after a failure; repeats that until one is open. Returns 0, or -1 if the loop has to end first
+ * or the device is lost; loop->err says what failed. */
 int loop_recover(struct loop *loop);
-/* Opens the first engine; repeats that after failures if params.retries_start. Returns like loop_recover. */
+/* Opens the first engine; repeats that after failures if params.retries_start is set. Returns 0, or -1 with
+ * loop->err. */
 int loop_begin(struct loop *loop);
 
 /* --- collect.c --- */
 
-/* Waits for the picture of the oldest frame in flight and puts it into the mailbox. -1: the engine failed. */
+/* Waits for the picture of the oldest run in flight and puts it into the mailbox. Returns 0, or -1 with loop->err if
+ * the engine failed. */
 int loop_collect(struct loop *loop);
-/* Adds to the count of dropped frames in the status. */
+/* Adds `count` to the number of dropped frames in the status. */
 void loop_count_dropped(struct loop *loop, int count);
 
 /* --- engine_change.c --- */
 
-/* Records that a slot of the engine holds the text, or that it could not be encoded; NULL: no text. */
+/* Records that this text was given to a slot of the engine, even if encoding it fails. text NULL: the slot has none. */
 void loop_note_encoded(struct loop *loop, int slot, const char *text);
-/* Makes this engine the one in use: sets everything that depends on the engine. */
+/* Makes this engine the one in use, and sets all fields of the loop that depend on the engine. */
 void loop_use_engine(struct loop *loop, const struct opened *opened);
-/* Replaces the engine in use in the same way, and counts and publishes the change. */
+/* Like loop_use_engine, for an engine after the first: also counts the change and publishes it in the status. */
 void loop_replace_engine(struct loop *loop, const struct opened *opened);
-/* Updates the status that other threads read. */
+/* Copies engine and handle in use to the status that other threads read. */
 void loop_publish_engine(struct loop *loop);
-/* Prepares, uses and releases handles to suit the moment. Does not wait: frames use the old handle meanwhile. */
+/* Changes to the handle that suits these values; prepares handles that are missing and releases those not needed. Does
+ * not wait: frames use the old handle until the new one is ready. */
 void loop_change_handle(struct loop *loop, const struct moment *now);
-/* Returns the rung of the ladder that is in use; -1: another handle is, until a rung is ready. */
+/* Returns the index of the ladder's rung whose handle is in use; -1: the handle in use is not on the ladder, because
+ * none of the ladder is ready yet. */
 int loop_rung(const struct loop *loop);
-/* True if the handle in use suits the moment. */
+/* Returns true if the handle in use has the shape that these values ask for. */
 bool loop_is_suited(const struct loop *loop, const struct moment *now);
-/* Opens another engine, uses it, and closes the former one, to suit the values. Does not wait, except for frames in
- * flight. Returns 1 if values or engine have changed, -1 on failure. */
+/* Opens an engine that suits the values if that in use does not, puts it into use when it is open, and closes the old
+ * one. Waits only for frames in flight. Returns 0, 1 if values or engine have changed, or -1 with loop->err. */
 int loop_change_engine(struct loop *loop, const struct parameters *values);
-/* Closes all engines, including those being opened or prepared. */
+/* Closes all engines: the one in use, the one that it has replaced, and those that are still being opened. */
 void loop_close_engines(struct loop *loop);
 
 #endif

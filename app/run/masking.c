@@ -7,13 +7,14 @@
 #include "app/source/second_source.h"
 
 struct masking {
-  struct second_source *second_source; /* NULL: the frames' own alpha is used */
-  bool still;                          /* true if all frames have one mask */
-  bool passes;                         /* true if what was read of the mask cannot be read again */
-  double begun;                        /* time of the frame for which the mask began */
+  /* reads the mask's file; NULL: the alpha channel of the frames is the mask */
+  struct second_source *second_source;
+  bool still;   /* true if all frames have the same mask */
+  bool passes;  /* true if what was read of the mask cannot be read again, as with a pipe */
+  double begun; /* time in seconds of the frame with which the mask began to be read */
   bool running;
-  uint64_t serial;             /* number of the frame of the mask that the engine has */
-  const struct engine *engine; /* the engine that has it */
+  uint64_t serial;             /* serial number of the mask's frame that the engine has */
+  const struct engine *engine; /* the engine that has that mask; only compared, never used */
 };
 
 static int open_file(struct masking *masking, const char *spec, const struct log *log, const atomic_bool *stop,
@@ -71,7 +72,8 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* Gives the engine the mask of a frame, unless it has it already. */
+/* Gives the engine this frame as the mask, unless the engine has it already. again: give it in any case, because the
+ * engine is a new one. */
 static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
                 bool again, struct error *err) {
   if (!again && masking->running && frame->serial == masking->serial)
@@ -98,7 +100,8 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
                   struct error *err) {
   if (!masking)
     return 0;
-  /* Comparing addresses suffices: either masking_leave was called, or both engines existed at the same time. */
+  /* Comparing addresses suffices to recognise a new engine: it has another address if both existed at the same time,
+   * and otherwise masking_leave has cleared masking->engine. */
   bool again = masking->engine != engine;
   masking->engine = engine;
   if (!masking->second_source)

@@ -1,5 +1,5 @@
-/* Opens and closes engines, one at a time, on a thread of its own, while the calling thread uses another engine. All
- * functions are called on that one thread. */
+/* Opens and closes engines, one at a time, on a thread of its own, while the loop's thread uses another engine. Only
+ * the loop's thread calls these functions. */
 #ifndef APP_RUN_OPENER_H
 #define APP_RUN_OPENER_H
 
@@ -10,7 +10,7 @@
 /* The values with which an engine and its first handle begin. */
 struct loop_beginning {
   struct parameters values;
-  /* slots that hold their text already; the others are encoded when they are needed or when there is time */
+  /* encoded[i]: slot i of the engine already holds its text; the other texts are encoded later */
   bool encoded[SLOTS];
 };
 
@@ -21,35 +21,38 @@ struct opened {
   struct loop_beginning beginning;
 };
 
-/* Opens an engine with beginning->values, and changes those to the values that it got. used: info of the engine that is
- * in use meanwhile, as of the request; NULL: there is none. On failure there is no engine. */
+/* Opens an engine with opened->beginning.values, and changes those that the engine could not follow. used: info, copied
+ * at the time of the request, of the engine that is in use meanwhile; NULL: none is. Returns 0, or -1 with err and no
+ * engine. */
 typedef int open_engine(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err);
 
-/* Zero-initialise to start, except for open and opaque. */
+/* Zero-initialise to start, except for open and opaque, which the caller sets. */
 struct opener {
   open_engine *open;
   void *opaque;
   struct errand errand;
   bool closes;
-  struct parameters wish; /* values requested last */
+  struct parameters wish; /* values with which an engine was requested last */
   struct engine_info used;
-  struct opened opened; /* the result, or the engine to be closed */
+  struct opened opened; /* the engine that was opened, or that is to be closed */
   int status;
   struct error err;
 };
 
-/* Starts opening an engine. Only allowed while not busy. -1: no thread can be started. */
+/* Starts opening an engine with these values. Only allowed while no task runs. Returns 0, or -1 with err if no thread
+ * can be started. */
 int opener_ask(struct opener *opener, const struct parameters *wish, const struct engine_info *used, struct error *err);
-/* Starts closing an engine of which nothing is in use. Only allowed while not busy. Takes it over and stores NULL, or
- * returns -1: no thread can be started. */
+/* Starts closing an engine that nobody uses any more. Only allowed while no task runs. On success it takes over the
+ * engine, stores NULL in *engine and returns 0; -1 with err: no thread can be started. */
 int opener_close(struct opener *opener, struct engine **engine, struct error *err);
 
 enum opener_news { OPENER_NOTHING, OPENER_OPENED, OPENER_REFUSED, OPENER_CLOSED };
-/* Returns the result of a finished task; does not wait. OPENER_OPENED: *opened is the requested engine, and belongs to
- * the caller. OPENER_REFUSED: err says why. */
+/* Returns which task has finished since the last call; does not wait. OPENER_NOTHING: none. OPENER_OPENED: *opened is
+ * the requested engine, which the caller owns now. OPENER_REFUSED: it could not be opened, and err says why.
+ * OPENER_CLOSED: an engine was closed. */
 enum opener_news opener_take(struct opener *opener, struct opened *opened, struct error *err);
 
-/* Waits for the task, and closes an engine that was not taken. */
+/* Waits until the running task has ended, and closes an engine that it has opened. */
 void opener_end(struct opener *opener);
 
 #endif

@@ -13,18 +13,20 @@
 
 enum { RETRY_MOST = 32 };
 
-/* A receiver that has not answered after this time counts as gone. */
+/* A receiver of a stream that takes no data for this long counts as gone. */
 static const double patience_s = 10;
-/* Time base of recordings: fine enough for any clock, and small enough for MP4's time scale. */
+/* Ticks per second of a recording's timestamps: fine enough for any display's clock, and small enough for MP4's time
+ * scale. */
 static const int microseconds = 1000000;
-/* The last picture of a recording is written again at its end if it was shown for this long, to keep its duration. */
+/* If the last picture of a recording was shown for at least this long, it is written once more at the end, so that it
+ * keeps its duration. */
 static const int64_t stood_ns = SECOND;
 /* Interval at which the last picture is written again while a microphone's sound continues. */
 static const int64_t again_ns = SECOND / 5;
 
 PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
 
-/* Stores a line for the window's thread, replacing one that it has not read. */
+/* Stores a message for the user in output->line, which the window's thread reads. An unread message is overwritten. */
 static void tell(struct output *output, enum log_level level, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -42,8 +44,8 @@ static bool is_ending(struct output *output) {
   return ending;
 }
 
-/* Waits for the next picture, up to most_ns (0: without limit), and stores it in `last`. *fresh: there was one. Returns
- * false if no more pictures will come. */
+/* Waits for the next picture, at most for most_ns (0: without limit), and moves it to output->last. *fresh: there was
+ * one. Returns false if no more pictures will come. */
 static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   int64_t until_ns = platform_now_ns() + most_ns;
   struct timespec deadline = wait_deadline(until_ns);
@@ -64,7 +66,7 @@ static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   return go_on;
 }
 
-/* Waits until until_ns. Returns false if the output is to end. */
+/* Sleeps until the time until_ns (platform_now_ns). Returns false if the output has to end. */
 static bool wait_until(struct output *output, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&output->lock);
@@ -82,7 +84,7 @@ static double rate_shown(struct output *output) {
   return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
 }
 
-/* Opens a named pipe without waiting for its reader. */
+/* Opens a named pipe for writing without waiting for its reader. Returns 0, or -1 with err. */
 static int open_pipe(struct output *output, struct sink_options *options, struct error *err) {
   struct target target;
   if (target_choose(&target, output->spec, options->container, err))
@@ -116,7 +118,8 @@ static int open_sink(struct output *output, struct error *err) {
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
       .patience = patience_s,
-      .stop = recording ? NULL : &output->stop, /* a recording must be completed, so nothing interrupts it */
+      /* an interrupt (*stop) ends a stream at once, but must not cut a recording */
+      .stop = recording ? NULL : &output->stop,
       .log = output->tries++ ? NULL : output->log,
   };
   bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;
@@ -132,7 +135,7 @@ static int write_at(struct output *output, int64_t pts, struct error *err) {
     return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
-  frame.numbered = false; /* the pictures of a recording have no numbers of their own */
+  frame.numbered = false; /* the numbers of the source's frames have no meaning in a recording */
   int status = sink_write(output->sink, &frame, err);
   frame_release(&frame);
   if (status)
@@ -147,7 +150,8 @@ static int64_t since_first(const struct output *output, int64_t at_ns) {
   return (at_ns - output->first_ns) / (SECOND / microseconds);
 }
 
-/* Counts the pictures that a recording contains, which may be fewer than those written to the sink. */
+/* Updates output->written with the number of pictures that the file contains, which may be less than were given to the
+ * sink. */
 static void count_pictures(struct output *output) {
   long kept = sink_pictures(output->sink);
   pthread_mutex_lock(&output->lock);
@@ -176,7 +180,8 @@ static int keep_standing_time(struct output *output, struct error *err) {
   return write_at(output, since_first(output, ended_ns), err);
 }
 
-/* Records the picture in `last`. */
+/* Writes output->last to the recording with its timestamp. shown_ns: time when it was shown. Returns 0, or -1 with
+ * err. */
 static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
   const struct frame *picture = &output->last.covered.picture;
   output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
@@ -218,7 +223,7 @@ static void record(struct output *output) {
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
 
-/* Reports a stream as working again when it has lasted for as long as the first pause. */
+/* Tells the user that a stream works again, once it has worked for retry_ms after a failure. */
 static void tell_when_back(struct output *output, int64_t lasted_ns) {
   if (lasted_ns < (int64_t)output->retry_ms * 1000000)
     return;
@@ -230,7 +235,8 @@ static void tell_when_back(struct output *output, int64_t lasted_ns) {
     tell(output, LOG_WARNING, "%s: is sent to again", target_name(output->spec));
 }
 
-/* Writes pictures at the stream's rate. Returns 0 when it is to end, -1 on failure. */
+/* Writes pictures to the open stream at its constant rate. Returns 0 when the output has to end, -1 with err if writing
+ * failed. */
 static int send_pictures(struct output *output, struct error *err) {
   int64_t begun_ns = platform_now_ns(), tick = 0;
   do {
@@ -248,7 +254,7 @@ static int send_pictures(struct output *output, struct error *err) {
   return 0;
 }
 
-/* Opens the stream and writes pictures. Returns 0 when it is to end, -1 on failure. */
+/* Opens the stream and writes pictures to it. Returns 0 when the output has to end, -1 with err on failure. */
 static int try_stream(struct output *output, struct error *err) {
   struct error ignored;
   int status = open_sink(output, err);
@@ -258,7 +264,8 @@ static int try_stream(struct output *output, struct error *err) {
   return status ? status : closed;
 }
 
-/* Reports a failure, once until the stream works again. Returns true if it was reported before. */
+/* Tells the user about a failure, but only the first one until the stream works again. Returns true if the user knew
+ * already. */
 static bool note_failure(struct output *output, const struct error *err) {
   pthread_mutex_lock(&output->lock);
   bool known = output->failing;

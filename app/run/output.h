@@ -1,4 +1,5 @@
-/* A recording or stream, and its thread. outputs.c manages all of them for the window's thread. */
+/* One recording or stream, with the thread that writes it. outputs.c creates and ends outputs, on the window's
+ * thread. */
 #ifndef APP_RUN_OUTPUT_H
 #define APP_RUN_OUTPUT_H
 
@@ -17,44 +18,47 @@ struct shown_picture {
 };
 
 struct output {
-  /* Set before the thread starts, and not changed. */
+  /* Set before the output's thread starts, and not changed. */
   pthread_t thread;
   char spec[PATHS_MAX];
   enum output_kind kind;
-  bool once;         /* do not try again after a failure */
-  int fps, retry_ms; /* frame rate of a stream; first pause before another attempt */
+  bool once; /* true: a failed stream is not opened again */
+  /* frames per second of a stream, and ms to wait before it is opened again after the first failure */
+  int fps, retry_ms;
   const char *codec;
   double quality;
   const struct log *log;
   struct sound_tap *tap;
   bool tap_by_clock;
   int number;
-  /* The output's thread alone. */
+  /* Used by the output's thread alone. */
   struct sink *sink;
   struct cover_pixels cover_pixels;
   int descriptor;     /* descriptor of a named pipe; -1: none */
-  char pipe_name[32]; /* name of that pipe for FFmpeg */
+  char pipe_name[32]; /* URL by which FFmpeg writes to that descriptor */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  int64_t recorded_ns; /* time of the last recorded picture; never decreases */
+  /* time of the last recorded picture, from which its timestamp is computed; never decreases */
+  int64_t recorded_ns;
   struct heard heard;
   long tries;       /* number of attempts to open the sink */
-  atomic_bool stop; /* any thread: ends the wait for a network */
+  atomic_bool stop; /* set by any thread to interrupt a wait for the network */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. */
-  struct shown_picture queue[OUTPUT_QUEUE]; /* a stream uses one entry */
+  /* Protected by `lock`. */
+  /* pictures to be written, a ring that begins at `first`; a stream uses one entry */
+  struct shown_picture queue[OUTPUT_QUEUE];
   int first, count;
-  double interval_ns; /* smoothed time between shown pictures; 0: unknown */
+  double interval_ns; /* smoothed time between two shown pictures, in ns; 0: unknown */
   int64_t begun_ns, shown_ns, ended_ns;
   bool ending;  /* no more pictures are accepted */
-  bool through; /* the thread is about to end */
+  bool through; /* the output's thread has finished its work and is about to end */
   bool failing;
-  bool broken;              /* the recording is incomplete */
-  char why[OUTPUT_WHY_MAX]; /* the reason why it is incomplete */
-  char line[LINE_BYTES];    /* line for the user; "": none */
-  enum log_level level;     /* level of the line */
+  bool broken;              /* true: the recording's file is incomplete */
+  char why[OUTPUT_WHY_MAX]; /* why the file is incomplete; valid if `broken` */
+  char line[LINE_BYTES];    /* message for the user that was not read yet; "": none */
+  enum log_level level;     /* log level of that message */
   long written, dropped;
 };
 

@@ -19,10 +19,11 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  long dropped;             /* pictures missing in recordings that have ended */
-  char broken[PATHS_MAX];   /* name of the first recording that failed; "": none */
-  long broken_after;        /* number of pictures in it */
-  char why[OUTPUT_WHY_MAX]; /* why the last incomplete recording ended; "": another one has begun since */
+  long dropped;           /* number of pictures that were dropped from recordings which have ended */
+  char broken[PATHS_MAX]; /* name of the first recording that failed; "": none */
+  long broken_after;      /* number of pictures that this recording contains */
+  /* why the last recording that failed did; "": none did since the newest recording began */
+  char why[OUTPUT_WHY_MAX];
 };
 
 enum output_kind output_kind_of(const char *spec, const char *format) {
@@ -103,7 +104,8 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
   return 0;
 }
 
-/* Adds a picture to the queue. If it is full, a stream drops its oldest picture, and a recording the new one. */
+/* Adds a shown picture to the output's queue. If the queue is full, a stream drops its oldest picture, and a recording
+ * drops this one and counts it. */
 static void put(struct output *output, const struct covered *shown, int64_t shown_ns) {
   int most = output->kind == OUTPUT_STREAM ? 1 : OUTPUT_QUEUE;
   double interval_ns = (double)(shown_ns - output->shown_ns);
@@ -172,7 +174,8 @@ static void note_end(struct outputs *outputs, const struct output *output) {
   }
 }
 
-/* Reads the output's line, and removes the output if it has ended. Returns true if there was a line. */
+/* Copies the output's unread message to line, and frees the output in *slot if it has ended. Returns true if there was
+ * a message. */
 static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);

@@ -14,15 +14,15 @@ struct run {
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
-  /* Written by the thread of the reader or the writer, and read after it has ended. */
+  /* Written by the reading or the writing thread, and read by the calling thread after that thread has ended. */
   struct error read_error, write_error;
   bool read_failed, write_failed, whole;
-  int64_t end; /* end of the frames that were read, in units of pts; 0: unknown */
+  int64_t end; /* largest end time of the frames that were read, in units of pts; 0: unknown */
   long written;
-  /* The calling thread's, which uses the engine. */
+  /* Used by the calling thread alone, which calls the engine. */
   int in_flight_max;
-  struct controls last; /* controls of the last frame */
-  int batch;            /* frames per run */
+  struct controls last; /* controls of the last frame submitted, used again to empty the stream batch */
+  int batch;            /* number of frames that are submitted together in one run of the engine */
   long submitted, collected;
   int64_t started_ns, last_ns;
   double time_base; /* seconds per unit of pts */
@@ -49,7 +49,7 @@ static void *read_frames(void *opaque) {
   source_get_info(pipeline->source, &info);
   if (run->whole && info.end > run->end)
     run->end = info.end;
-  /* After an interrupt the queued frames are dropped, so that the user does not wait for them. */
+  /* After an interrupt the frames in the queue are dropped, so that the user does not wait for them. */
   if (source_interrupted(pipeline->source)) {
     run->end = 0;
     queue_abort(&run->decoded);
@@ -82,7 +82,7 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), st
   return 0;
 }
 
-/* Fills the request and the controls of a frame. */
+/* Fills the engine's request and the controls for one frame. Returns 0, or -1 with err. */
 static int ask(const struct run *run, const struct frame *frame, struct controls *controls,
                struct engine_request *request, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
@@ -94,7 +94,7 @@ static int ask(const struct run *run, const struct frame *frame, struct controls
   return pipeline->before ? pipeline->before(pipeline->opaque, request, seconds, err) : 0;
 }
 
-/* Submits one run with `count` frames. */
+/* Submits one run of the engine with `count` frames. Returns 0, or -1 with err. */
 static int submit(struct run *run, const struct frame *frames, int count, struct error *err) {
   struct controls controls[BATCH_MAX];
   struct engine_request requests[BATCH_MAX];
@@ -112,14 +112,14 @@ static int submit(struct run *run, const struct frame *frames, int count, struct
   return 0;
 }
 
-/* Advances the frames in the stream batch by one step. */
+/* Submits a run without a new frame, which advances the frames in the stream batch by one step. */
 static int drain(struct run *run, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
   const struct engine_request request = {.prepared = pipeline->prepared, .controls = &run->last, .drain = true};
   return engine_submit(pipeline->engine, &request, err);
 }
 
-/* Returns one picture's share of the engine's time for its run. */
+/* Returns the engine's time for a run in ms, divided by the number of pictures that the run gave. */
 static double share_ms(const struct run *run, const struct engine_result *first) {
   int64_t begin = run->last_ns > first->submitted_ns ? run->last_ns : first->submitted_ns;
   return (double)(first->finished_ns - begin) * 1e-6 / (first->left + 1);
@@ -147,7 +147,8 @@ static void trace_collect(const struct run *run, int64_t begin_ns, const struct 
     trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps->computed_ns, stamps->downloaded_ns);
 }
 
-/* Takes the pictures of the oldest run from the engine, and passes them on. 1: the writer has failed. */
+/* Takes the pictures of the oldest run from the engine, and puts them into the writer's queue. Returns 0, 1 if the
+ * writer has failed, or -1 with err if the engine has. */
 static int collect(struct run *run, struct error *err) {
   struct engine_result made = {.left = 1};
   double ms = -1;
@@ -168,7 +169,8 @@ static int collect(struct run *run, struct error *err) {
   return 0;
 }
 
-/* Completes the frames of the next run, of which `count` are there. Returns their number, which is less at the end. */
+/* Takes decoded frames until there are `batch` of them; `count` are in the array already. Returns their number, which
+ * is less than `batch` when the source has ended. */
 static int take_frames(struct run *run, struct frame frames[BATCH_MAX], int count) {
   while (count < run->batch && queue_take(&run->decoded, &frames[count]))
     count++;
@@ -241,7 +243,7 @@ static int run_all(struct run *run, struct error *err) {
   return make_pictures(run, &first, err);
 }
 
-/* Adds to a write error how many frames of the file can be played. */
+/* Appends to a write error's message how many frames of the incomplete file can be played. */
 static void say_kept(const struct sink *sink, struct error *err) {
   const struct error failed = *err;
   long kept = sink_pictures(sink);

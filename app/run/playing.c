@@ -13,8 +13,8 @@ struct playing {
   struct script *script;
   char *file;
   struct settings settings;
-  bool guided;   /* the handle in use computes guidance */
-  double played; /* time of the last frame; -1: none yet */
+  bool guided;   /* the handle in use computes guidance, so the script may change guidance from frame to frame */
+  double played; /* time of the last frame in seconds; -1: none yet */
   struct parameter_text encoded[SLOTS];
   bool is_encoded[SLOTS];
 };
@@ -43,7 +43,7 @@ void playing_close(struct playing **pointer) {
   *pointer = NULL;
 }
 
-/* True if the parameter may differ between frames. */
+/* Returns true if the script may change the parameter from frame to frame, without another handle or engine. */
 static bool changes(const struct playing *playing, enum parameter id) {
   enum parameter_need need = parameter_row(id)->need;
   return need == NEED_FRAME || need == NEED_ENCODING || (need == NEED_ROWS && playing->guided);
@@ -54,7 +54,8 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Clears the marks of all parameters that may not be set here. */
+/* Clears the marks of all parameters that the script may not set. beginning: those that an engine is prepared with are
+ * allowed; otherwise only those that may change from frame to frame. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))
@@ -70,8 +71,8 @@ void playing_begin(const struct playing *playing, struct parameters *values) {
   parameters_apply(values, &wished);
 }
 
-/* Logs which parameters are left out. Those that the script sets only at its beginning have been used, unless an engine
- * would have to be opened, or a file read, for them. */
+/* Logs a line that names the parameters of the script which are ignored. It leaves out those that were set once at the
+ * script's beginning and used then. */
 static void tell_left_out(const struct playing *playing, const struct log *log) {
   char names[300] = "", name[PARAMETER_NAME_MAX];
   size_t used = 0;

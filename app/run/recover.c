@@ -1,5 +1,5 @@
-/* Opens the engine, and after a failure opens it again with the same values. If its device is lost for this process,
- * the engine is left to another process. */
+/* Opens the loop's first engine, and after a failure opens it again with the same values. If the device is lost for
+ * this process, the engine is closed, so that another process can open it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "unet/base/platform.h"
 
 enum { STEP_MS = 20 };
-/* If an engine fails within lasting_ns, it is opened again after a pause, which doubles each time. */
+/* If an engine fails again within lasting_ns after it was opened, the pause before the next attempt doubles, from
+ * pause_least_ns to pause_most_ns. */
 static const int64_t lasting_ns = 30 * INT64_C(1000000000), pause_least_ns = 500000000,
                      pause_most_ns = 30 * INT64_C(1000000000);
 
@@ -18,7 +19,7 @@ static void publish_away(struct loop *loop, bool away) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Closes the engine and everything that belongs to it. Frames in flight are lost. */
+/* Closes the engine, its handles, and engines that are being opened. Frames in flight are lost. */
 static void leave_engine(struct loop *loop) {
   loop_close_engines(loop);
   if (loop->params.left)
@@ -60,7 +61,8 @@ static int open_first(struct loop *loop, struct error *err) {
   return 0;
 }
 
-/* Opens the engine once with the values of the failed one, and with later changes that need no other engine. */
+/* Tries once to open the engine with the values of the failed one, and with changes sent since that need no other
+ * engine. Returns 0, or -1 with err. */
 static int open_once(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct engine_info used;
@@ -69,14 +71,14 @@ static int open_once(struct loop *loop, struct error *err) {
   used = loop->status.info;
   pthread_mutex_unlock(&loop->lock);
   parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE | 1u << NEED_READING);
-  used.device_bytes = 0; /* no other engine is open */
+  used.device_bytes = 0; /* the failed engine is closed, so its memory does not count */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;
   loop_replace_engine(loop, &opened);
   return 0;
 }
 
-/* Closes the engine and waits until the loop is to end. Returns -1, like a failed engine. */
+/* Closes the engine and waits until loop_end is called. Returns -1, as for an engine that failed. */
 static int leave_lost(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.lost = true;
@@ -91,7 +93,7 @@ static bool is_lost(const struct loop *loop) {
   return loop->params.leaves_lost && loop->err.lost;
 }
 
-/* Logs a failure if its message is new. */
+/* Logs a failure unless its message equals that of the last one. */
 static void note_failure(struct loop *loop, const struct error *err) {
   if (strcmp(err->message, loop->err.message))
     log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err->message);
@@ -111,7 +113,7 @@ int loop_recover(struct loop *loop) {
   loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
   for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
     bool failed = open_once(loop, &err);
-    if (loop->stop) /* the caller of loop_end gets the failure's message */
+    if (loop->stop) /* loop_end was called, and loop_stop reports this failure */
       return -1;
     if (!failed) {
       loop->recovered_ns = platform_now_ns();

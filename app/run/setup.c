@@ -15,8 +15,8 @@
 atomic_bool setup_stop;
 
 void setup_signals(void) {
-  /* oneDNN aborts when memory runs out. The reason of another library's abort is unknown, unless the library printed
-   * it. */
+  /* oneDNN calls abort when memory runs out, so an abort in this library is reported as too little memory. What made
+   * another library abort is unknown, unless the library printed it. */
   static const struct platform_abort how = {
       .library = "libdnnl",
       .line = "reverie: oneDNN gave up, most likely for lack of memory; try a smaller --size\n",
@@ -38,7 +38,8 @@ void setup_log(struct log *log, const struct options *options) {
   log->opaque = (void *)(uintptr_t)options;
 }
 
-/* Chooses the GPU that reads the frames, and decides whether it decodes them. */
+/* Chooses the GPU that reads the frames, and whether its hardware decoder decodes the source. Returns 0, or -1 with
+ * err. */
 static int choose_hardware(struct source_options *source, const struct options *options, struct error *err) {
   bool must = options->hwdec == HWDEC_NVDEC || options->hwdec == HWDEC_CUDA;
   bool found = devices_find_gpu(options->device.name, &source->gpu);
@@ -121,7 +122,8 @@ static bool names_standard(enum parameter id, const char *name) {
   return word && !strcmp(name, word) && !platform_exists(name);
 }
 
-/* Finds the file or folder that a parameter names. *found is path, or NULL if it names none. */
+/* Finds the file or folder that the parameter's value names (a path, or a name in the models folder), and writes it
+ * into path. *found is path, or NULL if the value is empty. Returns 0, or -1 with err. */
 static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
                       struct error *err) {
   const char *name = parameters_text(values, id, index);
@@ -130,7 +132,7 @@ static int find_named(const char **found, char *path, const struct parameters *v
   return named ? names_find(path, name, err) : 0;
 }
 
-/* Finds the network that makes depth maps, for all controls that use one. */
+/* Finds the network that estimates depth, if a ControlNet takes depth maps. Returns 0, or -1 with err. */
 static int find_depth(struct setup_params *params, const struct options *options, struct error *err) {
   const char *name = parameters_text(&options->values, PARAMETER_DEPTH_MODEL, 0);
   for (int i = 0; i < options->control_count; i++) {
@@ -196,7 +198,7 @@ static int set_styles(struct engine *engine, const struct setup *setup, struct e
   return 0;
 }
 
-/* Fails if style pictures are given without an IP-Adapter, which reads them. */
+/* Returns -1 with err if style pictures are given but no IP-Adapter, which is the network that reads them. */
 static int check_styles(const struct options *options, struct error *err) {
   if (!options->style_count || options->values.ip_adapter.given)
     return 0;
@@ -211,7 +213,8 @@ static int count_chunks(const struct engine *engine, int slot, const char *text,
   return chunks;
 }
 
-/* Chooses the number of chunks for all prompts; those of the first prompt and the negative one are needed at once. */
+/* Chooses for how many chunks of tokens the handle is prepared, from the chunks of the longest prompt and of those
+ * prompts that are needed at once, the first and the negative one. Returns 0, or -1 with err. */
 static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
   const struct parameters *values = &options->values;
   const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
@@ -276,15 +279,15 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   return 0;
 }
 
-/* Applies the adapters' weights. This comes before texts are encoded, because adapters may change the text encoders,
- * and before the first picture, which would otherwise wait for it. */
+/* Applies the strengths of the LoRA adapters. Done before texts are encoded, because adapters may change the text
+ * encoders, and before the first picture, which would otherwise wait for it. */
 static int weigh_adapters(struct engine *engine, const struct parameters *values, struct error *err) {
   struct controls controls;
   values_controls(values, &controls);
   return engine_weigh(engine, controls.adapter, err);
 }
 
-/* Logs a warning if the negative prompt has no effect, because the handle does not compute its row. */
+/* Logs a warning if the negative prompt has no effect, because the handle computes no guidance. */
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
@@ -295,7 +298,7 @@ static void check_negative(const struct engine *engine, const struct prepared *p
     log_line(setup->log, LOG_WARNING, "--negative does nothing %s", why);
 }
 
-/* Returns the reason why guidance has no effect; NULL: it has. */
+/* Returns in words why guidance has no effect; NULL: it has one. */
 static const char *guidance_idle(const struct parameters *values, const struct engine_info *info) {
   if (info->refuses_guidance)
     return "on this model: it was trained without guidance";
@@ -330,8 +333,8 @@ static void check_eta(const struct prepared *prepared, const struct setup *setup
     log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", own.sampler);
 }
 
-/* Logs warnings about controls and their options that have no effect. A map without a network is only made to be
- * shown. */
+/* Logs warnings about --control, --depth-model and --show where they have no effect. A control map without a ControlNet
+ * does not guide the picture; it can only be shown, with --show. */
 static void check_controls(const struct setup *setup) {
   const struct options *options = setup->options;
   bool depth = false;
@@ -347,7 +350,8 @@ static void check_controls(const struct setup *setup) {
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
 }
 
-/* Warns of controls whose start and end contain none of the steps' noise. */
+/* Logs a warning for each ControlNet that acts in no step, because no noise level of the steps is between its start and
+ * end. */
 static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   struct engine_info info;
@@ -365,7 +369,8 @@ static void check_control_ends(struct engine *engine, struct prepared *prepared,
                    : "its start is not below its end");
 }
 
-/* Warns if --style-layers selects no layers. The effect of layers is known for some models only. */
+/* Logs a warning if style pictures are given and --style-layers selects none of the layers that this model is known to
+ * have. */
 static void check_style_layers(const struct engine *engine, const struct setup *setup) {
   static const char *const words[] = {"all", "style", "composition", "both"};
   int layers = setup->options->values.style_layers[0];
@@ -400,8 +405,8 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
   return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
 }
 
-/* Prepares a handle of the largest size for which the device is fast enough. False: it is not larger than the default
- * one, or there is not enough memory. */
+/* Prepares a handle of the largest size for which the device is fast enough. Returns false if that is not larger than
+ * the default size, or memory does not suffice; there is no handle then. */
 static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                            struct prepared **prepared) {
   struct engine_info device;
@@ -418,8 +423,8 @@ static bool prepare_larger(struct engine *engine, const struct setup *setup, con
   return false;
 }
 
-/* Prepares a handle with several frames per run, as far as that is faster on the device, the request allows it, and
- * there is enough memory. False: one frame per run. */
+/* Prepares a handle that takes several frames per run, if that is faster on the device, the request allows it, and
+ * memory suffices. Returns false otherwise; there is no handle then, and one frame per run is used. */
 static bool prepare_batch(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                           struct prepared **prepared) {
   struct engine_info device;

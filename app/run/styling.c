@@ -61,7 +61,7 @@ static void refuse(struct styling *s, const struct error *err) {
   atomic_fetch_add(&s->refused, 1);
 }
 
-/* Empties a slot. Returns 1, or -1 on failure. */
+/* Removes the style from a slot of the engine. Returns 1, or -1 with err on failure. */
 static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
   if (slot == 1)
     engine_free_style(&s->style);
@@ -69,8 +69,8 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
   return engine_set_style(engine, slot - 1, NULL, err) ? -1 : 1;
 }
 
-/* Starts reading the file of a slot, or empties it. If the engine has no IP-Adapter but another engine with one is
- * requested, nothing is done until that is open. */
+/* Starts reading the file that a slot's value names; if the value is empty, removes the slot's style. If the engine has
+ * no IP-Adapter but an engine with one is being opened, nothing is done until that is in use. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                       int slot, struct error *err) {
   if (!parameters_text(wish, PARAMETER_STYLE, slot))
@@ -90,7 +90,8 @@ static int begin_file(struct styling *s, struct engine *engine, struct parameter
   return 0;
 }
 
-/* Gives the engine the style that was read. Returns 1, 0 if the engine reads another format, or -1 on failure. */
+/* Gives the engine the style that was read. Returns 1; 0 if the engine's image encoder takes another format; -1 with
+ * err on failure. */
 static int give(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   if (!is_read_by(&s->format, engine))
     return 0;
@@ -101,8 +102,9 @@ static int give(struct styling *s, struct engine *engine, struct parameters *has
   return 1;
 }
 
-/* Ends a finished errand. A file's style that was read for another engine is discarded and will be read again; the
- * style of a frame is kept for engines that can read it. */
+/* Takes the result of the background thread. A file's style that was read for an engine with another format is freed,
+ * and the file is read again later; the style of a video frame is kept for engines that can use it. Returns 0, 1 if the
+ * engine got a style, or -1 with err. */
 static int end(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   errand_join(&s->errand);
   frame_release(&s->frame);
