@@ -11,18 +11,20 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/palette.h"
 
-/* Seconds between key frames. Two keep seeking quick, and bound how much a killed process loses. */
+/* Seconds between key frames. With two, players seek quickly, and a process that is killed loses little. */
 static const double keyframe_seconds = 2;
 static const double default_crf = 18, default_qscale = 3;
-/* The frame rate of a file is an average. A codec's rate that differs from it by less than this share counts as
- * equal. */
+/* A codec's frame rate that differs from the frames' by less than this share counts as equal, because the frame rate of
+ * a file is an average. */
 static const double rate_tolerance = 5e-3;
-/* In a container without timestamps, frames are shown at most this many times too fast. */
+/* In a container without timestamps frames are shown at the codec's rate, which may be at most this many times the
+ * frames' own. */
 static const double rate_slack = 1.1;
 /* FFmpeg lists slower rates for MPEG-1, which the standard does not have, and then refuses them. */
 static const double mpeg1_slowest = 23;
 
-/* Codecs whose quality scale rises: the best value, and the one that suits most pictures. */
+/* Codecs whose quality scale rises with the quality. Each has its best value, and the one that is used if the user asks
+ * for none. */
 static const struct rising_scale {
   const char *codec;
   double best, usual;
@@ -37,7 +39,7 @@ static bool is_rgb_picture(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
 }
 
-/* Returns the format in which the encoder gets frames of these pixels. */
+/* Returns the pixel format of the encoder to which frames of format `from` are converted. */
 static enum AVPixelFormat choose_format(const AVCodec *codec, enum pixel_format from) {
   bool rgb = from == PIXEL_RGBA || is_rgb_picture(codec->id);
   const enum AVPixelFormat ours = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
@@ -88,7 +90,7 @@ static void tag_colors(AVCodecContext *context, const AVOutputFormat *container)
   context->color_trc = AVCOL_TRC_BT709;
 }
 
-/* Converts quality (0: the best; negative: the usual) to the codec's own scale. */
+/* Converts --quality (0: the best, 63: the worst; negative: the usual) to the codec's own scale. */
 static double scale_of_codec(const AVCodec *codec, double quality) {
   for (int i = 0; i < RISING_SCALES; i++)
     if (!strcmp(codec->name, rising_scales[i].codec))
@@ -159,7 +161,7 @@ static bool keeps_any_clock(const AVOutputFormat *container) {
   return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
 }
 
-/* These containers round each time to milliseconds, so a clock that divides the frame rate evenly gains nothing. */
+/* These containers round each time to milliseconds, so that exact_clock gains nothing. */
 static const char in_milliseconds[] = "matroska,webm,flv";
 /* Least number of ticks per second of exact_clock, so that frames between two periods of the rate get accurate times,
  * too. */
@@ -172,8 +174,9 @@ static bool is_rounded(AVRational rate, AVRational base) {
   return usual && (int64_t)rate.den * base.den % ((int64_t)rate.num * base.num) != 0;
 }
 
-/* Returns a clock in which each frame of this rate lasts a whole number of ticks. den is 0 if that needs a finer clock
- * than the codec can store. */
+/* Returns a time base in which each frame of this rate lasts a whole number of ticks, and which has at least
+ * fine_enough ticks a second if possible. finest: most ticks a second that the codec can store. den is 0 if there is no
+ * such time base. */
 static AVRational exact_clock(AVRational rate, int finest) {
   int den = rate.num;
   while (den < fine_enough && den <= finest / 10)
@@ -240,8 +243,8 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
   return code;
 }
 
-/* Opens the encoder with the frames' own clock, or with a nominal rate if it refuses: some codecs know television's
- * rates alone. */
+/* Opens the encoder `codec` with the time base of own_clock or, if it refuses that, with the frame rate of known_rate:
+ * some codecs have television's frame rates only. Returns 0 or an FFmpeg error code. */
 static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
                      const struct sink_options *options) {
   bool own_clock = keeps_any_clock(container) && !codec->supported_framerates;
@@ -279,7 +282,8 @@ int encoder_check_in(const char *name, const AVOutputFormat *container, const ch
   return 0;
 }
 
-/* Explains why an encoder cannot be opened. FFmpeg's reasons say little about missing hardware. */
+/* Fills err with the reason why an encoder cannot be opened, better than FFmpeg's own text if its hardware is missing.
+ * Returns -1. */
 static int say_closed(const AVCodec *codec, const char *path, int code, struct error *err) {
   char reason[128];
   if (codec->capabilities & AV_CODEC_CAP_HARDWARE)

@@ -27,14 +27,16 @@ static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
   return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : AV_PIX_FMT_YUV420P;
 }
 
-/* Rounds a scaled side to an even number, as subsampled chroma needs it, but not a side that fills the picture. */
+/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. A side that is equal to the
+ * encoder's (`most`) stays. */
 static int side_of_box(double side, int most) {
   int even = 2 * (int)lrint(side / 2);
   return side > most - 1 ? most : even < 2 ? 2 : even;
 }
 
-/* Finds the size at which a picture fits into the encoder's without distortion. If the shapes differ by rounding alone,
- * that is all of the encoder's picture: else a bar of one line would come and go as the size changes. */
+/* Finds the largest size at which a picture of width x height fits into the encoder's without distortion. If the two
+ * shapes differ by rounding alone, the encoder's whole picture is filled: else a bar of one line would come and go as
+ * the frames' size changes. */
 static void box_of(const AVCodecContext *to, int width, int height, int *box_width, int *box_height) {
   const struct parameter_size all = {to->width, to->height}, size = {width, height};
   if (picture_size_alike(&all, &size)) {
@@ -113,8 +115,8 @@ static void end_loan(void *opaque, uint8_t *data) {
   atomic_store(&lent->used, false);
 }
 
-/* Lets the encoder refer to the picture instead of copying it, if it is one that only reads and a place in `lent` is
- * free. (avcodec_send_frame copies frames without reference counts.) */
+/* Makes `to` refer to the frame's picture without a copy, if the encoder only reads its pictures (libx264, libx265) and
+ * an element of encoder->lent is free. (avcodec_send_frame copies frames without reference counts.) */
 static void lend(struct encoder *encoder, AVFrame *to, const struct frame *frame) {
   struct lent_frame *lent = encoder->lent, *end = lent + SINK_HOLDS;
   while (lent < end && atomic_load(&lent->used))

@@ -9,8 +9,8 @@ bool encoder_is_rgb(enum AVPixelFormat format);
 /* True for libx264 and libx265. */
 bool encoder_is_x26x(const AVCodec *codec);
 
-/* Makes what converts frames of this format for the open encoder, if they need conversion. The palette of GIF is not
- * made here, but by palette_open. Returns 0 or an FFmpeg error code. */
+/* Sets encoder->scaler up for frames of this format, if the open encoder takes another one. (GIF's frames are converted
+ * by palette.h after that.) Returns 0 or an FFmpeg error code. */
 int encoder_open_scaler(struct encoder *encoder, enum pixel_format from);
 
 #endif

@@ -14,7 +14,8 @@
 #include "app/source/protocols.h"
 #include "unet/base/text_file.h"
 
-/* Playlists may name playlists, to this depth. A longer text is not taken for a playlist. */
+/* PLAYLIST_DEPTH: how deep playlists that name playlists are followed. PLAYLIST_BYTES: a larger file is not taken for a
+ * playlist. */
 enum { PLAYLIST_DEPTH = 3, PLAYLIST_BYTES = 1 << 20 };
 
 static int no_memory(struct error *err) {
@@ -91,7 +92,7 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
   int failed = 0;
   if (strlen(text) == length) {
-    char *copy = strdup(text); /* once by lines, for names with blanks, and once by words */
+    char *copy = strdup(text); /* the text is split once at line ends, for names with blanks, and once at all blanks */
     failed = !copy ? no_memory(err)
                    : add_named(files, folder, copy, "\r\n'\"<>", depth + 1, err) ||
                          add_named(files, folder, text, "\r\n'\"<>=, \t", depth + 1, err);

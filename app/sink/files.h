@@ -1,6 +1,6 @@
-/* Lists the existing files that a name stands for: a single file, the pictures of a sequence, or those that a playlist
- * names. Input and output are compared by it, so that no file is written that is still being read, whatever its names
- * are. */
+/* Lists the existing files that a name stands for: a single file, the pictures of a sequence, or the files that a
+ * playlist names. With two such lists, inputs and outputs are compared, so that no file is written that is also read,
+ * even under another name (a link). */
 #ifndef APP_SINK_FILES_H
 #define APP_SINK_FILES_H
 
@@ -15,15 +15,17 @@ struct file_entry {
   char *path;
 };
 
-/* Files by volume and number, which all names of a file share. Zero-initialise to start. */
+/* A list of files. A file is identified by its volume (device) and number (inode), which are the same under all its
+ * names. Zero-initialise to start. */
 struct files {
   struct file_entry *entries;
   size_t count, capacity;
 };
 
-/* Adds what is read when spec is opened as an input, as far as names tell: the file itself (through hard and symbolic
- * links), the members of a sequence, of a glob, of a playlist, of "concat:A|B". This and the other functions that add
- * return 0, or -1 with err if memory is short. Missing files are no error. */
+/* Adds the files that are read when spec is opened as an input, as far as names tell: the file itself (through hard and
+ * symbolic links), the members of a sequence, of a glob, of a playlist, of "concat:A
+ *
+ * B". All functions named files_add... return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
 /* Adds the file at path. */
 int files_add(struct files *files, const char *path, struct error *err);

@@ -14,16 +14,17 @@
 
 enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
 
-/* Greatest distance in seconds between a sound and its picture. Beyond it the sound is moved, which is heard. */
+/* Sound may be up to this many seconds early or late relative to its picture. Beyond that, sound is left out or silence
+ * put in, which can be heard. */
 static const double tolerance = 0.08;
 /* Only by_clock: sound that is this many seconds late is replaced by silence. */
 static const double patience = 0.5;
 /* Only by_clock: time constants in seconds, of measuring the drift between the clocks and of correcting it. */
 static const double drift_found = 1, drift_mended = 4;
-/* Share of a new delay in the running mean of delays, which smooths the jitter of pictures. */
+/* Weight of a new delay in the running mean of delays, which smooths the jitter of the pictures' times. */
 static const double smoothing = 0.1;
 
-/* From this position on, a position is heard `delay` seconds later in the output. */
+/* From `position` on (seconds), the sound at position p is heard at the output time p + delay. */
 struct moment {
   double position, delay;
 };
@@ -32,7 +33,7 @@ struct live_sound {
   /* The input, and where its samples go. */
   struct sound_tap *tap;
   bool by_clock;
-  double drift; /* only by_clock: mean number of samples by which the sound is late */
+  double drift; /* only by_clock: running mean of the number of samples by which the sound is late */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
   unsigned sound_number; /* number of the tap's sound that the resampler is set up for */
@@ -43,10 +44,10 @@ struct live_sound {
   AVPacket *packet;
   AVFrame *sent;
   /* Positions and times. */
-  struct moment moment[MOMENTS]; /* the latest moments, by rising position */
+  struct moment moment[MOMENTS]; /* the newest MOMENTS changes of the delay, with rising positions */
   int moments;
-  double shown;    /* the position told last */
-  int64_t written; /* samples given to the encoder or queued for it */
+  double shown;    /* position that live_sound_at got last */
+  int64_t written; /* samples of the output so far: sent to the encoder or queued for it */
 };
 
 /* --- opening --- */
@@ -157,7 +158,7 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   sound->moment[sound->moments++] = (struct moment){position, delay};
 }
 
-/* Returns the delay of the last moment that begins before this position. */
+/* Returns the delay that applies at this position. */
 static double delay_at(const struct live_sound *sound, double position) {
   int i = sound->moments - 1;
   while (i > 0 && sound->moment[i].position > position)
@@ -185,14 +186,15 @@ static int add_silence(struct live_sound *sound, int64_t count) {
   return code;
 }
 
-/* Corrects the drift between the input's clock and the machine's: the sound is stretched or shrunk so little that it is
- * not heard. */
+/* Corrects the drift between the input's clock and the machine's, by stretching or shrinking the sound so little that
+ * it is not heard. gap: samples by which the next `count` samples are late. */
 static void mend_drift(struct live_sound *sound, double gap, int count) {
   sound->drift += (gap - sound->drift) * fmin(1, count / (drift_found * RATE));
   swr_set_compensation(sound->resampler, (int)lrint(sound->drift), (int)(drift_mended * RATE));
 }
 
-/* Queues converted samples that are to be heard at this time, after silence if there is a gap. */
+/* Queues `count` converted samples that are to be heard at `time` (seconds of the output), after silence if there is a
+ * gap before it. Returns a negative FFmpeg code after an error. */
 static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
   int64_t gap = llrint(time * RATE) - sound->written;
   int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);

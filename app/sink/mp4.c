@@ -12,7 +12,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/replacement.h"
 
-/* The clock of the file's start times. FFmpeg's default rounds them to milliseconds. */
+/* Ticks a second of the clock for the start times of the file's tracks. FFmpeg's default rounds them to
+ * milliseconds. */
 static const char movie_timescale[] = "90000";
 
 void mp4_wishes(AVDictionary **wishes) {
@@ -20,8 +21,8 @@ void mp4_wishes(AVDictionary **wishes) {
   av_dict_set(wishes, "movie_timescale", movie_timescale, 0);
 }
 
-/* Returns the length of the box that begins at this place in the file; 0 if none does that ends within size. Stores its
- * 4-byte type. */
+/* Returns the length in bytes of the box that begins at offset `at`, and stores its 4-byte type; 0 if there is no box
+ * that ends within the file's size. */
 static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
   uint8_t head[16] = {0};
   if (at + 8 > size || fseeko(file, at, SEEK_SET) || fread(head, 1, sizeof head, file) < 8)
@@ -91,7 +92,8 @@ struct settling {
   int64_t *found;  /* muxer_units of each track that were found in the file */
 };
 
-/* Counts the packets of a file and writes them to another. to NULL: only counts. */
+/* Copies the packets of a file to another and counts them in settling->found. to NULL: only counts. Returns 0 or an
+ * FFmpeg error code. */
 static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVPacket *packet = av_packet_alloc();
   int code = packet ? 0 : AVERROR(ENOMEM);
@@ -116,7 +118,8 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code == AVERROR_EOF ? 0 : code;
 }
 
-/* True if the file has what a decoder of this video track needs. True for other tracks. */
+/* True if the track is no video, or the file states the codec, the width and, if the codec has one, the decoder's
+ * configuration (extradata) that were written. */
 static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
   const AVCodecParameters *was = settling->muxer->output->streams[track]->codecpar, *is;
   if (was->codec_type != AVMEDIA_TYPE_VIDEO)
@@ -172,7 +175,7 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
   return code;
 }
 
-/* Counts the packets that the index of an ordinary file lists. */
+/* Counts the packets that the index of a file without fragments lists. Returns 0 or an FFmpeg error code. */
 static int count_index(const char *path, struct settling *settling) {
   AVFormatContext *file = NULL;
   AVDictionary *wishes = NULL;

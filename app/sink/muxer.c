@@ -7,7 +7,7 @@
 #include <libavutil/opt.h>
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
-/* Clip time for which the index of MP4 waits for streams that begin late. */
+/* Clip time for which MP4's index is held back until each stream has a packet, in AV_TIME_BASE units. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
 /* Tolerance for times that are rounded to milliseconds. */
@@ -79,7 +79,7 @@ static int pending_error(const AVFormatContext *output) {
   return output->pb ? output->pb->error : 0;
 }
 
-/* True if the muxer refused the packet, and the output itself did not fail. */
+/* True if this code means that the muxer refused a packet, and not that writing to the output failed. */
 static bool is_refusal(const AVFormatContext *output, int code) {
   return code < 0 && code != AVERROR(ENOMEM) && code != AVERROR_EXIT && output->pb && !output->pb->error;
 }
@@ -101,7 +101,8 @@ static int write_now(struct muxer *muxer, AVPacket *packet) {
   return pending_error(muxer->output);
 }
 
-/* Writes the packet of a stream that is held back. next: its successor; NULL: there is none. */
+/* Writes the held packet of a stream, if there is one. next: the packet after it in that stream, which tells its
+ * duration; NULL: there is none. */
 static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   AVPacket *held = muxer->tracks[stream].held;
   if (!held->data)

@@ -8,10 +8,12 @@
 #include <stdbool.h>
 
 struct muxer_track {
-  int64_t units;    /* muxer_units of all packets written */
+  int64_t units;    /* sum of muxer_units of the packets written */
   int64_t duration; /* duration of the last packet, in the stream's time base */
   int64_t dts;      /* decoding time of the last packet of sound; AV_NOPTS_VALUE before the first */
-  AVPacket *held;   /* in fragments: the packet that waits for its successor, which tells how long it lasts */
+  /* if fragments is set: a packet that is not written before the next one of its stream comes, whose time tells how
+   * long this one lasts */
+  AVPacket *held;
 };
 
 /* True for MP4, MOV and their family. */
@@ -31,23 +33,24 @@ struct muxer {
   AVFormatContext *output;    /* not owned */
   struct muxer_track *tracks; /* an element for each stream of output */
   int64_t flushed;            /* clip time up to which data was handed to the system, in AV_TIME_BASE units */
-  bool begun;                 /* flushed is set */
+  bool begun;                 /* flushed has a value */
   long refused;   /* packets of sound that the muxer refused: damaged, or of another codec than their track */
   bool fragments; /* MP4 and MOV: each flush ends a fragment, and the first one also writes the index */
 };
 
-/* Returns the measure by which a written packet is found again: for sound its bytes, because some containers divide
- * sound into other packets; for pictures and AAC one a packet, because containers may change their bytes. */
+/* Returns how much a packet counts when the packets of a written file are compared with those that were sent to the
+ * muxer. Sound counts by its bytes, because some containers divide it into other packets. A packet of video or AAC
+ * counts 1, because containers may change its bytes. */
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 
-/* Call it after all streams were added to output and before its header is written. muxer_close is due also after an
- * error. */
+/* Prepares for writing to output. The caller calls it after all streams were added to output and before its header is
+ * written, and calls muxer_close also after an error. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
-/* True if a packet that begins at this time (seconds) lies before the first time that the container can store. Its
- * muxer would then shift all pictures and sound to make room for something that is not heard. */
+/* True if a packet of this stream that begins at `begin` (seconds) lies before the first time that the container can
+ * store. Its muxer would then shift all pictures and sound to make room for something that is not heard. */
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin);
-/* Shifts a packet by the time that the container stores before time 0, if its muxer leaves that to its caller: the
- * Matroska muxer before FFmpeg 6 does so for Opus. Times are in time_base. */
+/* Adds to a packet's times (in time_base) the length of the sound that begins before time 0, where the muxer does not
+ * do so itself. That is the case for Opus in Matroska before FFmpeg 6. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
 /* Writes a packet and takes over its reference. If sound does not come later than the packet before it (clocks of
  * milliseconds round so) and the container takes rising times only, it is moved to one tick after that. */
@@ -55,9 +58,11 @@ int muxer_write(struct muxer *muxer, AVPacket *packet);
 /* Writes the packets that are held back. Call it after the last packet. */
 int muxer_complete(struct muxer *muxer);
 
-/* True if muxer_flush is due before this packet of video is written. */
+/* True if muxer_flush is to be called before this packet of video is written: half a second of clip time has passed or,
+ * with fragments, it is a key frame. */
 bool muxer_is_due(struct muxer *muxer, const AVPacket *packet);
-/* Hands everything that comes before packet to the system. more: streams that have no packet yet may still get one. */
+/* Hands all packets that come before `packet`, held ones too, to the system. more: streams that have no packet yet may
+ * still get one, so MP4's first flush, which writes the index, waits for them for up to 10 s of clip time. */
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
 /* True if this stream has had no packet yet. MP4's index is best written when each stream has one, because more players
  * can read it then. */

@@ -12,7 +12,7 @@ struct palette;
 /* Opens a converter for frames of AV_PIX_FMT_RGB32. Returns 0, or -1 with err, whose message the caller prefixes with
  * the output's name. */
 int palette_open(struct palette **palette, int width, int height, AVRational time_base, struct error *err);
-/* Sends a frame, which stays the caller's. NULL: no more come. Returns 0 or an FFmpeg error code. */
+/* Sends a frame, which the caller still owns. frame NULL: no more frames come. Returns 0 or an FFmpeg error code. */
 int palette_send(struct palette *palette, AVFrame *frame);
 /* Receives a frame of AV_PIX_FMT_PAL8, which the caller unrefs. Returns AVERROR(EAGAIN) or AVERROR_EOF if there is
  * none. */

@@ -41,7 +41,8 @@ static bool user_agrees(const char *path, size_t more) {
   return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* Asks, or fails, if files that are to be written exist. files: those. */
+/* Asks on the terminal if the existing files in `files` may be overwritten. Returns 0 if the answer is yes or the list
+ * is empty, else -1 with err. */
 static int may_overwrite(const struct files *files, struct error *err) {
   const char *path = files->count ? files->entries[0].path : NULL;
   if (!path || user_agrees(path, files->count - 1))
@@ -52,7 +53,7 @@ static int may_overwrite(const struct files *files, struct error *err) {
                    files->count - 1);
 }
 
-/* Returns the open descriptor that spec stands for; -1: it is none. */
+/* Returns the file descriptor that spec stands for ("-", "pipe:N" and the like); -1: it stands for none. */
 static int descriptor_of(const char *spec) {
   char *end;
   if (target_is_standard_output(spec) || !strcmp(spec, "hash:-"))
@@ -78,7 +79,7 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   return 0;
 }
 
-/* Adds the output to the files that would be overwritten. A device or pipe cannot be overwritten. */
+/* Adds path to `files` if it is an existing ordinary file, which would be overwritten; devices and pipes are not. */
 static int add_output(struct files *files, const char *path, struct error *err) {
   if (platform_is_folder(path))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);

@@ -1,4 +1,5 @@
-/* Sinks take the finished frames: a file or stream, a list of checksums, or nothing. (The window is no sink.)
+/* Sinks take the finished frames and write them to a file or a stream, write a checksum of each, or do nothing. (The
+ * window is no sink.)
  *
  * Threads: one thread at a time uses a sink. */
 #ifndef APP_SINK_SINK_H
@@ -56,7 +57,8 @@ struct sink {
 };
 
 struct sink_wish {
-  const char *spec, *format;           /* spec as in sink_open; format as sink_options.container */
+  /* spec: the output, as in sink_open. format: its container, as sink_options.container; may be NULL. */
+  const char *spec, *format;
   const char *input;                   /* spec of the input that frames are read from */
   const struct source_options *source; /* the options of that input */
   /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */
@@ -65,9 +67,9 @@ struct sink_wish {
   bool overwrite;
 };
 
-/* Fails if spec cannot be written to. Called before any expensive work. Existing files are overwritten if `overwrite`
- * is set or after a yes on the terminal, else refused. Files that are read as inputs are always refused, and so is
- * video on a terminal. */
+/* Checks that wish->spec can be written to. Called before any expensive work. Returns 0, or -1 with err. Existing files
+ * are overwritten if `overwrite` is set or after a yes on the terminal, else refused. Files that are read as inputs are
+ * always refused, and so is video on a terminal. */
 int sink_check(const struct sink_wish *wish, struct error *err);
 
 /* True if spec's container can hold sound and metadata, so that a user would miss those of the input. */
@@ -77,13 +79,15 @@ bool sink_has_tracks(const char *spec, const char *format);
  * video. */
 bool sink_keeps_timecode(const char *spec, const char *format, bool of_file);
 
-/* True if the output is to be viewed, so that a user would miss transparency. */
+/* True if the output holds pictures to look at, so that a user would miss transparency. */
 bool sink_shows_pictures(const char *spec);
 
-/* Returns the frame format from which spec's encoder loses least. codec, format: as in sink_options; may be NULL. */
+/* Returns the pixel format in which spec's encoder should get the frames, so that it loses least. codec, format: as in
+ * sink_options; may be NULL. */
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec);
 
-/* Fails if a file that is not video cannot be written to. overwrite: as in sink_check. */
+/* Checks that a file other than the video can be written to. overwrite: an existing file is overwritten without a
+ * question. Returns 0, or -1 with err. */
 int sink_check_file(const char *path, bool overwrite, struct error *err);
 
 /* Opens a sink. spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Returns 0, or -1 with

@@ -22,7 +22,8 @@
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 
-/* Milliseconds between two checks for a pipe's reader; number of checks before a line says that it is waited for. */
+/* PIPE_CHECK_MS: milliseconds between two checks for a named pipe's reader. CHECKS_UNTIL_TOLD: after this many checks a
+ * log line says that a reader is waited for. */
 enum { PIPE_CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 enum {
   GIF_LEAST = 2,         /* least hundredths of a second between two pictures */
@@ -31,42 +32,46 @@ enum {
 
 struct ffmpeg_sink {
   struct sink sink;
-  /* The target, and when waiting for it ends. Other threads set `stop` only. */
+  /* The target, and when waiting for it ends. The sink's thread alone uses the struct; other threads may set *stop.
+   * Times are those of platform_now_ns. */
   struct target target;
-  AVRational time_base; /* unit of the times of frames that come */
+  AVRational time_base; /* unit of frame.pts in seconds */
   const atomic_bool *stop;
   int64_t stopped_ns; /* when `stop` was first seen to be set; 0: not yet */
   int64_t answer_ns;  /* time until which a receiver must answer; 0: no limit */
   bool unanswered;    /* the receiver has not answered in time */
-  int64_t started_ns; /* the moment of time 0, if frames are sent no faster than they are shown */
+  int64_t started_ns; /* when time 0 of the output is shown, if frames are sent no faster than they are shown */
   const struct log *log;
   /* The parts that encode and write. */
   AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
-  AVPacket *held; /* the last packet of video, until the next one shows that it is not the last of all */
+  /* the newest packet of video; it is written when the next one comes, because the last of all gets another duration */
+  AVPacket *held;
   struct encoder encoder;
   struct muxer muxer;
   struct whole_files *whole_files; /* NULL: the output is no sequence of picture files */
   struct sound *sound;
   struct live_sound *live_sound;
   /* Times of pictures, in the encoder's time base. */
-  int64_t first_pts, last_pts, step; /* time of the first and of the last picture; usual distance of two */
+  int64_t first_pts, last_pts, step; /* times of the first and the newest picture; usual time between two pictures */
   int64_t end;                       /* end of the last picture; 0: it lasts for step */
-  int64_t delay;                     /* from decoding to showing, of the first packet */
-  /* Held to be sent again, where a container cannot store how long a picture lasts. */
+  int64_t delay;                     /* pts minus dts of the first packet */
+  /* The newest picture. It is held where a container cannot store how long a picture lasts, to be sent again. */
   struct frame last;
   long sent, written; /* pictures sent to the encoder, packets written to the file */
   /* How the container stores pictures; set at opening, except left_out. */
-  bool one_picture;       /* an image file whose name has no place for a number */
-  int picture_pipe;       /* keeps the named pipe open that is written as an image file; -1: it is none */
-  bool numbered;          /* image files with a number in their names, which is the picture's time */
-  int64_t repeat_step;    /* after this time a picture is sent again; 0: never */
-  bool is_gif, gif_slots; /* gif_slots: its frames are more than 50 a second */
+  bool one_picture; /* an image file whose name has no place for a number */
+  /* descriptor that keeps a named pipe open to which an image file is written; -1: the output is none */
+  int picture_pipe;
+  bool numbered; /* the output is image files whose names contain the picture's time as a number */
+  /* a picture that lasts longer than this, in the encoder's time base, is sent again after it; 0: never */
+  int64_t repeat_step;
+  bool is_gif, gif_slots; /* gif_slots: the frames are more than 50 a second, more than GIF can store */
   long left_out;          /* frames that were dropped because they are too fast for GIF */
   /* The state of the output. */
   bool realtime, seekable, header, failed;
-  bool pipe_unblocked; /* standard output does not block, until the sink is closed */
+  bool pipe_unblocked; /* standard output was set to non-blocking, until the sink is closed */
 };
 
 /* Time in nanoseconds for sending the rest to a network after an interruption. */
@@ -269,7 +274,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   return write_header(to, options, err);
 }
 
-/* True if a receiver must answer within the time limit. A server may wait for its receivers without limit. */
+/* True if a receiver must answer within options.patience seconds. If the output is a server, it may wait for receivers
+ * without limit. */
 static bool has_to_answer(const struct ffmpeg_sink *to) {
   return protocols_is_network(to->target.url) && !strstr(to->target.url, "listen");
 }
@@ -296,7 +302,7 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   return 0;
 }
 
-/* Flushes the muxer if it is due, before a packet of video. Sound that begins late writes its first packet first, so
+/* Calls muxer_flush if it is due before this packet of video. Sound that begins late writes its first packet first, so
  * that MP4's index lists its track. */
 static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))

@@ -19,8 +19,10 @@ struct sound {
   AVPacket *packet;
   struct sound_encoder **encoders; /* an element for each input stream; NULL: it is copied or left out */
   int *target;                     /* output stream of each input stream, or -1 */
-  bool *gaps;                      /* for each input stream: it has gaps, which the container cannot store */
-  bool waiting;                    /* packet is read, but begins later than was asked for */
+  /* an element for each input stream: true if it has gaps, which the container cannot store */
+  bool *gaps;
+  /* `packet` has been read and is not written yet, because it begins later than the caller asked for */
+  bool waiting;
   const struct log *log;
   int64_t origin; /* the input's time of the output's time 0, in AV_TIME_BASE units */
   double duration;
@@ -111,8 +113,8 @@ static void use_stream(struct sound *sound, int index, const AVStream *to) {
   sound->reader.tracks[index].wanted = true;
 }
 
-/* Adds a stream that is encoded again. Returns as add_stream does, or a negative FFmpeg code if it cannot be
- * encoded. */
+/* Adds input stream number `index` to the output, encoded again with this codec. Returns 1; or a negative FFmpeg code
+ * if it cannot be encoded. */
 static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
   AVStream *from = sound->input->streams[index];
   unsigned streams = sound->output->nb_streams;
@@ -128,7 +130,7 @@ static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
   return 1;
 }
 
-/* True if the output already has sound and its container takes no more of it: FLV holds one track. */
+/* True if the output has a track of sound and its container takes no second one, as FLV does not. */
 static bool is_full(const struct sound *sound) {
   const AVFormatContext *output = sound->output;
   for (unsigned i = 0; i < output->nb_streams; i++)
@@ -137,7 +139,8 @@ static bool is_full(const struct sound *sound) {
   return false;
 }
 
-/* Adds a stream that does not fit into the container as it is, encoded again. Returns as add_stream does. */
+/* Adds a stream that does not fit into the container as it is, encoded again. Returns the number of streams added: 1,
+ * or 0 if it is left out; -1: out of memory. */
 static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -165,8 +168,8 @@ static bool is_pcm(const AVStream *stream) {
   return !strncmp(avcodec_get_name(stream->codecpar->codec_id), "pcm_", 4);
 }
 
-/* Adds a stream of a container that cannot store gaps, encoded again with silence in them. Returns as add_stream does,
- * and 0 also if the stream is to be copied. */
+/* If the output's container cannot store gaps, adds a stream that has some or is PCM, encoded again with silence in the
+ * gaps. Returns the number of streams added: 1, or 0 if it is to be copied or left out; -1: out of memory. */
 static int add_filled(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -242,7 +245,8 @@ static int open_input(AVFormatContext **input, const struct sink_options *option
                   : 0;
 }
 
-/* As open_input, at the start of the part where the input can seek, else at its beginning. */
+/* Opens the input and seeks to options' start; if the input cannot seek, it is opened again and stays at its beginning.
+ * Returns 0, or -1 with err. */
 static int open_at_start(AVFormatContext **input, const struct sink_options *options, struct error *err) {
   double start = options->sound_options->start;
   if (open_input(input, options, err))
@@ -260,7 +264,7 @@ static int say_track_missing(const struct sink_options *options, int tracks, str
                    options->sound, tracks, tracks == 1 ? "" : "s");
 }
 
-/* True if tracks must be read once in advance to find their gaps. */
+/* True if the input must be read once in advance to find the gaps in its sound. */
 static bool has_to_look(const struct sound *sound) {
   bool compressed = false;
   for (unsigned i = 0; i < sound->input->nb_streams; i++) {

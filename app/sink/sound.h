@@ -16,16 +16,16 @@ struct sound;
  * exist. */
 int sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options, struct error *err);
 
-/* Writes the packets that begin before `time`, in seconds of the output. Returns 0 or an FFmpeg error code of the
- * output, as do the next two. */
+/* Writes the packets that begin before `time`, in seconds of the output. This and the next two functions return 0 or
+ * the FFmpeg error code of a failed output. */
 int sound_write_until(struct sound *sound, struct muxer *muxer, double time);
 
-/* Writes the next packet already now if its stream has none yet. */
+/* Writes the next packet of sound at once, ahead of its time, if its stream has none yet (muxer_lacks). */
 int sound_send_ahead(struct sound *sound, struct muxer *muxer);
 /* Writes what encoders hold back, up to `end` in seconds. Called when all packets before that were written. If the
  * container needs sound for each picture, silence follows up to pictures_end. */
 int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end);
-/* Returns false if the input was read to its end. */
+/* True until the input was read to its end. */
 bool sound_has_more(const struct sound *sound);
 /* Returns 0, or -1 with err if some of the sound is missing in the output. Called after the last packet was written.
  * refused: number of its packets that the muxer refused. */

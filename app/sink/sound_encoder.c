@@ -26,12 +26,12 @@ struct sound_encoder {
   AVRational time_base;
   AVPacket *packet;
   AVFrame *frame, *sent;
-  AVChannelLayout layout; /* form of the samples that the resampler is set up for, as are format and rate */
+  AVChannelLayout layout; /* layout, format and rate: those of the samples for which the resampler is set up */
   int format, rate;
-  /* Places in the output, in samples from its time 0 on. */
-  int64_t placed; /* end of the samples that were queued */
-  int64_t given;  /* end of the samples that the encoder got */
-  int64_t last;   /* place where the sound is cut off */
+  /* Places in the output, as numbers of samples since its time 0. */
+  int64_t placed; /* end of the samples queued so far */
+  int64_t given;  /* end of the samples sent to the encoder so far */
+  int64_t last;   /* place from which on samples are left out */
 };
 
 /* --- opening --- */
@@ -235,7 +235,7 @@ static int add_silence(struct sound_encoder *sound, int64_t count) {
   return code < 0 ? code : 0;
 }
 
-/* Queues converted samples, except for the first `late`. */
+/* Queues `count` converted samples, without the first `late` of them. Returns 0 or an FFmpeg code. */
 static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, int late) {
   const AVCodecContext *to = sound->encoder;
   bool planar = av_sample_fmt_is_planar(to->sample_fmt);

@@ -10,19 +10,20 @@ struct sound_encoder;
 /* Returns the codec that this container usually holds for sound like this; AV_CODEC_ID_NONE: it holds none, or FFmpeg
  * here has no encoder for it. */
 enum AVCodecID sound_encoder_choose(const AVOutputFormat *container, const AVCodecParameters *from);
-/* Adds a stream to output. duration: its greatest length in seconds; 0: no limit. Returns 0 or an FFmpeg error code;
- * then *encoder is NULL. */
+/* Adds a stream to output. from: the input's stream. duration: greatest length of the output's sound in seconds; 0: no
+ * limit. Returns 0 or an FFmpeg error code; then *encoder is NULL. */
 int sound_encoder_open(struct sound_encoder **encoder, AVFormatContext *output, enum AVCodecID codec,
                        const AVStream *from, double duration);
 AVStream *sound_encoder_stream(const struct sound_encoder *encoder);
 /* Decodes a packet, encodes its samples, and writes the packets that are ready. The packet's times are those of the
- * output, in the input's time base. Damaged packets are skipped. Returns 0 or an FFmpeg error code of the output, as do
- * the next two. */
+ * output, in the input's time base. Damaged packets are skipped. This and the next two functions return 0 or the FFmpeg
+ * error code of a failed output. */
 int sound_encoder_write(struct sound_encoder *encoder, struct muxer *muxer, const AVPacket *packet);
-/* Writes silence for sound that is missing before `seconds` of the output. */
+/* Writes silence from the end of the sound so far up to `seconds` of the output, if it ends before. */
 int sound_encoder_pad(struct sound_encoder *encoder, struct muxer *muxer, double seconds);
-/* Writes the rest. Samples from `end` on (in seconds; INFINITY: no limit) are left out. If the sound is shorter than
- * `least` seconds, silence follows up to there; 0: none does. */
+/* Writes the samples that are still queued, and what the encoder holds back. Samples from `end` on (in seconds;
+ * INFINITY: no limit) are left out. If the sound is shorter than `least` seconds, silence follows up to there; 0: none
+ * does. */
 int sound_encoder_finish(struct sound_encoder *encoder, struct muxer *muxer, double end, double least);
 void sound_encoder_close(struct sound_encoder **encoder); /* stores NULL; accepts NULL */
 

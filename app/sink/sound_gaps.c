@@ -7,7 +7,7 @@
 
 #include "app/sink/sound_reader.h"
 
-/* From this distance on, in seconds, sound is noticed to be early or late. */
+/* Sound that is early or late by more than this, in seconds, is noticed. */
 static const double slack_seconds = 0.06;
 
 static double length_of(const AVStream *stream, const AVPacket *packet) {
@@ -16,8 +16,8 @@ static double length_of(const AVStream *stream, const AVPacket *packet) {
                                                           : (double)packet->duration * av_q2d(stream->time_base);
 }
 
-/* Compares a packet's time with the end of its stream's sound. end: that end so far, counted from the output's time 0;
- * it is moved on. */
+/* Sets *gap if a packet does not begin where its stream's sound ended, and adds the packet's length to *end. begin: the
+ * packet's time, and *end: the end of the sound before it, both in seconds from the output's time 0. */
 static void look_at(const AVStream *stream, const AVPacket *packet, double begin, double *end, bool *gap) {
   if (begin < 0)
     return;

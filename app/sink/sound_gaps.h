@@ -7,7 +7,7 @@
 
 #include <libavformat/avformat.h>
 
-/* The part of the input to search. */
+/* The part of the input in which gaps are searched for. */
 struct sound_part {
   int64_t origin;          /* the input's time of the output's time 0, in AV_TIME_BASE units */
   double duration;         /* in seconds; 0: to the end */

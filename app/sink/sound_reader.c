@@ -9,9 +9,10 @@
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, ITEMS_MAX = 1024 };
 
-/* A step forward of this size is examined: the video may make the same step, or the next packet may undo it. */
+/* If sound steps forward by more than this, in microseconds, the reader looks for the reason: the video may make the
+ * same step, or the next packet may undo it. */
 static const int64_t gap_us = 500000;
-/* The video is read ahead by at most this much, to see if it makes the same step. */
+/* To see if the video makes the same step, it is read ahead by at most this many microseconds. */
 static const int64_t look_ahead_us = 2000000;
 
 static int64_t to_us(const AVStream *stream, int64_t time) {
@@ -157,7 +158,7 @@ static bool leaps(const struct sound_track *track, int64_t at_us) {
   return track->last_us != AV_NOPTS_VALUE && at_us > track->next_us + gap_us;
 }
 
-/* Returns the next packet of the same stream that was already read, or NULL. */
+/* Returns the packet that follows the first waiting one in the same stream; NULL: it was not read yet. */
 static const struct sound_item *successor(const struct sound_reader *reader) {
   for (int i = 1; i < reader->count; i++)
     if (reader->items[i].packet->stream_index == reader->items[0].packet->stream_index)
@@ -169,7 +170,8 @@ static int64_t duration_us(const struct sound_reader *reader, const AVPacket *pa
   return to_us(stream_of(reader, packet), packet->duration);
 }
 
-/* True if only the first packet's time is wrong: its successor has the time that is expected after it. */
+/* True if the time of the first waiting packet alone is wrong: the next packet of its stream has the time that is
+ * expected for it. */
 static bool is_time_wrong(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0], *next = successor(reader);
   const struct sound_track *track = track_of(reader, item->packet);
@@ -177,7 +179,7 @@ static bool is_time_wrong(const struct sound_reader *reader) {
   return next && next->part == item->part && llabs(item_us(reader, next) - track->next_us - duration) <= duration;
 }
 
-/* True if video that is not read yet may tell where the first packet belongs. */
+/* True if the first waiting packet steps, and video that is not read yet may tell to which part it belongs. */
 static bool has_to_wait(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0];
   const struct sound_track *track = track_of(reader, item->packet);
@@ -193,7 +195,9 @@ static bool has_to_wait(const struct sound_reader *reader) {
   return item->video_us == AV_NOPTS_VALUE || to_us(reader->video, video) - item->video_us < look_ahead_us;
 }
 
-/* Returns the time that the video has, or would have, next to a packet if it belongs to this part. */
+/* Returns the video's time with which a packet's time is compared if the packet belongs to this part. In the part in
+ * which the packet was read, that is the video's time at that moment; in an older part its last time, in a newer one
+ * its first. */
 static int64_t reference_us(const struct sound_reader *reader, const struct sound_item *item, int number) {
   const struct join_part *part = joins_part(&reader->joins, number);
   if (number == item->part)

@@ -11,20 +11,23 @@
 /* The state of one stream of the input. Times are in the stream's time base; those named _us in microseconds. */
 struct sound_track {
   bool wanted;
-  int part;          /* number of the part with one clock (joins.h) that its last packet belongs to */
-  bool crossed;      /* no packet was given since `part` changed */
-  int64_t last_us;   /* time of the last packet as read; AV_NOPTS_VALUE before the first */
-  int64_t next_us;   /* expected time of the next packet */
-  int64_t lag_us;    /* time of the video next to its last packet minus that packet's time */
-  int64_t begin;     /* begin of the last packet given; AV_NOPTS_VALUE before the first */
-  int64_t end;       /* end of the last packet given */
-  AVPacket *priming; /* decoded before the first packet, but not heard; without data if there is none */
+  /* number of the part of the input, between two joins (joins.h), to which its last packet belongs */
+  int part;
+  bool crossed;    /* no packet has been given since `part` changed */
+  int64_t last_us; /* time of the last packet as read; AV_NOPTS_VALUE before the first */
+  int64_t next_us; /* expected time of the next packet */
+  /* time of the video read at the same place in the input as the last packet, minus that packet's time */
+  int64_t lag_us;
+  int64_t begin; /* begin of the last packet given; AV_NOPTS_VALUE before the first */
+  int64_t end;   /* end of the last packet given */
+  /* packet that the decoder needs before the first one, but that is not heard; without data: there is none */
+  AVPacket *priming;
 };
 
-/* A packet that was read and not given yet. */
+/* A packet of sound that was read and not given to the caller yet. */
 struct sound_item {
   AVPacket *packet;
-  int part;         /* the newest part when it was read */
+  int part;         /* joins.newest when it was read */
   int64_t video_us; /* the video's decoding time when it was read, as in the input; AV_NOPTS_VALUE: no video had come */
 };
 
@@ -36,14 +39,15 @@ struct sound_reader {
   struct list_cuts cuts;
   bool is_list; /* the input is a list of files, each of which may overlap the one before */
   struct sound_track *tracks;
-  int streams;               /* number at the start; others that appear while reading are ignored */
-  AVPacket *packet, *behind; /* the packet being read; the one to give after a priming packet */
-  struct sound_item *items;  /* in the order of reading */
+  int streams; /* number at the start; others that appear while reading are ignored */
+  /* packet: the one being read. behind: the one that sound_reader_next gives after a priming packet. */
+  AVPacket *packet, *behind;
+  struct sound_item *items; /* in the order of reading */
   int count, room;
   bool ended;
-  int failure; /* FFmpeg's code of the error that ended reading; 0: none */
+  int failure; /* FFmpeg code of the error that ended reading; 0: none */
   int damaged, damage_in_a_row;
-  long unplaced; /* packets that are left out because their times step back where no clock begins anew */
+  long unplaced; /* packets that were left out because their times step back without a join */
 };
 
 /* Prepares to read input, of which no packet may have been read before. Returns 0, or -1 if memory is short;
@@ -53,8 +57,8 @@ int sound_reader_begin(struct sound_reader *reader, AVFormatContext *input);
  * the same joins. Called before sound_reader_begin. Returns a negative FFmpeg code where input cannot seek: then FFmpeg
  * has dropped the packets that it had read, and input must be opened again. */
 int sound_reader_seek(AVFormatContext *input, double start);
-/* Gives the next packet of a wanted track. Its times are those after all joins, and rise in each stream. The caller
- * unrefs it. Returns false at the end. */
+/* Gives the next packet of a wanted track. The shift of its part was added to its times (joins.h), so that they rise in
+ * each stream. The caller unrefs it. Returns false at the end. */
 bool sound_reader_next(struct sound_reader *reader, AVPacket *packet);
 /* Frees what the reader holds, but not input. Accepts zeros. */
 void sound_reader_free(struct sound_reader *reader);

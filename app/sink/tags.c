@@ -30,7 +30,8 @@ void tags_copy_stream(AVStream *to, const AVStream *from) {
   av_dict_set(&to->metadata, timecode_tag, NULL, 0);
 }
 
-/* Moves the timecode in place to the output's first picture. Returns false if the tag is no timecode. */
+/* Changes the timecode in *tags to that of the output's first picture, which is `start` seconds after the input's.
+ * Returns false if the tag is no timecode. */
 static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   char text[AV_TIMECODE_STR_SIZE];

@@ -75,7 +75,7 @@ static const AVOutputFormat *find_container(const char *format) {
 
 static int check_video(const struct target *target, bool sound_file, struct error *err) {
   const AVOutputFormat *container = target->container;
-  /* Cover pictures of albums. */
+  /* True for containers of sound whose only video is the album's cover picture. */
   bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE;
   if (container->video_codec == AV_CODEC_ID_NONE || covers)
     return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try %s", target->name, container->name,

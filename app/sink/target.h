@@ -10,11 +10,12 @@
 #include "unet/base/error.h"
 
 struct target {
-  const char *url;  /* for FFmpeg */
-  const char *name; /* for messages */
+  const char *url;  /* the output's name as FFmpeg takes it */
+  const char *name; /* the output's name in messages */
   const AVOutputFormat *container;
-  bool stream; /* a reader takes it while it is written, so that nothing can be changed afterwards */
-  bool live;   /* a stream whose receiver shows pictures as they come, and does not slow the sender down */
+  /* the output is read while it is written (a pipe, a network), so that nothing can be changed afterwards */
+  bool stream;
+  bool live; /* a stream whose receiver shows pictures as they come, and does not slow the sender down */
 };
 
 /* True if spec is "-" or one of FFmpeg's names for standard output. */
@@ -23,7 +24,7 @@ bool target_is_standard_output(const char *spec);
 bool target_is_camera(const char *spec);
 /* True if spec is the path of a named pipe. */
 bool target_is_named_pipe(const char *spec);
-/* Returns spec, or the words for standard output. */
+/* Returns spec, or "standard output" where spec means that: the output's name in messages. */
 const char *target_name(const char *spec);
 
 /* Fills target. format: an FFmpeg muxer or a file extension; NULL: the container is chosen by the URL's scheme or

@@ -6,7 +6,7 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
-/* The result of one read. */
+/* The result of one source_read: its return value, and what it filled in. */
 struct reading {
   int got;
   struct frame frame;
@@ -21,13 +21,12 @@ struct ahead {
   bool urgent; /* the thread runs at an urgent priority */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. */
+  /* Protected by lock. has_next: `next` is read, and ahead_read has not returned it yet. */
   struct reading next;
   bool has_next, stop;
 };
 
-/* Sets the thread's priority. Opening a source, which happens with its first frame, is not urgent, and neither is
- * decoding in software. */
+/* Makes the thread's priority urgent if it may be and hardware decodes, else usual. info NULL: usual. */
 static void follow_urgency(struct ahead *ahead, const struct source_info *info) {
   bool wanted = ahead->may_be_urgent && info && info->hardware;
   if (wanted != ahead->urgent)
@@ -35,7 +34,7 @@ static void follow_urgency(struct ahead *ahead, const struct source_info *info) 
   ahead->urgent = wanted;
 }
 
-/* Waits until the frame that was read is taken. Returns false if the thread is to stop. */
+/* Waits until ahead_read has returned the frame in `next`. Returns false if the thread is to stop. */
 static bool wait_for_room(struct ahead *ahead) {
   pthread_mutex_lock(&ahead->lock);
   while (ahead->has_next && !ahead->stop)

@@ -9,8 +9,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "unet/base/platform.h"
 
-/* Greatest numbers of packets of video and of sound that wait. A decoder that is this far behind must continue at a
- * later key frame. 256 packets of sound are 5 s of AAC. */
+/* Greatest numbers of packets of video and of sound that wait to be taken. A decoder that is this far behind must
+ * continue at a later key frame. 256 packets of sound are 5 s of AAC. */
 enum { PACKETS_MAX = 512, SOUNDS_MAX = 256 };
 
 struct arrival {
@@ -27,7 +27,7 @@ struct arrivals {
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. */
+  /* Protected by lock. waiting, sounds: the packets of video and of sound that were not taken yet, oldest first. */
   struct arrival waiting[PACKETS_MAX];
   int count;
   AVPacket *sounds[SOUNDS_MAX];
@@ -37,7 +37,7 @@ struct arrivals {
   int ended;      /* the code that ended reading; 0: it goes on */
 };
 
-/* Drops all waiting packets. The caller holds the lock. */
+/* Drops all packets of video that wait. The caller holds the lock. */
 static void throw_all_away(struct arrivals *a) {
   a->leapt |= a->count > 0;
   while (a->count)
@@ -72,7 +72,7 @@ static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* Returns the code that ends reading after av_read_frame failed; 0: reading goes on. */
+/* Returns 0 if reading can go on after av_read_frame returned this code, else the code with which it ends. */
 static int outcome_of(struct arrivals *a, int code) {
   int failure = ffmpeg_read_failure(a->input, code);
   if (failure)

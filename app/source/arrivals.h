@@ -1,6 +1,8 @@
-/* A thread that takes the packets of a stream as they arrive, so that none waits in the network while another is
- * decoded. The caller gets the packets that lead to the newest picture: those before the newest key frame are dropped.
- * Packets of sound are all kept in order. */
+/* Reads the packets of a live stream on a thread of its own, as they arrive, so that none waits in the network while
+ * another is decoded. When a key frame arrives, the packets of video before it that were not taken yet are dropped, so
+ * that the decoder gets to the newest picture soon. Packets of sound are kept in order.
+ *
+ * Threads: one other thread calls all of these functions. */
 #ifndef APP_SOURCE_ARRIVALS_H
 #define APP_SOURCE_ARRIVALS_H
 
@@ -12,23 +14,26 @@
 
 struct arrivals;
 
-/* Starts the thread, which alone uses input until arrivals_stop. It stores in *heard_ns when the last packet of this
- * stream came. sound: index of the sound's stream; -1: none. Returns 0, or -1 with err. */
+/* Starts the thread, which alone uses input until arrivals_stop. At each packet of video it stores platform_now_ns in
+ * *heard_ns. stream, sound: indices in input of the video and of the sound; sound -1: none. input and heard_ns must
+ * outlive the thread. Returns 0, or -1 with err. */
 int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err);
 
-/* Returns 0 with the next packet and the time at which it came; AVERROR(EAGAIN): none came within wait_ms; another
- * code: reading has ended with it. *leapt: packets before it were dropped. */
+/* Takes the next packet of video. Returns 0 with the packet, which the caller unrefs, and in *arrived_ns the
+ * platform_now_ns at which it came; AVERROR(EAGAIN) if none came within wait_ms milliseconds; or the FFmpeg code with
+ * which reading has ended. *leapt is set if packets between this one and the one taken before were dropped. */
 int arrivals_take(struct arrivals *arrivals, AVPacket *packet, int64_t *arrived_ns, bool *leapt, int wait_ms);
 
-/* Takes the oldest packet of sound. Returns false if there is none. Only the last few seconds are kept. */
+/* Takes the oldest packet of sound that waits; the caller unrefs it. Returns false if there is none. At most 256
+ * packets wait, 5 s of AAC; after that the oldest is dropped for each new one. */
 bool arrivals_take_sound(struct arrivals *arrivals, AVPacket *packet);
 
 /* True if a packet of video is waiting. */
 bool arrivals_has_more(struct arrivals *arrivals);
 
-/* Ends the thread and drops what waits. input's interrupt callback must by then abort blocking calls. Stores NULL;
- * accepts NULL. */
+/* Ends the thread, waits for it, and drops the packets that were not taken. The caller first makes input's interrupt
+ * callback abort blocking calls, as the thread may be in one. Stores NULL; accepts NULL. */
 void arrivals_stop(struct arrivals **arrivals);
 
 #endif

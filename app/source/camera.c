@@ -7,8 +7,8 @@
 
 #include "unet/base/platform.h"
 
-/* Formats by the cost of reading them, cheapest first: those read as they are, those to be rearranged, those with
- * single compressed pictures, and video. Infrared cameras give grey only. */
+/* Pixel formats that can be read, cheapest first: those that the engine reads as they are, those to be rearranged,
+ * those with single compressed pictures (MJPEG), and compressed video. Grey is in the list for infrared cameras. */
 static const struct {
   const char *v4l2, *ffmpeg;
 } formats[] = {
@@ -30,7 +30,7 @@ static int fit_side(int wish, int least, int most, int step) {
   return step > 1 ? least + (side - least) / step * step : side;
 }
 
-/* Distance of a mode from a wish; the most important part comes first. */
+/* How far a mode is from the wish, as numbers that are compared one after the other, the most important one first. */
 struct distance {
   double by[3];
 };
@@ -64,7 +64,7 @@ static bool is_nearer(const struct distance *a, const struct distance *b) {
   return a->by[i] < b->by[i];
 }
 
-/* True if a readable mode is at least as large as the wish. */
+/* True if the camera has a mode that can be read and is at least as large as the wish. */
 static bool has_size(const struct camera *camera, const struct camera_wish *wish) {
   bool has = false;
   for (int i = 0; i < camera->mode_count; i++)

@@ -16,35 +16,41 @@ struct opening {
   int index; /* index in the list; -1: none */
   const char *name;
   struct source_options options;
-  struct source *source, *former; /* former: an older source that nobody reads; the thread closes it */
+  /* source: the opened one; NULL after an error. former: a source opened earlier and not needed; the thread closes
+   * it. */
+  struct source *source, *former;
   int code;
   struct error err;
 };
 
-/* Used by the caller's thread only, except for `opening` while its errand is busy. */
+/* Used by the caller's thread only. While opening.errand (app/flow/errand.h) runs, its thread uses `opening`. */
 struct changer {
   struct changer_params params;
   struct source_options options;
   struct playlist list;
-  /* The place in the list. */
-  int now, wanted; /* indices in the list; wanted -1: none */
-  int handed[2];   /* sources handed to the reader: the last one, and the one before */
-  bool waits;      /* the last one is read only when the one before it ends */
+  /* The place in the list. Sources are given by their indices. */
+  int now, wanted; /* now: the source that is read. wanted: the one asked for and not read yet; -1: none. */
+  int handed[2];   /* the source handed to the reader last, and the one handed to it before that */
+  bool waits;      /* handed[0] is read only when handed[1] ends */
   int begun;       /* reader_status.sources as seen last */
   bool changed;    /* another source is read, which no changer_news has reported yet */
   /* Sources that cannot be opened, and files that were dropped. */
-  int step;                /* direction in which to continue if a source cannot be opened: 1 or -1 */
-  int refusals;            /* sources in a row that could not be opened */
-  bool given_up;           /* no source can be opened to follow the one that has ended */
-  bool passed_first;       /* the first source of the list was passed over, because it is not there */
-  int unready;             /* the next source, which could not be opened in advance; -1: none */
-  int dropped;             /* last of the dropped files if none of them is read yet; -1: none */
-  struct opening opening;  /* an open source waits here when the errand is done */
-  int64_t stands_since_ns; /* when the reader reached the end of the source; 0: it has not */
-  bool keeps;              /* at the end of the list the last picture stays */
+  int step;          /* direction in which to continue if a source cannot be opened: 1 or -1 */
+  int refusals;      /* sources in a row that could not be opened */
+  bool given_up;     /* the current source has ended, and no other one of the list could be opened */
+  bool passed_first; /* the list's first source was not there, and it was decided to go on with the next one */
+  /* index of the next source, if opening it in advance failed: it is tried again when it is due; -1: none */
+  int unready;
+  /* index of the file dropped last, while none of the files dropped with it is read yet; -1: none */
+  int dropped;
+  struct opening opening; /* the source that is being opened; once open, it waits here to be handed over */
+  /* when the reader was first seen at the end of the source, by platform_now_ns; 0: it is not there */
+  int64_t stands_since_ns;
+  bool keeps; /* at the end of the list the last picture stays */
 };
 
-/* Returns the source that was handed over last to be read at once. */
+/* Returns the index of the source that is read or about to be: the last one handed to the reader, unless that one waits
+ * for the end of the one before it. */
 static int current(const struct changer *changer) {
   return changer->handed[changer->waits];
 }
@@ -87,7 +93,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   return 0;
 }
 
-/* Closes what was opened and is not read. */
+/* Waits until no source is being opened, and closes the one that was opened and not handed over. */
 static void drop_opening(struct changer *changer) {
   errand_join(&changer->opening.errand);
   source_close(&changer->opening.source);
@@ -148,8 +154,8 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   }
 }
 
-/* Hands the open source to the reader, to be read at once or at the end of the current one. If it could not be opened
- * yet, the reader waits for it. */
+/* Hands the source in `opening` to the reader, to be read at once or at the end of the current one. If it is not there
+ * yet (SOURCE_NOT_YET), the reader itself opens it again and again. */
 static void hand_over(struct changer *changer, enum reader_when when, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   struct error err;
@@ -166,14 +172,15 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
   changer->stands_since_ns = 0;
 }
 
-/* Makes the reader continue at once with the source that waits for the end of the current one. */
+/* Makes the reader continue at once with the source that it got for the end of the current one. */
 static void leave_for_next(struct changer *changer) {
   reader_leave(changer->params.reader);
   changer->waits = false;
   changer->wanted = -1;
 }
 
-/* Moves all indices from this one on, after an entry was inserted or removed there. */
+/* Adds `by` to all indices kept in the changer that are at least `from`, after an entry was inserted (1) or removed
+ * (-1) there. */
 static void shift(struct changer *changer, int from, int by) {
   int *const indices[] = {&changer->now,           &changer->wanted,  &changer->handed[0], &changer->handed[1],
                           &changer->opening.index, &changer->unready, &changer->dropped};
@@ -258,7 +265,7 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed = true;
 }
 
-/* Does the same for functions that are called between two turns. */
+/* Calls follow_reader with the reader's present status, for functions that are called between two changer_turns. */
 static void look(struct changer *changer) {
   struct reader_status status;
   follow_reader(changer, &status);

@@ -1,6 +1,6 @@
-/* Decides which source of a list is read: continues when a file ends or the user asks for another one. The next source
- * is opened, and its first frame decoded, before it is needed. Opening happens on a thread of its own; one other thread
- * calls all of these functions. */
+/* Decides which source of a list the reader reads: the next one when a file ends, or the one that the user asks for.
+ * The next source is opened, and its first frame decoded, before it is needed. Opening happens on a thread of its own;
+ * one other thread calls all of these functions. */
 #ifndef APP_SOURCE_CHANGER_H
 #define APP_SOURCE_CHANGER_H
 
@@ -12,7 +12,7 @@
 struct changer;
 
 struct changer_params {
-  struct reader *reader;                /* reads the list's source number `first`; must outlive the changer */
+  struct reader *reader;                /* reads the source at index `first` of the list; must outlive the changer */
   const struct source_options *options; /* options for all sources; copied */
   bool loop;                            /* after the last source comes the first; a single source repeats by itself */
   double still_s;    /* seconds for which a single picture stays; 0: until another source is asked for */
@@ -30,9 +30,10 @@ void changer_close(struct changer **changer);
 void changer_ask(struct changer *changer, int index);
 /* Reads the current source again from its start. */
 void changer_again(struct changer *changer);
-/* Inserts a file after the current source and continues with it. follows: it was dropped together with the one before,
- * and is inserted after that. A file that cannot be opened is removed again and changes nothing else. From now on the
- * list does not end: the last picture stays. Returns 0, or -1 with err. */
+/* Inserts a file that was dropped on the window after the current source, and continues with it. follows: it was
+ * dropped in one go with the file of the last call, and is inserted after that one instead. A file that cannot be
+ * opened is removed again and changes nothing else. From now on the list does not end: the last picture stays. Returns
+ * 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
 struct changer_news {
@@ -40,16 +41,17 @@ struct changer_news {
   char refused[512]; /* why a source could not be opened; "": none failed */
 };
 
-/* Does the next piece of work. Called once a turn; does not wait. */
+/* Looks at the reader's status at time now_ns (platform_now_ns) and opens or hands over the next source if that is due.
+ * Fills *news. The main loop calls it once for each turn; it does not wait. */
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news);
 
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);
-/* Returns the index of the source asked for last, until it is read; else that of the one that is read. */
+/* Returns the index of the source asked for last while it is not read yet, else that of the source that is read. */
 int changer_wanted(const struct changer *changer);
 /* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);
-/* True if the source was dropped on the window (playlist.h). */
+/* True if the source was dropped on the window: the command line's input options do not apply to it. */
 bool changer_is_plain(const struct changer *changer, int index);
 /* Returns the source's name. Owned by the changer; valid until the list changes. */
 const char *changer_name(const struct changer *changer, int index);

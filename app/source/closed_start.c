@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of NAL units. */
+/* Types of NAL units of H.264 and HEVC, as their standards number them. */
 enum {
   H264_SLICE = 1,
   H264_IDR = 5,
@@ -26,7 +26,8 @@ static size_t length_bytes(const AVCodecParameters *video) {
   return (video->extradata[at] & 3) + 1U;
 }
 
-/* Takes the first unit off rest. Returns false if there is no complete one. */
+/* Takes the first unit off rest, where each unit has its length in `bytes` bytes before it. Returns false if there is
+ * no complete unit. */
 static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   size_t length = 0;
   if (rest->size < bytes)
@@ -40,7 +41,8 @@ static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   return true;
 }
 
-/* Takes the next unit after a start code. It reaches to the end of rest, because only its beginning is needed. */
+/* Finds the next unit in rest, where start codes separate the units. The unit found is said to reach to the end of
+ * rest, because callers look at its first bytes only. Returns false if there is none. */
 static bool take_marked(struct unit *rest, struct unit *unit) {
   for (; rest->size > 3; rest->data++, rest->size--)
     if (!rest->data[0] && !rest->data[1] && rest->data[2] == 1) {

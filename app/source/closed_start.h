@@ -1,4 +1,4 @@
-/* Tells if the decoder may get a packet without a flush before it. */
+/* Tells if a decoder that jumps to another place in a video may get the packet there without being flushed first. */
 #ifndef APP_SOURCE_CLOSED_START_H
 #define APP_SOURCE_CLOSED_START_H
 
@@ -6,8 +6,9 @@
 
 #include <libavcodec/avcodec.h>
 
-/* True if a video's decoder can go on with this packet without a flush: it gives all pictures of the packets before,
- * and then the same pictures as after a flush. This is true only where the codec's rules guarantee it. */
+/* True if the decoder of `video`, when it gets this packet without a flush before it, still gives all pictures of the
+ * packets before, and then the same pictures as after a flush. This is true only where the codec's rules guarantee
+ * it. */
 bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet);
 
 #endif

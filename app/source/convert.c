@@ -8,7 +8,8 @@
 
 #include "app/source/frame_memory.h"
 
-/* An element of a display matrix counts as 0 if it is this many times smaller than its neighbour. */
+/* An element of a display matrix counts as 0 if it is at least this many times smaller than the other one in its
+ * row. */
 enum { MATRIX_ROUNDING = 256 };
 
 static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
@@ -28,8 +29,9 @@ static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   return false;
 }
 
-/* Returns the engine's format into which another one is converted: RGB, and all formats whose alpha is kept, to RGBA;
- * deep YUV stays deep, except at odd sizes, for which swscale leaves the last chroma samples of P010 unwritten. */
+/* Returns the engine's format to which a format that the engine does not read is converted, and in *to FFmpeg's name of
+ * it: RGB, and all formats whose alpha is kept, to RGBA; deep YUV stays deep, except at odd sizes, for which swscale
+ * leaves the last chroma samples of P010 unwritten. */
 static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
                                     enum AVPixelFormat *to) {
   if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
@@ -101,7 +103,8 @@ static int make_scaler(struct convert *convert, const AVFrame *in, enum AVPixelF
   return 0;
 }
 
-/* Converts with swscale. frame has the matrix and range to use, and gets a picture and its description. */
+/* Converts `in` to the format `to` with swscale. frame has the matrix and range to use; it gets the new picture, its
+ * format and its size. Returns 0, or -1 with err. */
 static int scale(struct convert *convert, const AVFrame *in, enum AVPixelFormat to, enum pixel_format format,
                  struct frame *frame, struct error *err) {
   struct frame scaled;
@@ -133,7 +136,7 @@ static int make_deep(struct convert *convert, const AVFrame *in, struct error *e
   return error_set(err, STATUS_FAILED, "no memory to convert the colours of a %dx%d picture", in->width, in->height);
 }
 
-/* Converts wider primaries to RGBA with those of BT.709. */
+/* Converts a picture with wider primaries to RGBA with BT.709's primaries. Returns 0, or -1 with err. */
 static int narrow(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err) {
   struct frame narrowed;
   if (make_deep(convert, in, err) || make_scaler(convert, in, AV_PIX_FMT_RGBA64, frame, err) ||
@@ -150,8 +153,8 @@ static int narrow(struct convert *convert, const AVFrame *in, struct frame *fram
   return 0;
 }
 
-/* Returns the index of the number in a row that counts; -1 unless the other one counts as 0. Some programs scale by a
- * matrix and round it. */
+/* Returns which of the two numbers in a row of the display matrix is the larger one, 0 or 1; -1 if the other one does
+ * not count as 0 beside it. Some programs write a matrix that scales, too, and round it. */
 static int find_unit(const int32_t row[2]) {
   int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
   int larger = size[1] > size[0];
@@ -182,12 +185,14 @@ bool convert_turns(const struct convert *convert) {
   return convert->xy || convert->xx < 0 || convert->yy < 0;
 }
 
-/* Copies a row of the turned plane; its pixels have this type. */
+/* Fills a row of the turned plane from the stored pixels, which are read with the stride step_x. type: an integer of a
+ * pixel's size. */
 #define TURN_ROW(type)                                                                                                 \
   for (int x = 0; x < w; x++)                                                                                          \
   ((type *)(void *)row)[x] = *(const type *)(const void *)(source + x * step_x)
 
-/* Turns a plane. unit: bytes of a pixel, 1, 2 or 4. from_w and from_h count pixels. */
+/* Turns a plane by convert's orientation. unit: bytes of a pixel, 1, 2 or 4. from_w, from_h: the stored plane's size in
+ * pixels. Pitches are in bytes. */
 static void turn_plane(const struct convert *convert, int unit, const uint8_t *from, int from_pitch, int from_w,
                        int from_h, uint8_t *to, int to_pitch) {
   bool swap = convert_swaps_sides(convert);
@@ -259,7 +264,8 @@ static const struct picture_owner decoded_owner = {.bytes = sizeof(struct decode
                                                    .recycle = decoded_recycle,
                                                    .destroy = decoded_destroy};
 
-/* Makes a picture for a frame whose planes are those of `in`. The picture takes over the reference of `in`. */
+/* Gives frame, whose planes are those of `in`, a picture that takes over the reference of `in`. Returns 0, or -1 with
+ * err. */
 static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   struct frame kept;
   if ((!convert->decoded && picture_pool_open(&convert->decoded, &decoded_owner, NULL, 0, 0, err)) ||
@@ -286,14 +292,14 @@ static int copy(struct convert *convert, struct frame *frame, struct error *err)
 
 /* --- frames --- */
 
-/* Fails if the format has no alpha. */
+/* Returns 0 if the format has alpha, else -1 with err. */
 static int check_alpha(const AVPixFmtDescriptor *format, struct error *err) {
   if (format->flags & AV_PIX_FMT_FLAG_ALPHA)
     return 0;
   return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
 }
 
-/* Describes the stored frame in frame, which borrows its planes. */
+/* Fills frame with the planes, pitches and size of `in`, before it is turned. frame holds no reference to them. */
 static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format format) {
   frame->format = format;
   frame->width = in->width;

@@ -9,17 +9,17 @@
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
-/* Limits for threads, kept packets, and packets waited for a key frame. By default encoders put at most 250 pictures
- * between two key frames. */
+/* THREADS_MAX: threads of a decoder. KEPT_MOST: packets kept for decoding them again. WAITED_MOST: packets left out
+ * while software waits for a key frame; by default encoders put at most 250 pictures between two. */
 enum { THREADS_MAX = 4, KEPT_MOST = 1024, WAITED_MOST = 300 };
 
-/* A packet that software decodes again if hardware fails. */
+/* A copy of a packet that hardware got, for software to decode if hardware fails. */
 struct kept_packet {
   AVPacket *packet;
   bool given; /* the picture of this packet was given out */
 };
 
-/* One thread at a time uses a decoder; `hardware` is read by any. */
+/* One thread at a time uses a decoder; only `hardware` is read by other threads, too. */
 struct decoder {
   struct decoder_params params;
   struct decoding decoding;
@@ -28,19 +28,20 @@ struct decoder {
   struct error failure;                      /* why nothing decodes any more */
   bool began;                                /* hardware has given a picture */
   bool ended;                                /* the decoder was told that no packet follows */
-  bool waits;                                /* software waits for a key frame */
-  int waited;                                /* packets that were left out while it waits */
-  /* Hardware: the packets before its first picture, and unless live, those from the last key frame on. Software:
-   * packets to decode before any new one. */
+  bool waits;                                /* software has begun, and leaves packets out until a key frame comes */
+  int waited;                                /* packets that were left out while waits is true */
+  /* While hardware decodes: copies of the packets sent so far until it gives its first picture; after that, unless
+   * live, of those from the last key frame on. After it has failed: packets that software decodes before any new
+   * one. */
   struct kept_packet kept[KEPT_MOST];
   int kept_count, next; /* next: index of the next packet to decode again */
-  bool kept_all;        /* no packet is missing among them */
-  int64_t numbered;     /* number of packets so far */
+  bool kept_all;        /* kept has every packet since the last key frame, or since the beginning */
+  int64_t numbered;     /* packets sent so far; the number of the next one */
 };
 
 /* --- numbers of packets, which decoders pass on to their pictures --- */
 
-/* Returns the number in a buffer; AV_NOPTS_VALUE: it has none. */
+/* Returns the packet number that a packet's or picture's opaque_ref holds; AV_NOPTS_VALUE: it holds none. */
 static int64_t number_in(const AVBufferRef *buffer) {
   return buffer ? *(const int64_t *)buffer->data : AV_NOPTS_VALUE;
 }
@@ -71,7 +72,7 @@ static void bring_numbers(AVCodecContext *context) {
   context->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
 }
 
-/* Does nothing: FFmpeg from version 6 passes the number on by itself. */
+/* Does nothing: FFmpeg from version 6 passes opaque_ref from packets to pictures by itself. */
 static void pass_number(AVCodecContext *context, const AVPacket *packet) {
   (void)context;
   (void)packet;
@@ -99,7 +100,7 @@ static bool keep(struct decoder *decoder, const AVPacket *packet) {
   return kept;
 }
 
-/* Keeps a packet that hardware gets now. */
+/* Keeps a copy of a packet that is about to be sent to hardware, unless there are KEPT_MOST already. */
 static void remember(struct decoder *decoder, AVPacket *packet) {
   if (decoder->began && decoder->params.live)
     return;
@@ -115,8 +116,9 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
   return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
 }
 
-/* Returns the index of the kept packet that a picture comes from; -1: none. In VP9 and AV1 a later packet may show a
- * picture, which then has that packet's time and its own packet's number. */
+/* Returns the index in `kept` of the packet that a picture comes from; -1: it is not there. In VP9 and AV1 one packet
+ * may hold a picture and a later one show it; the picture then has the number of the first and the time of the
+ * second. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -127,9 +129,9 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Notes that hardware has given a picture, and with it all earlier ones. Packets before the last key frame are dropped.
- * FFmpeg also marks as key frames those H.264 pictures from which a gradual refresh starts; software cannot begin
- * there. */
+/* Marks the packet of a picture that hardware has given in `kept`, and drops the packets before it if it is a key
+ * frame; for a live source drops all of `kept`. FFmpeg also marks as key frames those H.264 pictures from which a
+ * gradual refresh starts; software cannot begin there. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -147,8 +149,8 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* True if software gives a picture that hardware gave before. If the picture is beyond the kept packets, these are
- * dropped. */
+/* True if hardware has given the picture that software gives now. The first picture of a packet that was not kept ends
+ * this: all kept packets are dropped then. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
@@ -162,8 +164,8 @@ static int get_buffer(AVCodecContext *context, AVFrame *frame, int flags) {
   return frame_memory_get(((struct decoding *)context->opaque)->memory, context, frame, flags);
 }
 
-/* Chooses the kind of threads. Frame threads decode faster, but delay the output by as many frames as there are
- * threads, which does not suit live sources. */
+/* Chooses FFmpeg's kind of decoder threads. Frame threads decode faster, but delay the output by as many frames as
+ * there are threads, which does not suit live sources. */
 static void choose_threads(AVCodecContext *context, bool live) {
   int cores = platform_processors();
   context->thread_count = cores < THREADS_MAX ? cores : THREADS_MAX;
@@ -282,7 +284,8 @@ static bool has_failed(const struct decoder *decoder, int code) {
          (code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF && code != AVERROR_INVALIDDATA);
 }
 
-/* Switches to software, which begins with the kept packets if none is missing. Returns 0 or an FFmpeg code. */
+/* Closes hardware and opens the software decoder, which begins with the kept packets if none is missing. reason: for
+ * the log. Returns 0 or an FFmpeg code. */
 static int fall_back(struct decoder *decoder, const char *reason) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = decoder->hardware;
@@ -326,7 +329,7 @@ static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   return decoder->waits;
 }
 
-/* Sends a packet to software, or keeps it while kept packets are decoded first. */
+/* Sends a packet to the software decoder, or adds it to `kept` if packets there are still to be decoded before it. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
     return AVERROR(ENOMEM);
@@ -357,7 +360,8 @@ int decoder_send(struct decoder *decoder, AVPacket *packet) {
   return code < 0 || decoder->kept_count ? code : send_software(decoder, packet);
 }
 
-/* Sends the next kept packet, or the end after the last. Returns AVERROR(EAGAIN) if there is none. */
+/* Sends the next packet of `kept` to the software decoder, or, after the last one and if `ended` is set, the end.
+ * Returns an FFmpeg code; AVERROR(EAGAIN): there is nothing to send. */
 static int send_again(struct decoder *decoder) {
   const AVPacket *packet = NULL;
   if (decoder->next < decoder->kept_count)

@@ -19,10 +19,10 @@ struct hardware;
 struct decoder_params {
   const char *spec;                /* name of the source in messages */
   const AVCodec *codec;            /* FFmpeg's software decoder */
-  const AVCodecParameters *video;  /* parameters of the stream, as far as known */
+  const AVCodecParameters *video;  /* parameters of the stream, as far as they are known at opening */
   AVRational time_base;            /* unit of its packets' times */
   bool live;                       /* the newest picture matters, not each one */
-  bool whole;                      /* damaged pictures are left out and not concealed */
+  bool whole;                      /* damaged pictures are left out; else FFmpeg conceals the damage */
   const struct hardware *hardware; /* NULL: software only */
   bool must;                       /* the video must be decoded by hardware */
   struct gpu gpu;                  /* the GPU that reads the pictures; without impl: none */
@@ -38,15 +38,17 @@ void decoder_close(struct decoder **decoder); /* stores NULL; accepts NULL */
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
-/* Switches to software, because hardware's pictures cannot be read. why: the reason, for the log. Returns 0 or an
- * FFmpeg code. */
+/* Continues in software, because the pictures that hardware gives cannot be read. Software begins as after a failure of
+ * the hardware. why: the reason, for the log. Returns 0 or an FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);
 /* True if hardware must decode and has failed; err has the message. */
 bool decoder_refused(const struct decoder *decoder, struct error *err);
 
-/* Returns what decodes now, by its name in --hwdec; NULL: software. Callable from any thread. */
+/* Returns the name (as in --hwdec) of the hardware that decodes now; NULL: software decodes. Callable from any
+ * thread. */
 const char *decoder_hardware(const struct decoder *decoder);
-/* Returns FFmpeg's context, for what it knows right after opening. */
+/* Returns FFmpeg's decoder context, which the decoder owns. It may be read right after decoder_open, for the size and
+ * format that FFmpeg knows by then. */
 const AVCodecContext *decoder_context(const struct decoder *decoder);
 
 #endif

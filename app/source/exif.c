@@ -12,7 +12,8 @@ struct bytes {
   size_t size;
 };
 
-/* Returns the bytes from `at` on, at most `size`. */
+/* Returns the part of `whole` that begins at byte `at`, with at most `size` bytes; it is empty if `at` is beyond the
+ * end. */
 static struct bytes part(struct bytes whole, size_t at, size_t size) {
   if (at >= whole.size)
     return (struct bytes){0};

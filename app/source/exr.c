@@ -8,10 +8,10 @@ enum { MAGIC = 0x01312f76, TILED = 0x200, SEVERAL_PARTS = 0x1000 };
 
 struct layout {
   int64_t rows, rows_of_block;
-  size_t table; /* offset of the table of the blocks' offsets */
+  size_t table; /* byte offset of the file's table of block offsets */
 };
 
-/* Returns how many rows are compressed together, by the number of the compression; 0: unknown. */
+/* Returns how many rows of pixels one block holds with this compression (its number in the header); 0: unknown. */
 static int rows_of_block(uint8_t compression) {
   static const int rows[] = {1, 1, 1, 16, 32, 16, 32, 32, 32, 256};
   return compression < sizeof rows / sizeof *rows ? rows[compression] : 0;

@@ -8,7 +8,7 @@
 
 #include "unet/base/address.h"
 
-/* A pixel that is more than this many times wider than high, or higher than wide, is an error of the file. */
+/* A pixel aspect ratio above this, or below 1 / this, counts as an error of the file. */
 static const double sample_aspect_most = 16;
 
 static double frame_rate(const struct ffmpeg_source *from) {

@@ -30,14 +30,14 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
   return decoder_open(&from->decoder, &params, err);
 }
 
-/* Gives a packet of sound to the tap, with a position that counts as frames' times do. */
+/* Gives a packet of sound to the tap (sound_tap.h), with its position on the clock of frame.pts. */
 static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
   if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
     sound_tap_put(from->options.tap, from, packet,
                   (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
-/* Gives a stream's sound to the tap, once a frame has told where positions begin. */
+/* Gives the packets of sound that arrivals holds to the tap, once the first frame has fixed the time 0 of frame.pts. */
 static void put_arrived_sound(struct ffmpeg_source *from) {
   if (!from->arrivals || !from->has_origin || !from->sound)
     return;
@@ -120,9 +120,9 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
-/* Notes the time of a packet of video, which may begin a new clock (joins.h). There the stream's own counter begins
- * anew, too, for which MPEG's demuxer marks one of the last packets before the join as damaged: that one is not
- * counted. */
+/* Looks for a join at a packet of video (joins.h), and adds the shift to its times. At a join in an MPEG transport
+ * stream the packets' counter begins anew, too, so that FFmpeg's demuxer marks one of the last packets before it as
+ * damaged: that packet is taken off `damaged` again. */
 static void note_time(struct ffmpeg_source *from) {
   enum { NEAR = 3 /* packets */ };
   int part = from->joins.newest;

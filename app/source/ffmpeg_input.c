@@ -7,7 +7,8 @@
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* A stream is analysed over this amount only before it is decoded, unless --input-options say otherwise. */
+/* A live stream is analysed over this many bytes and microseconds only before it is decoded, unless --input-options say
+ * otherwise. PROBE_BYTES_DEFAULT: FFmpeg's own limit, by which options are recognised as not set. */
 enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
 
 /* Connecting may take this many times the read timeout. */
@@ -25,8 +26,8 @@ static int64_t bytes_heard(const struct ffmpeg_source *from) {
   return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
 }
 
-/* True if nothing came for too long. While the input is opened, the connection and each byte count; later each packet
- * of video. */
+/* True if nothing came for too long. While the input is being opened, the connection and each byte are signs of life;
+ * after that, each packet of video is. */
 bool input_is_silent(struct ffmpeg_source *from) {
   int64_t now_ns = platform_now_ns();
   if (!from->watched)
@@ -78,7 +79,7 @@ bool input_lends_few(const struct ffmpeg_source *from) {
          decoder_context(from->decoder)->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
-/* Limits what is read for the analysis: a stream's pictures are late when it is done. */
+/* Limits how much is read to analyse the input, because pictures of a live stream that come meanwhile are late. */
 static void probe_little(struct ffmpeg_source *from) {
   from->input->fps_probe_size = 0;
   if (!input_is_stream(from))

@@ -35,9 +35,9 @@ struct ffmpeg_filters {
   __typeof__(&av_buffersink_get_time_base) sink_time_base;
 };
 
-/* These open a library and return 0, or -1 with err of this status; the caller prefixes the message with the name of
- * what needs the library. After ffmpeg_open_devices, libavformat finds devices by name. devices NULL: nothing else is
- * needed. */
+/* These open libavdevice and libavfilter, and fill in their functions. They return 0, or -1 with err, whose status is
+ * `status`; the caller prefixes the message with the name of what needs the library. After ffmpeg_open_devices,
+ * libavformat finds devices by name. devices NULL: the caller needs no function of it. */
 int ffmpeg_open_devices(struct ffmpeg_devices *devices, enum status status, struct error *err);
 int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, struct error *err);
 
@@ -45,7 +45,8 @@ struct ffmpeg_symbol {
   void *pointer; /* the address of the pointer to set */
   const char *name;
 };
-/* Opens any library, as the two above do. library, major: for example "libavdevice" and "59". */
+/* Opens a library and stores the addresses of `count` functions in the pointers of symbols. library, major: for example
+ * "libavdevice" and "59". Returns as the two above do. */
 int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
                         enum status status, struct error *err);
 

@@ -8,7 +8,7 @@
 
 #include "app/source/closed_start.h"
 
-/* Limit for sums of times, far below the largest number. */
+/* Times beyond this, either way, count as absurd, so that sums of times stay far below the largest int64_t. */
 static const int64_t time_most = INT64_MAX / 4;
 
 static bool may_begin(const struct ffmpeg_source *from) {

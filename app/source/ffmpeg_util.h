@@ -9,14 +9,15 @@
 /* Returns the text of an FFmpeg error code. buffer holds 128 characters. */
 const char *ffmpeg_reason(int code, char *buffer);
 
-/* Does the same for a URL that could not be opened and whose code alone says nothing. */
+/* Returns the reason why a URL could not be opened: ffmpeg_reason's text, or a better one where the code alone says
+ * nothing. */
 const char *ffmpeg_reason_of(const char *url, int code, char *buffer);
 
-/* True if the input can be opened a second time; captured and piped input cannot. */
+/* True if the input can be opened a second time and then gives the same again; devices and pipes cannot. */
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 
-/* True if the input is a stream: it has no length and cannot be sought in, so that its newest picture is to be shown.
- * Streams of complete files (HLS, DASH) are not included. */
+/* True if the input is a live stream: it has no length and cannot be sought in, so that its newest picture is to be
+ * shown. Streams of complete files (HLS, DASH) are not included. */
 bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
 
 /* Opens spec's demuxer: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
@@ -33,8 +34,8 @@ int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 /* True for MPEG transport and program streams and similar formats: they have no index, so that a seek by time finds any
  * packet and not a key frame. */
 bool ffmpeg_seeks_blindly(const AVFormatContext *input);
-/* Seeks to a place (in the video's time base) that is `seconds` after the beginning, early enough for a key frame to
- * come before it. *unsure: there may be none. Returns an FFmpeg code. */
+/* Seeks to a place so far before `place` (in the video's time base; `seconds` after the input's beginning) that a key
+ * frame comes in between. *unsure is set if perhaps none does. Returns a negative FFmpeg code after an error. */
 int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t place, double seconds, bool *unsure);
 
 /* Returns the error with which reading the input failed, after av_read_frame returned `code`; 0: none, the input has
@@ -48,7 +49,8 @@ int64_t ffmpeg_duration_of(const AVFrame *frame);
 /* Returns how many packets of video can be read in a file. */
 long ffmpeg_count_pictures(const char *file);
 
-/* Returns the format that FFmpeg knows by the name alone, as for pictures; NULL: the contents decide. */
+/* Returns the demuxer that FFmpeg chooses by the URL's name alone, as it does for pictures; NULL: FFmpeg looks at the
+ * contents. */
 const AVInputFormat *ffmpeg_format_by_name(const char *url);
 
 /* True if the input is a capture device (a camera or screen, but not lavfi). */

@@ -9,16 +9,16 @@ bool frame_clock_doubts(const struct frame_clock *clock, int64_t time) {
   return time <= clock->last || time - clock->last > clock->step + clock->step / 2;
 }
 
-/* Returns the middle between the neighbours' times, but at most one usual step after the last frame, since a gap may
- * follow. */
+/* Returns the time for a frame with a wrong timestamp: the middle between the last frame's and the next one's, but at
+ * most one usual step after the last, since a gap may follow. */
 static int64_t between(const struct frame_clock *clock, int64_t next) {
   int64_t half = (next - clock->last) / 2;
   int64_t step = half < clock->step ? half : clock->step;
   return clock->last + (step > 0 ? step : 1);
 }
 
-/* True if the input's clock was set back. Pictures that are stamped in decoding order also step back, but only a
- * little. */
+/* True if this timestamp and the next one show that the input's clock was set back by more than a second. Pictures that
+ * are stamped in decoding order also step back, but only a little. */
 static bool set_back(const struct frame_clock *clock, int64_t time, int64_t next) {
   return next > time && next <= clock->last && clock->last - time > clock->second;
 }

@@ -1,5 +1,5 @@
-/* Makes timestamps of decoded frames rise, and repairs single wrong ones. The functions only compute; they read no
- * clock. */
+/* Computes the times to give out for decoded frames: they rise from frame to frame, and a single wrong timestamp is
+ * repaired. All times are in the stream's time base. */
 #ifndef APP_SOURCE_FRAME_CLOCK_H
 #define APP_SOURCE_FRAME_CLOCK_H
 
@@ -13,10 +13,11 @@ struct frame_clock {
   int64_t begin;  /* time of the first frame if it has no timestamp */
   int64_t step;   /* usual time between frames, at least 1 */
   int64_t shift;  /* added to timestamps since the input's clock was set back */
-  int64_t second; /* a second in the same units */
+  int64_t second; /* one second in the stream's time base */
 };
 
-/* True if a frame's time is not the expected one, so that only the next frame's can tell if it is right. */
+/* True if a frame's timestamp is not one usual step after the last one. Then the next frame's timestamp is needed to
+ * tell if this one is right. */
 bool frame_clock_doubts(const struct frame_clock *clock, int64_t time);
 
 /* Returns the time to give out for a frame stamped `time` whose successor is stamped `next` (FRAME_TIME_NONE: unknown);

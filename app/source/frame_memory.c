@@ -20,7 +20,7 @@ struct frame_memory {
   size_t bytes; /* size of the pool's buffers */
 };
 
-/* AVFrame.opaque of frames in such memory points to this. */
+/* AVFrame.opaque of a frame in page-locked memory points to this, by which such frames are recognised. */
 static const char is_locked;
 
 static void give_back(void *opaque, uint8_t *data) {

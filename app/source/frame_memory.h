@@ -1,5 +1,5 @@
-/* Page-locked memory for the pictures of software decoders and for copies of surfaces, from which a GPU copies without
- * the processor. */
+/* A pool of page-locked memory, from which a GPU copies without the processor. It is for the pictures of software
+ * decoders and for copies of a hardware decoder's surfaces. */
 #ifndef APP_SOURCE_FRAME_MEMORY_H
 #define APP_SOURCE_FRAME_MEMORY_H
 
@@ -9,18 +9,19 @@
 
 struct frame_memory;
 
-/* Opens a pool of such memory. gpu without impl: there is none, and *memory is NULL. Returns 0, or -1 with err. */
+/* Opens a pool of page-locked memory. If gpu->impl is NULL, there is no GPU, and *memory is NULL. Returns 0, or -1 with
+ * err. */
 int frame_memory_open(struct frame_memory **memory, const struct gpu *gpu, struct error *err);
 /* Stores NULL; accepts NULL. Frames that are still held keep their memory. No decoder may use the pool any more. */
 void frame_memory_close(struct frame_memory **memory);
 
-/* The function for AVCodecContext.get_buffer2, on any thread. The frame gets such memory if the codec allows it and
- * some is left, else FFmpeg's own. */
+/* To be called from AVCodecContext.get_buffer2, with its arguments, on any thread. Gives the frame page-locked memory
+ * if the codec allows it and some is left, else FFmpeg's own. Returns 0 or an FFmpeg code. */
 int frame_memory_get(struct frame_memory *memory, AVCodecContext *context, AVFrame *frame, int flags);
-/* Gives such memory to a frame whose format, size and pitches are set, and into which no decoder writes. Accepts NULL.
- * Returns false if there is none. */
+/* Gives page-locked memory to a frame whose format, size and pitches are set, and into which no decoder writes. Accepts
+ * NULL. Returns false if there is none left. */
 bool frame_memory_lend(struct frame_memory *memory, AVFrame *frame);
-/* True if the frame's planes are in such memory. */
+/* True if the frame's planes are in page-locked memory of a pool. */
 bool frame_memory_holds(const AVFrame *frame);
 
 #endif

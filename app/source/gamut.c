@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bits of the floating-point number 1, and of 2^-24, the smallest light that is not black. */
+/* Bit patterns of the float 1 and of the float 2^-24, the least light that is not black. */
 static const uint32_t bits_of_one = 0x3f800000, bits_of_least = 0x33800000;
 enum { BITS_DROPPED = 15, CODE_BITS_DROPPED = 2, WHITE = 255 << 8 };
 
@@ -18,8 +18,8 @@ struct chromaticities {
 
 static const struct chromaticities bt709 = {{0.640, 0.330}, {0.300, 0.600}, {0.150, 0.060}, D65};
 
-/* Primaries that are wider than BT.709's. Those of older television are so similar to BT.709 that no colour looks
- * paler. */
+/* Primaries that are wider than BT.709's, and converted. The primaries of older television are not in the list: they
+ * are so near to BT.709's that the difference is not seen. */
 static const struct {
   enum AVColorPrimaries primaries;
   struct chromaticities at;
@@ -68,7 +68,7 @@ static void invert(matrix3 to, matrix3 m) {
       to[i][j] = adjugate[i][j] / determinant;
 }
 
-/* Computes XYZ of a chromaticity whose Y is 1. */
+/* Computes the XYZ of a colour with chromaticity `at` (x, y) and luminance Y = 1. */
 static void find_xyz(double xyz[3], const double at[2]) {
   xyz[0] = at[0] / at[1];
   xyz[1] = 1;
@@ -80,7 +80,7 @@ static void transform(double to[3], matrix3 m, const double from[3]) {
     to[i] = m[i][0] * from[0] + m[i][1] * from[1] + m[i][2] * from[2];
 }
 
-/* Computes the matrix from R, G, B to XYZ. Equal parts are white. */
+/* Computes the matrix from linear R, G, B to XYZ. R = G = B = 1 is the white point with Y = 1. */
 static void find_matrix(matrix3 to, const struct chromaticities *at) {
   const double *primary[3] = {at->red, at->green, at->blue};
   double white[3], weight[3];
@@ -99,7 +99,7 @@ static void find_matrix(matrix3 to, const struct chromaticities *at) {
       to[i][j] *= weight[j];
 }
 
-/* Computes the adaptation of another white to BT.709's, with Bradford's matrix. */
+/* Computes the matrix that adapts XYZ colours from the white point `from` (x, y) to BT.709's, by Bradford's method. */
 static void adapt_white(matrix3 to, const double from[2]) {
   static double bradford[3][3] = {{0.8951, 0.2664, -0.1614}, {-0.7502, 1.7135, 0.0367}, {0.0389, -0.0685, 1.0296}};
   double xyz[2][3], cones[2][3];
@@ -182,8 +182,8 @@ void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AV
   }
 }
 
-/* Looks up the code of a light by the leading bits of its floating-point number, so that dark colours have as many
- * steps as bright ones. */
+/* Returns the 8-bit code of linear light. The table is indexed by the leading bits of the float, so that dark colours
+ * have as many steps as bright ones. */
 static inline uint8_t code_of(const struct gamut *gamut, float light) {
   uint32_t bits;
   if (!(light >= 0x1p-24f))

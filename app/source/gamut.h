@@ -9,8 +9,8 @@
 #include <libavcodec/avcodec.h>
 
 enum {
-  GAMUT_LINEAR = 1 << 14,     /* entries for 16-bit codes */
-  GAMUT_CODES = (24 << 8) + 1 /* entries for light from 2^-24 to 1, 256 for each doubling */
+  GAMUT_LINEAR = 1 << 14,     /* entries for 16-bit codes, one for every four */
+  GAMUT_CODES = (24 << 8) + 1 /* entries for linear light from 2^-24 to 1, 256 for each doubling */
 };
 
 /* Tables of one conversion. Zero-initialise to start. */
@@ -28,7 +28,8 @@ bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacte
 /* Fills the tables for these colours, which must be wide, unless they are filled for them already. */
 void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
-/* Converts a row of 16-bit RGBA to 8-bit RGBA. The upper 8 bits of the input are those of 8-bit pixels. Alpha stays. */
+/* Converts a row of `width` 16-bit RGBA pixels to 8-bit RGBA ones. The upper 8 bits of a 16-bit value are the value in
+ * 8 bits. Alpha is not converted. */
 void gamut_convert_row(const struct gamut *gamut, const uint16_t *from, uint8_t *to, int width);
 
 #endif

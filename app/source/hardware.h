@@ -1,4 +1,4 @@
-/* Interface of hardware that decodes instead of FFmpeg's software decoders. */
+/* The interface of hardware that decodes video in the place of FFmpeg's software decoders. */
 #ifndef APP_SOURCE_HARDWARE_H
 #define APP_SOURCE_HARDWARE_H
 
@@ -8,16 +8,16 @@
 
 struct frame_memory;
 
-/* The struct that AVCodecContext.opaque of each decoder points to. */
+/* AVCodecContext.opaque of each decoder context, of hardware or software, points to this. */
 struct decoding {
   struct frame_memory *memory; /* memory for software's pictures; NULL: FFmpeg's own */
-  bool refused;                /* the hardware cannot decode what came */
+  bool refused;                /* set when the hardware turns out to be unable to decode the video */
 };
 
-/* Pictures that may be held while decoding goes on: by source, thread that reads ahead and reader (3), the mailbox to
- * the engine (2), its loop (the last one and two in progress), the mailbox to the window (2), the window (1) and its
- * OpenGL (3), though hardly all at once; in render by source and reader (2), the queue to the engine (4) and two runs
- * of four. If more are held, copies are made. */
+/* How many decoded surfaces may be in use while decoding goes on; if more are, pictures are copied. In live mode at
+ * most 14 are in use: source, thread that reads ahead and reader have 1 each, the mailbox to the engine 2, the engine's
+ * loop 3, the mailbox to the window 2, the window 1, and OpenGL 3. In render also 14: source and reader 2, the queue to
+ * the engine 4, and two runs of four frames 8. */
 enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {
@@ -27,7 +27,8 @@ struct hardware {
   const AVCodec *(*find)(const AVCodecParameters *video);
   /* Sets up a context before avcodec_open2; its opaque is a struct decoding. Returns 0 or an FFmpeg code. */
   int (*prepare)(AVCodecContext *context, const struct gpu *gpu);
-  /* These work as avcodec_send_packet and avcodec_receive_frame. Frames have AV_PIX_FMT_CUDA. */
+  /* These work as avcodec_send_packet and avcodec_receive_frame. Frames that are received have the format
+   * AV_PIX_FMT_CUDA. */
   int (*send)(AVCodecContext *context, const AVPacket *packet);
   int (*receive)(AVCodecContext *context, AVFrame *frame);
 };

@@ -7,8 +7,9 @@
 
 /* A step forward of this many seconds is a join in containers whose clocks may be reset. FFmpeg uses the same limit. */
 static const double leap_seconds = 10;
-/* A step back is a join at a key frame, with which each recording begins. At other packets it must be at least this
- * long, because pictures are not decoded in the order in which they are shown. */
+/* Every step back in time at a key frame is a join, because each recording begins with one. At other packets a step
+ * back is a join from this length on (back_seconds_reset: in containers whose clocks may be reset), because pictures
+ * are not decoded in the order in which they are shown. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
 /* A time is wrong if a later packet undoes its jump within this many seconds. */
 static const double wrong_seconds = 1;
@@ -59,7 +60,7 @@ static bool is_join(const struct joins *joins, const AVPacket *packet) {
   return jump < -back || (joins->leaps && jump > ticks(joins, leap_seconds));
 }
 
-/* True if the newest part was one wrong time only: this packet continues the part before it. */
+/* True if the newest part was begun by one packet with a wrong timestamp: this packet continues the part before it. */
 static bool undoes(const struct joins *joins, const AVPacket *packet) {
   if (!joins->newest)
     return false;

@@ -1,7 +1,7 @@
-/* Finds the places where the clock of an input's packets begins anew: recordings that were concatenated, a list of
- * files, a discontinuity of a stream. The video decides where these places are, and what to add to later times so that
- * its pictures continue one step after the last one. All readers of an input find the same places, because only packets
- * are looked at. */
+/* Finds the joins of an input: the places where the timestamps of its packets begin anew, because recordings were
+ * concatenated, a list of files is read, or a stream has a discontinuity. The packets of video decide where a join is,
+ * and what to add to later timestamps so that the video continues one frame step after its last packet. Whoever reads
+ * the same input, for pictures or for sound, finds the same joins, because they depend on the packets alone. */
 #ifndef APP_SOURCE_JOINS_H
 #define APP_SOURCE_JOINS_H
 
@@ -11,31 +11,32 @@
 
 enum { JOINS_KEPT = 16 };
 
-/* A part of the input with one clock. Times are in the video's time base. */
+/* A part of the input between two joins. Times are in the video's time base. */
 struct join_part {
-  int64_t shift;       /* to be added to its times */
-  int64_t first, last; /* earliest and latest time of its video so far, as in the input */
+  int64_t shift;       /* to be added to the part's timestamps */
+  int64_t first, last; /* earliest and latest timestamp of its video read so far, without the shift */
 };
 
 struct joins {
   AVRational base; /* the video's time base */
-  bool watches;    /* false: the container itself corrects its times */
+  bool watches;    /* joins are looked for; false: the container itself corrects its timestamps */
   bool leaps;      /* a jump forward may also be a join */
   /* Packets are ordered by presentation time, because the container has no decoding times. */
   bool by_showing;
-  int64_t step;                       /* usual time between two pictures */
-  int64_t delay;                      /* from decoding to showing the key frame that began the newest part */
-  int64_t next;                       /* expected time of the next packet; AV_NOPTS_VALUE before the first */
-  bool doubts;                        /* the last packet was far ahead */
+  int64_t step;  /* usual time between two pictures */
+  int64_t delay; /* time from decoding to showing the key frame with which the newest part began */
+  int64_t next;  /* expected time of the next packet; AV_NOPTS_VALUE before the first */
+  /* the last packet's time was far ahead of `next`; the next packet shows if that is a join */
+  bool doubts;
   int newest;                         /* number of the newest part, from 0 */
   struct join_part parts[JOINS_KEPT]; /* the last parts, each at its number modulo JOINS_KEPT */
 };
 
-/* Begins when the streams are known and no packet was read. */
+/* Sets joins up. Called when input's streams are known and before a packet is read. */
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video);
-/* Begins again, after a seek. */
+/* Forgets all parts. Called after a seek. */
 void joins_restart(struct joins *joins);
-/* Notes the next packet of video, which may begin a part. */
+/* Looks at the next packet of video, with which a new part may begin. */
 void joins_note(struct joins *joins, const AVPacket *packet);
 /* Adds the shift of the newest part to the packet's times. */
 void joins_shift(const struct joins *joins, AVPacket *packet);

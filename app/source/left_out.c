@@ -8,7 +8,7 @@
 
 #include "app/source/ffmpeg_util.h"
 
-/* Things that may be left out, in the order in which they are told. */
+/* Parts of an input that the output may lack, in the order in which the log line names them. */
 enum thing { SUBTITLES, CHAPTERS, COVERS, ATTACHMENTS, TIMECODES, VIDEOS, DATA, SOUNDS, TRANSPARENCY, THINGS };
 
 static const struct {

@@ -8,8 +8,9 @@
 
 /* Logs one line that names all parts of the input except the video and the sound copied with it: further tracks,
  * chapters, attachments, timecodes, sound that cannot be read a second time, and transparency. Logs nothing if there
- * are none, or options do not ask for it. first: the video's first picture; NULL: unknown. Returns true if transparency
- * of a later picture must still be told, because this line did not. */
+ * are none, or options do not ask for it. first: the video's first picture; NULL: unknown. Returns true if the line did
+ * not name transparency and a later picture may still have it: the caller then looks, and calls
+ * left_out_tell_transparency. */
 bool left_out_tell(const AVFormatContext *input, const AVStream *video, const AVFrame *first, const char *spec,
                    const struct source_options *options);
 

@@ -18,7 +18,7 @@ int list_cuts_ask(AVDictionary **wishes) {
   return av_dict_set(wishes, "segment_time_metadata", "1", AV_DICT_DONT_OVERWRITE);
 }
 
-/* What one file's directives say; AV_NOPTS_VALUE: nothing. */
+/* The directives of one file in the list, in microseconds; AV_NOPTS_VALUE: the directive is missing. */
 struct directives {
   int64_t inpoint, outpoint, duration;
 };
@@ -42,7 +42,7 @@ static bool names_file(const char *line) {
   return !strncmp(line, "file", 4) && line[4] && strchr(" \t", line[4]);
 }
 
-/* Adds the place for a file that begins where the one before it ends, as far as directives say. */
+/* Adds a file to the list's parts. It begins where the one before it ends, if the directives state that. */
 static int add_part(struct list_cuts *cuts) {
   struct list_part *parts = realloc(cuts->parts, (size_t)(cuts->count + 1) * sizeof *parts);
   if (!parts)
@@ -56,7 +56,8 @@ static int add_part(struct list_cuts *cuts) {
   return 0;
 }
 
-/* FFmpeg takes a file's duration in the place of what lies between its points. */
+/* Fills in the newest part. Where a file has a duration directive, FFmpeg uses that as its length, and not outpoint
+ * minus inpoint. */
 static void take_directives(struct list_cuts *cuts, const struct directives *said) {
   bool both = said->inpoint != AV_NOPTS_VALUE && said->outpoint != AV_NOPTS_VALUE;
   struct list_part *part = cuts->count ? &cuts->parts[cuts->count - 1] : NULL;
@@ -94,8 +95,8 @@ void list_cuts_free(struct list_cuts *cuts) {
   *cuts = (struct list_cuts){0};
 }
 
-/* Returns the part that begins there; NULL: none does. Where a length is not known before, files come one after the
- * other, so that the first whose begin is unknown is the one that begins now. */
+/* Returns the file of the list that begins at begin_us; NULL: none does. If the begin of a file is not known yet, this
+ * file is the one: files are read one after the other. */
 static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_us) {
   for (int i = 0; i < cuts->count; i++) {
     struct list_part *part = &cuts->parts[i];

@@ -9,14 +9,14 @@
 
 /* One file of a list. */
 struct list_part {
-  int64_t begin_us;  /* in the list's time; AV_NOPTS_VALUE until it is known */
-  int64_t length_us; /* by its own directives; AV_NOPTS_VALUE: they do not say */
-  bool begins, ends; /* it has an inpoint; an outpoint that counts */
+  int64_t begin_us;  /* begin in the list's time, in microseconds; AV_NOPTS_VALUE until it is known */
+  int64_t length_us; /* length by its directives, in microseconds; AV_NOPTS_VALUE: they do not say */
+  bool begins, ends; /* begins: the file has an inpoint. ends: it has an outpoint, and no duration that overrides it. */
 };
 
 /* Zero-initialise to start; all zero for every input that is no list. */
 struct list_cuts {
-  bool any; /* some file has one of both */
+  bool any; /* a file of the list has an inpoint or an outpoint */
   struct list_part *parts;
   int count;
 };

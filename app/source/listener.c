@@ -19,17 +19,17 @@
 
 enum { CHUNK_HZ = 100, SLEEP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
-/* When the program ends, an input that does not answer is waited for this long. */
+/* For this long listener_stop waits for the thread, which an input that does not answer may block. */
 static const int64_t leave_ns = 2000000000;
-/* The values heard last are valid for this long. */
+/* The levels measured last are valid for this long; after that they are 0. */
 static const int64_t heard_ns = 300000000;
-/* Opening may take this many times the read timeout. */
+/* Opening an input may take this many times params.read_timeout. */
 static const double patience_to_open = 5;
-/* Packets sometimes come late and in groups, but never early. So of the time by which one seems late, only this share
- * is added to its expected time. */
+/* Packets sometimes come late and in groups, but never early. So if a packet comes later than expected, only this share
+ * of the difference is added to its expected time. */
 static const double late_share = 0.02;
 static const double age_most_s = 2;
-/* A packet that is this late comes after a gap. */
+/* A packet that is at least this late comes after a gap: it is placed at the time when it came. */
 static const double gap_s = 1;
 /* A file that is this far behind its pace is not sped up; it continues from the current time. */
 static const int64_t behind_ns = 500000000;
@@ -39,7 +39,7 @@ struct listener {
   struct errand errand;
   atomic_bool stop;
 
-  /* Used by the thread only. */
+  /* Used by the listener's thread only. Times are those of platform_now_ns. */
   AVFormatContext *input;
   AVCodecContext *decoder;
   struct mono mono;
@@ -50,7 +50,7 @@ struct listener {
   int64_t until_ns; /* when a blocking call is aborted; 0: never */
   int64_t due_ns;   /* when the next sample is to be heard; 0: now */
   int64_t came_ns;  /* when something came last */
-  double begins_s;  /* expected begin of the next packet; 0: unknown */
+  double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
   bool heard;       /* something was heard since the input was opened */
   bool told;        /* a line has said that the input is away */
   bool told_end;
@@ -58,7 +58,7 @@ struct listener {
   struct sound_levels levels;
 
   pthread_mutex_t lock;
-  /* Protected by lock. */
+  /* Protected by lock. at_ns: platform_now_ns when values were measured. */
   double values[SOUND_VALUES];
   int64_t at_ns;
   char away[LISTENER_REASON_MAX]; /* why nothing is heard; "": something is */
@@ -85,7 +85,7 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
   return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
 }
 
-/* Returns the tap; NULL: there is none, or it may be closed by now. */
+/* Returns params.tap, or NULL after the stop was asked for: the tap may be closed by then. */
 static struct sound_tap *tap_of(const struct listener *listener) {
   return atomic_load(&listener->stop) ? NULL : listener->params.tap;
 }
@@ -196,7 +196,7 @@ static void say_back(struct listener *listener) {
   listener->again_ns = 0;
 }
 
-/* Takes samples in short pieces, so that a file's levels change smoothly. */
+/* Measures samples at the given rate, a hundredth of a second at a time, so that a file's levels change smoothly. */
 static void hear(struct listener *listener, const float *samples, int count, int rate) {
   if (listener->levels.rate != rate)
     sound_levels_begin(&listener->levels, rate);
@@ -233,16 +233,16 @@ static int decode(struct listener *listener, const AVPacket *packet) {
   return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
-/* Returns the age of a packet's sound in seconds, with what waits in ALSA's buffers; 0: unknown, since only ALSA
- * tells. */
+/* Returns how many seconds ago the sound of the packet was captured, by the packet's timestamp; 0: unknown. Only ALSA's
+ * timestamps tell this. */
 static double stamped_age(const struct listener *listener) {
   double age = (double)(av_gettime() - listener->packet->pts) * 1e-6;
   bool stamps = !strcmp(listener->input->iformat->name, "alsa") && listener->packet->pts != AV_NOPTS_VALUE;
   return stamps && age > 0 && age < age_most_s ? age : 0;
 }
 
-/* Returns when this packet's sound began, by the machine's clock. The input's own clock drifts, and its packets come in
- * groups. */
+/* Returns when the sound of a packet that lasts `seconds` began, in seconds of platform_now_ns. The input's own clock
+ * drifts, and its packets come in groups. */
 static double place(struct listener *listener, double seconds) {
   int64_t now_ns = platform_now_ns(), due_ns = listener->due_ns;
   double age = stamped_age(listener);
@@ -271,7 +271,8 @@ static void give(struct listener *listener, AVPacket *packet) {
   sound_tap_put(tap, listener->input, packet, at - (double)packet->pts * tick);
 }
 
-/* Handles a read that gave nothing, as a device's may. Fails if that lasts too long. */
+/* Waits for 5 ms after a read that gave no packet, as a device's may. Returns 0, or -1 with err if nothing has come for
+ * params.read_timeout. */
 static int wait_for_more(struct listener *listener, struct error *err) {
   double silent_s = (double)(platform_now_ns() - listener->came_ns) * 1e-9, most_s = listener->params.read_timeout;
   if (most_s > 0 && silent_s > most_s)
@@ -280,7 +281,7 @@ static int wait_for_more(struct listener *listener, struct error *err) {
   return 0;
 }
 
-/* Hears the input until it ends or the listener stops (0), or fails (-1 with err). */
+/* Reads and measures the input. Returns 0 when it ends or the listener is to stop, or -1 with err when it fails. */
 static int listen(struct listener *listener, struct error *err) {
   int code = 0;
   listener->came_ns = platform_now_ns();
@@ -326,7 +327,8 @@ static void tell(struct listener *listener, const struct error *why) {
              option(listener), listener->params.input);
 }
 
-/* Waits before the input is opened again, except for a file that was heard. Pauses double while nothing is heard. */
+/* Waits before the input is opened again; not for a file that gave sound, which is repeated at once. The pause doubles,
+ * up to 5 s, as long as nothing is heard. */
 static void wait_a_while(struct listener *listener) {
   int64_t twice = 2 * listener->again_ns;
   bool at_once = listener->heard && listener->paced;

@@ -1,6 +1,6 @@
-/* Listens to an input with sound, on a thread of its own, and measures its levels at each moment. A file is heard at
- * its own pace and repeated; of a device or stream the newest samples count. If the input fails, it is opened again and
- * again, and one line says so. */
+/* Reads an input with sound on a thread of its own, and measures its levels at each moment. A file is heard at its own
+ * pace and repeated; of a device or stream the levels are those of the newest samples. If the input fails, it is opened
+ * again and again, and one line says so. */
 #ifndef APP_SOURCE_LISTENER_H
 #define APP_SOURCE_LISTENER_H
 
@@ -17,9 +17,11 @@ struct sound_tap;
 struct listener_params {
   const char *input;     /* a file, URL or FFmpeg device; must outlive each listener, even one that was left running */
   double read_timeout;   /* seconds without sound after which a stream is opened again; 0: none */
-  const struct log *log; /* not used after listener_stop, nor is the tap */
+  const struct log *log; /* neither log nor tap is used after listener_stop */
   const char *option;    /* the option that messages name; NULL: --sound */
-  struct sound_tap *tap; /* gets all that is heard, at positions in seconds of platform_now_ns; NULL: none */
+  /* gets the packets of sound, with the time at which each is heard (platform_now_ns in seconds) as position; NULL:
+   * none */
+  struct sound_tap *tap;
 };
 
 /* Starts the thread, which opens the input. Returns 0, or -1 with err. */

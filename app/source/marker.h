@@ -20,17 +20,18 @@ struct marker {
 
 /* Draws into a frame of PIXEL_YUV420P whose planes may be written. */
 void marker_draw(const struct frame *frame, const struct marker *marker);
-/* Reads the marker from the brightness in the middle of each block, row by row. Returns false if there is none. */
+/* Reads the marker from the brightness (0 to 255) in the middle of each block, row by row from the top left. Returns
+ * false if the picture has no marker. */
 bool marker_read(const uint8_t level[MARKER_BLOCKS], struct marker *marker);
 
-/* These return the middle of a block as parts of the picture's width and height. shape: width over height. */
+/* These return the middle of a block as fractions of the picture's width and height. shape: width over height. */
 static inline double marker_x(int column, double shape) {
   return (column + 0.5) / MARKER_ROWS / shape;
 }
 static inline double marker_y(int row) {
   return (row + 0.5) / MARKER_ROWS;
 }
-/* Returns the part of the width that blocks and margin take. */
+/* Returns the fraction of the picture's width that the blocks and their margin take. */
 static inline double marker_width(double shape) {
   return (MARKER_COLUMNS + 1.0) / MARKER_ROWS / shape;
 }

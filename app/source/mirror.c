@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Inlined, so that each size gets a loop with plain loads and stores. */
+/* Mirrors a row of `count` units of `size` bytes. It is inlined, so that the compiler makes a loop with plain loads and
+ * stores for each size. */
 static inline void turn_units(const uint8_t *from, uint8_t *to, int count, size_t size) {
   for (int i = 0; i < count; i++)
     memcpy(to + (size_t)i * size, from + (size_t)(count - 1 - i) * size, size);

@@ -8,7 +8,7 @@
 
 enum mirror_wish { MIRROR_AUTO /* mirrors cameras in which people look at themselves */, MIRROR_ON, MIRROR_OFF };
 
-/* Shared by sources and the thread that changes it. */
+/* Settings that sources read at each frame, while another thread may change them. */
 struct mirror {
   atomic_int wish; /* an enum mirror_wish */
   atomic_bool now; /* true if the frame read last was mirrored */

@@ -16,7 +16,8 @@ struct mono {
 /* Allocates what mixing needs. Returns 0, or -1 with err and nothing to free. */
 int mono_init(struct mono *mono, struct error *err);
 void mono_free(struct mono *mono); /* accepts zeros */
-/* Mixes a frame. Returns the number of samples, which are valid until the next call, or a negative FFmpeg code. */
+/* Mixes a frame of sound. Returns the number of samples, or a negative FFmpeg code. *samples is valid until the next
+ * call; *rate is in samples per second. */
 int mono_mix(struct mono *mono, const AVFrame *frame, const float **samples, int *rate);
 
 #endif

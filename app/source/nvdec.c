@@ -10,7 +10,7 @@ typedef struct CUstream_st *CUstream;
 #define CUDA_VERSION 0
 #include <libavutil/hwcontext_cuda.h>
 
-/* True for codecs whose decoders must all give the same pictures to the bit. */
+/* True for codecs whose standard fixes each decoded pixel, so that NVDEC gives the same pictures as software. */
 static bool is_exact(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_VP8 ||
          codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;

@@ -31,9 +31,10 @@ struct pictures {
   size_t number_at; /* offset of the number in each path */
   struct picture_file *files;
   size_t count, capacity, next;
-  int64_t newest;                /* time of the picture that the decoder gave out last; -1: none */
+  /* place in the sequence (from 0) of the picture that the decoder gave last; -1: none */
+  int64_t newest;
   struct source_options options; /* the options to open one picture */
-  char *wishes;                  /* memory of options.input_options */
+  char *wishes;                  /* the string that options.input_options points to; owned */
 };
 
 static int no_memory(struct error *err) {
@@ -98,7 +99,7 @@ static bool find_last_digits(const char *path, size_t *begin, size_t *end) {
   return from < to && to - from <= 9;
 }
 
-/* True if two paths differ only in these digits. */
+/* True if two paths differ only in the last digits of the name. */
 static bool is_alike(const char *path, const char *other) {
   size_t begin, end, other_begin, other_end;
   return find_last_digits(path, &begin, &end) && find_last_digits(other, &other_begin, &other_end) &&
@@ -124,7 +125,7 @@ static int add_file(struct pictures *pictures, const char *path, int number) {
 
 struct listing {
   struct pictures *pictures;
-  long first; /* lower numbers are left out */
+  long first; /* pictures with a lower number are left out of the list */
 };
 
 static int take_name(void *opaque, const char *path) {
@@ -393,7 +394,7 @@ static AVRational rate_of(const struct source_options *options) {
   return rate;
 }
 
-/* Computes the part as the source does for --start and --duration. */
+/* Computes the part of the sequence that --start and --duration select, by the rules of source_ffmpeg.c. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last) {
   AVRational tick = av_inv_q(rate_of(options));
@@ -415,7 +416,7 @@ int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick) {
 
 /* --- missing pictures --- */
 
-/* Names for one line, which ends when `text` is full. */
+/* File names joined to a text for one message, which takes no more when `text` is full. */
 struct names {
   char text[180];
   size_t used;
@@ -496,7 +497,7 @@ static void tell_damaged(const struct pictures *pictures, size_t begin, size_t e
 
 /* Names the missing pictures. For a glob, only files that were there when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* all before this number are there, or were named */
+  int64_t from = begin; /* pictures with a lower number are there, or were named */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

@@ -25,12 +25,13 @@ int pictures_open_first(struct pictures *pictures, AVFormatContext **input, stru
 /* Stores the length of the sequence in the stream of that input. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
-/* Reads the next readable picture, as a packet of stream 0. Its time is its place in the sequence: its number minus the
- * first number; for a glob its index. Returns 0 or an FFmpeg code, at the end AVERROR_EOF. */
+/* Reads the next readable picture, as a packet of stream 0. Its pts is its place in the sequence: the number in its
+ * name minus the first picture's number; for a glob its index in the list. Returns 0 or an FFmpeg code, at the end
+ * AVERROR_EOF. */
 int pictures_read(struct pictures *pictures, AVPacket *packet);
-/* Makes the first picture at or after this time the next to be read. */
+/* Makes the first picture at or after this place (as in pictures_read) the next one to be read. */
 void pictures_seek(struct pictures *pictures, int64_t time);
-/* Notes that the decoder has given the picture of this time. */
+/* Notes that the decoder has given the picture with this pts. */
 void pictures_note_given(struct pictures *pictures, int64_t time);
 
 /* True if the picture of this time has a number in its name, which is stored in *number. */

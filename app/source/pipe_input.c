@@ -12,7 +12,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
-/* CHECKS_UNTIL_TOLD: no line says that a writer is waited for before this many checks. */
+/* CHECK_MS: milliseconds between two checks for data. CHECKS_UNTIL_TOLD: after this many checks a log line says that a
+ * writer is waited for. */
 enum { BUFFER_BYTES = 65536, CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 
 struct pipe_input {

@@ -12,7 +12,7 @@
 
 struct pipe_input;
 
-/* Returns the descriptor that spec names; -1: none. */
+/* Returns the file descriptor that spec names ("-", "pipe:" or "pipe:N"); -1: it names none. */
 int pipe_input_descriptor(const char *spec);
 /* True if spec is "-", "pipe:" or "pipe:N", whatever the descriptor is, or the path of a named pipe. */
 bool pipe_input_is(const char *spec);

@@ -36,7 +36,8 @@ void playlist_remove(struct playlist *list, int index) {
   memmove(entry, entry + 1, (size_t)(--list->count - index) * sizeof *entry);
 }
 
-/* True if a name is a file's path relative to the list's folder: no device, and no word with a meaning of its own. */
+/* True if a name in a list is a file's path that starts from the list's folder, and not a device, a URL or a word such
+ * as "camera". */
 static bool is_relative(const char *name, struct error *err) {
   char resolved[SPEC_MAX];
   static const char *const words[] = {"camera", "pattern", "-"};

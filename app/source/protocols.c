@@ -12,10 +12,10 @@
 #include "app/platform/app_platform.h"
 #include "app/source/device_wishes.h"
 
-#define INSIDE "crypto,data" /* each reads another URL that is part of its own */
+#define INSIDE "crypto,data" /* FFmpeg's protocols whose URLs contain another URL or the data itself */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
 
-/* Schemes that need other protocols, too. */
+/* URL schemes whose inputs need further protocols of FFmpeg. */
 static const struct {
   const char *scheme, *needs;
 } needs[] = {

@@ -10,9 +10,9 @@
 
 enum { PROTOCOLS_MAX = 4096, OPENINGS_MAX = 400, OPENINGS_SAME_MAX = 8 };
 
-/* Returns FFmpeg's protocol_whitelist for an input: its own protocol and those that it needs. A file may name files, a
- * server's input stays with its protocols, and input through a pipe may name nothing. buffer holds PROTOCOLS_MAX
- * characters. */
+/* Returns the value of FFmpeg's option protocol_whitelist for an input: the input's own protocol and those that this
+ * one needs. A file may name files, a server's input stays with its protocols, and input through a pipe may name
+ * nothing. buffer holds PROTOCOLS_MAX characters. */
 const char *protocols_for(const char *url, char *buffer);
 
 /* Returns the protocol_whitelist for input through a pipe. */
@@ -34,8 +34,8 @@ bool protocols_listens(const char *url);
  * after following links. */
 int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
 
-/* Counts what is opened while an input is being opened. A playlist that names itself, or endless lists, would keep
- * FFmpeg opening files for ever. */
+/* Counts the URLs that FFmpeg opens while it opens an input, and refuses them beyond a limit. A playlist that names
+ * itself, or endless lists, would keep FFmpeg opening files for ever. */
 struct openings {
   int (*open)(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
   uint64_t seen[OPENINGS_MAX]; /* hash of each URL */

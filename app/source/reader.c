@@ -17,36 +17,42 @@ enum {
   RETRY_MOST_MS = 4000,
 };
 
-/* A source that is read, with what is needed to open it again. */
+/* A source, with the spec and options to open it again. */
 struct origin {
   struct source *source; /* NULL: not open yet */
   char *spec;
   struct source_options options;
-  const atomic_bool *stop; /* the program's flag; options.stop is the reader's */
+  const atomic_bool *stop; /* the stop flag that the caller gave; options.stop points to reader.away instead */
 };
 
 struct reader {
-  /* Used by the thread only, except as said below. */
+  /* Used by the reader's thread only, except: `thread` belongs to the caller of start and stop; info and the pointer
+   * now.source are written under lock, because others read them under it; failed and err are read after the thread's
+   * end. */
   pthread_t thread;
   struct origin now;
-  struct ahead *ahead; /* reads now.source; NULL: the reader's thread does */
+  struct ahead *ahead; /* reads frames of now.source in advance; NULL: the reader's thread reads them itself */
   struct source_info info;
   struct mailbox *mailbox;
   struct timetable timetable;
-  int retry_ms;    /* pause before a lost source is opened again; grows until a frame comes */
-  long from_here;  /* number of frames from this source */
+  int retry_ms;    /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS; a frame resets it */
+  long from_here;  /* frames that now.source has given so far, including dropped ones */
   uint64_t serial; /* number of the next frame, over all sources */
   bool urgent;     /* the thread runs at an urgent priority */
-  bool refused;    /* the system does not permit that */
+  bool refused;    /* the system does not permit an urgent priority */
   bool failed;
-  struct error err; /* if failed: the reason; valid after the thread's end */
+  struct error err; /* why the last source failed; valid if failed is true */
 
   /* Signals to the thread. */
-  atomic_bool stop, away; /* set under the lock; away: the thread is to leave this source, to end or for another one */
+  /* stop: the thread is to end. away: it is to leave the current source, to end or to begin with `next`. Both are set
+   * under lock. */
+  atomic_bool stop, away;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock, as are info and the pointer now.source, which only the thread changes. */
-  struct origin next, replaced; /* replaced: a source that waited in next's place; the thread closes it */
+  /* Protected by lock. knows: info is complete. ended: the thread has ended. */
+  /* next: the source handed over by reader_switch, not begun yet. replaced: one that was handed over before it and
+   * never begun; the thread closes it. */
+  struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
   struct reader_status status;
@@ -69,9 +75,9 @@ static int origin_set(struct reader *reader, struct origin *origin, struct sourc
   return 0;
 }
 
-/* Sets the thread's priority. It is urgent for handing a frame on in time, and for hardware decoding, in which the
- * thread only hands over packets and waits. It is usual for opening, closing and decoding in software. If the system
- * does not permit it, it is not asked again. */
+/* Sets the thread's priority. wanted: an urgent one, as for handing a frame on in time, and for hardware decoding, in
+ * which the thread only passes packets to the hardware and waits; else the usual one, as for opening, closing and
+ * decoding in software. If the system has refused an urgent priority once, it is not asked again. */
 static void be_urgent(struct reader *reader, bool wanted) {
   bool urgent = wanted && reader->now.options.urgent && !reader->refused;
   if (urgent != reader->urgent)
@@ -79,7 +85,7 @@ static void be_urgent(struct reader *reader, bool wanted) {
   reader->urgent = urgent && !reader->refused;
 }
 
-/* Waits until this time. Returns false if the source is to be left. */
+/* Waits until platform_now_ns reaches until_ns. Returns false, at once, if the source is to be left. */
 static bool wait_until(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
@@ -90,7 +96,8 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits while the reader is paused. Returns false if the source is to be left. *waited: it was paused. */
+/* Waits while the reader is paused, except for a realtime source. Returns false if the source is to be left. Stores in
+ * *waited if the reader was paused when called. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
@@ -114,16 +121,16 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Stores what other threads may know of the source; a stream's is known by its first frame only. The caller holds the
- * lock. */
+/* Stores the info that other threads get. It counts as known once it has the pictures' shape, which for a stream is so
+ * from its first frame on. The caller holds the lock. */
 static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
   pthread_cond_broadcast(&reader->changed);
 }
 
-/* Replaces the source by another; the old one may be NULL. This is done under the lock, because reader_stop interrupts
- * the current source. */
+/* Closes the current source and makes another one current; either may be NULL. This is done under the lock, because
+ * reader_stop interrupts the current source. */
 static void swap_source(struct reader *reader, struct source *source) {
   struct source_info info;
   if (source)
@@ -145,15 +152,16 @@ static bool is_told_to_stop(const struct reader *reader) {
   return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
 }
 
-/* Waits until the next try is due, counted from the begin of the last one. */
+/* Waits until retry_ms after the begin of the last try to open, and doubles retry_ms. Returns false if the source is to
+ * be left. */
 static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
   reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
   return wait_until(reader, until_ns);
 }
 
-/* Opens the source, again and again if it may come later or was there before. Returns 0: it is open, or is to be left;
- * or -1 with err. */
+/* Opens now.spec. Tries again, with pauses, if was_there (the source was open before), if it may come later
+ * (SOURCE_NOT_YET), or if options.patient is set. Returns 0: it is open, or is to be left; or -1 with err. */
 static int open_source(struct reader *reader, bool was_there, struct error *err) {
   be_urgent(reader, false);
   for (bool told = was_there;; told = true) {
@@ -174,7 +182,7 @@ static int open_source(struct reader *reader, bool was_there, struct error *err)
   }
 }
 
-/* Opens a lost camera or stream again. */
+/* Closes a lost camera or stream, and opens it again after a pause. Returns as open_source does. */
 static int recover(struct reader *reader, struct error *err) {
   be_urgent(reader, false);
   log_line(reader->now.options.log, LOG_WARNING, "%s; trying to open it again", err->message);
@@ -183,7 +191,8 @@ static int recover(struct reader *reader, struct error *err) {
   return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
 }
 
-/* Waits until the frame is due. Returns 1: it is; 0: the frame is not wanted; -1: the source is to be left. */
+/* Waits until the frame is due, which a realtime source's frame is at once. Returns 1: it is due; 0: drop it, because
+ * the reader is paused and the source does not wait; -1: the source is to be left. */
 static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
@@ -202,8 +211,8 @@ static int await_time(struct reader *reader, struct frame *frame) {
   return 1;
 }
 
-/* Notes changes that a frame shows: a stream may change its size at any frame, and hardware may hand over to software.
- * The caller holds the lock. */
+/* Updates info from a frame and the name of the hardware that decoded it (NULL: software): a stream may change its size
+ * at any frame, and hardware may hand over to software. The caller holds the lock. */
 static void follow_frame(struct reader *reader, const struct frame *frame, const char *hardware) {
   reader->info.hardware = hardware;
   struct source_info info = reader->info;
@@ -218,7 +227,8 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   note_info(reader, &info);
 }
 
-/* Hands a frame on when it is due. hardware: what decoded it. */
+/* Puts a frame into the mailbox when it is due, or releases it if it is not wanted. hardware: name of the hardware that
+ * decoded it; NULL: software. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
   int wanted = await_time(reader, frame);
@@ -245,8 +255,8 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
-/* True if the source is a pipe that an earlier program has read from. It counts as ended, since what may be left is too
- * short to be seen. */
+/* True if a source that cannot be opened is a pipe that another program has read from before (options.begun). It counts
+ * as ended, not as failed: the part that may be left in it is too short to be seen. Logs err's message. */
 static bool had_ended(const struct reader *reader, const struct error *err) {
   bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
   if (ended)
@@ -254,8 +264,8 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* Reads the next frame, when it is time to ask for it. Returns as source_read does, and 0 also if the source is to be
- * left. *decoder: the hardware that decoded it. */
+/* Reads the next frame; of hardware that decodes a file, not before timetable_read_at. Returns as source_read does, and
+ * 0 also if the source is to be left. Stores in *decoder the name of the hardware that decoded it; NULL: software. */
 static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
@@ -271,10 +281,10 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
   return got;
 }
 
-/* Starts to read ahead. This begins when the first frame is due, because reading the second one tells the source that
- * the first is shown, which its sound depends on. Sources that are live, may come back, or could not be read again by a
- * following program are not read ahead. If no thread can be started, each frame is read after the one before is handed
- * on. */
+/* Starts the thread that reads frames in advance. This is done once the first frame was handed on and not before,
+ * because reading the second one tells the source that the first is shown, and the source places its sound by that.
+ * Sources that are live, that may come back, or whose rest a following program must be able to read (info.passes) are
+ * not read in advance. If the thread cannot be started, the reader's thread reads each frame itself. */
 static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
@@ -317,7 +327,8 @@ static int read_source(struct reader *reader, struct error *err) {
   return got;
 }
 
-/* Makes the waiting source the current one, and returns the former one. The caller holds the lock. */
+/* Makes `next` the current source, and returns the former one, which the caller frees without the lock. The caller
+ * holds the lock. */
 static struct origin begin_next(struct reader *reader) {
   struct origin former = reader->now;
   struct source_info info;
@@ -339,7 +350,9 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* Returns true if another source follows one that has ended or failed. Waits for it if the last picture stays. */
+/* Called when a source has ended or failed. Begins with the next source and returns true if there is one. Waits for one
+ * if more may follow (reader_go_on) or the source was a single picture. Returns false if the thread is to end. got: 0:
+ * the source has ended or was left; -1: it failed with err. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);
@@ -428,7 +441,7 @@ int reader_start_list(struct reader **reader, struct source **source, const char
   return start(reader, source, spec, options, mailbox, true, err);
 }
 
-/* Makes the thread leave the source. The caller holds the lock. */
+/* Makes the thread leave the current source, also if it blocks in a read. The caller holds the lock. */
 static void call_away(struct reader *reader) {
   reader->away = true;
   if (reader->now.source)
@@ -441,7 +454,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(reader, &next, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  before = reader->replaced; /* empty, unless the thread has not yet taken either of them */
+  /* all zero unless two sources were handed over before and the thread has begun with neither */
+  before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;
   reader->next_when = when;
@@ -463,7 +477,8 @@ void reader_leave(struct reader *reader) {
   pthread_mutex_unlock(&reader->lock);
 }
 
-/* Sets a flag. This is called each turn, so the thread is woken only by a change. */
+/* Sets one of the reader's flags under the lock. The main loop calls it each turn, so that the thread is woken only if
+ * the flag changes. */
 static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
   if (*what != value)

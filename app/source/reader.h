@@ -1,9 +1,13 @@
-/* The reader thread: puts frames of a source into a mailbox.
+/* Reads a source on a thread of its own, and puts its frames into a mailbox.
  *
- * Frames of a realtime source (a camera, a screen, a stream) are handed on at once. A file's frames are handed on by
- * their timestamps in real time, and read one ahead (ahead.h). The end of a file ends the reader, except for a single
- * picture, which stays. A source that may come back after it was lost is opened again, with growing pauses, as long as
- * the program runs, and so is a stream that was not there yet. */
+ * Frames of a realtime source (a camera, a screen, a stream) are handed on at once. Frames of a file are handed on when
+ * they are due by their timestamps, and one more is read in advance (ahead.h). The end of a file ends the thread, which
+ * closes the mailbox; a single picture stays instead, until another source follows or the reader is stopped. A source
+ * that may come back after it was lost (a camera, a stream) is opened again, with growing pauses, as long as the
+ * program runs, and so is a stream that was not there yet.
+ *
+ * Threads: any thread may call the functions that take a started reader. Only reader_stop is called by one thread,
+ * once, when no other thread uses the reader any more. */
 #ifndef APP_SOURCE_READER_H
 #define APP_SOURCE_READER_H
 
@@ -13,55 +17,66 @@
 struct reader;
 
 struct reader_status {
-  bool opened;      /* some source was open */
-  bool reached;     /* the current source was open at least once */
-  bool lost;        /* the source is gone or not there yet; it is being opened again */
-  char reason[512]; /* the reason, while lost */
-  bool stands;      /* a file has ended, and its last picture stays */
-  bool picture;     /* a single picture was read, which stays */
-  bool moves;       /* this source gave more than one picture */
-  bool next;        /* another source waits for the end of this one */
-  int sources;      /* sources begun so far, including the first */
-  long frames;      /* frames read so far */
+  bool opened;  /* a source was open at least once since the reader started; never reset */
+  bool reached; /* the current source was open at least once; reset when another source begins */
+  /* the source is gone or not there yet, and is being opened again; reset by its next frame or by the next source */
+  bool lost;
+  char reason[512]; /* why the source is gone, while lost is true */
+  /* the source has ended or failed and no other one waits: the last picture stays; reset when another source begins */
+  bool stands;
+  bool picture; /* the source ended after one frame: it is a single picture; reset when another source begins */
+  bool moves;   /* the current source gave more than one frame; reset when another source begins */
+  bool next;    /* another source was handed over and has not begun yet */
+  int sources;  /* sources begun so far, including the first */
+  long frames;  /* frames put into the mailbox so far, by all sources */
 };
 
-/* When to continue with another source: at once, or at the current one's end. A stream, a camera or a single picture
- * has no end. At the end the last picture is shown as long as the others, followed by the first one of the next source
- * if that is open. */
+/* Says when the reader continues with another source: at once, or at the end of the current one. A camera or a stream
+ * has no end; a single picture is at its end as soon as it was read. At the end of a file its last picture is shown for
+ * one frame period, and is followed by the first frame of the next source if that is open by then. */
 enum reader_when { READER_NOW, READER_AT_END };
 
-/* Starts the thread, takes over *source, and closes it at the end. spec and options are used to open it again. *source
- * NULL: the thread opens it. The mailbox, and what options point to, must outlive the reader. options->stop is not
- * used: reader_stop interrupts. Returns 0, or -1 with err. */
+/* Starts the thread and takes over *source, which the thread closes at the end. *source NULL: the thread opens it. spec
+ * and options are copied, to open the source again; the mailbox, and what options point to, must outlive the reader.
+ * Once options->stop (NULL: none) is set, no further frame is read and no source opened again; it is checked between
+ * frames and between tries, but it does not interrupt a call that blocks, as reader_end does. Returns 0, or -1 with err
+ * and *reader unchanged; then *source is still the caller's if memory was short, else closed and NULL, so that
+ * source_close(source) is right in both cases. */
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
-/* Does the same if other sources may follow: begins with reader_go_on(reader, true). */
+/* Works as reader_start, but the end of the first source does not end the thread: reader_go_on(reader, true) is in
+ * force from the beginning. */
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err);
 
-/* Continues with another source, taken over as by reader_start. It replaces one that already waits. Callable from any
- * thread. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
+/* Makes the reader continue with another source, at once or at the end of the current one. source (NULL in it: the
+ * thread opens it), spec and options are used as by reader_start. If an earlier source still waits for its turn, this
+ * one replaces it. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err);
-/* Continues at once with the source that waits for the end of the current one. Callable from any thread. */
+/* Makes the reader continue at once with the source that was handed over for the end of the current one. If none was,
+ * nothing happens. */
 void reader_leave(struct reader *reader);
-/* go_on: the end of a file, or a failure, does not end the reader, because another source will follow. */
+/* go_on true: when a source ends or fails, the thread waits for reader_switch instead of ending. */
 void reader_go_on(struct reader *reader, bool go_on);
 
-/* While paused, a file stands still, and a camera's frames are dropped. */
+/* While paused, no frame of a file is handed on, and the frames of a realtime source are read and dropped. */
 void reader_pause(struct reader *reader, bool paused);
-/* Copies the status. Callable from any thread. */
+/* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);
-/* Gets the info of the current source. Returns false if it is not known yet. */
+/* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open or the
+ * shape of its pictures is not known; a stream's is known from its first frame on. */
 bool reader_get_info(struct reader *reader, struct source_info *info);
-/* Waits for the info of the current source. Returns false if the reader ends before. */
+/* Waits until the info of the current source is known, and copies it. Returns false if the thread ends before. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
-/* Tells the thread to end, and releases callers that wait for it; accepts NULL. */
+/* Tells the thread to end, and interrupts the source if it blocks. Does not wait; as the thread ends, it closes the
+ * mailbox and reader_wait_info returns. Accepts NULL. */
 void reader_end(struct reader *reader);
 
-/* Ends the thread and closes the source. Returns 0, or -1 with err if reading had failed. Stores NULL; accepts NULL. */
+/* Ends the thread, waits for it, closes the source and frees the reader. Returns 0, or -1 with err (may be NULL) if the
+ * last source had failed before. Stores NULL; accepts NULL. */
 int reader_stop(struct reader **reader, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { AHEAD = 4 };
 
-/* Tolerance in seconds for times that containers round. */
+/* Greatest and least tolerance in seconds for times that containers round. */
 static const double rounding_most = 1e-3, rounding_least = 1e-6;
 /* After this time without a frame, SECOND_SOURCE_BEHIND is reported even if callers do not wait. */
 static const int64_t behind_ns = 2000000000;
@@ -22,13 +22,14 @@ struct timed_frame {
 struct second_source {
   pthread_t thread;
   struct source *source;
-  double time_base, fps; /* unit of frames' times in seconds; the higher rate of the two sources; 0: unknown */
+  /* time_base: unit of frame.pts in seconds. fps: the higher rate of the two sources; 0: unknown. */
+  double time_base, fps;
   double rounding;
   int patience_ms;
 
   /* Used by the caller's thread only. */
-  struct timed_frame shown; /* the size of its frame is 0 before the first */
-  int64_t behind_since_ns;  /* when frames began to be late; 0: they are not */
+  struct timed_frame shown; /* the frame returned last; its width is 0 before the first one */
+  int64_t behind_since_ns;  /* platform_now_ns when frames began to be late; 0: they are not late */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -36,11 +37,11 @@ struct second_source {
   struct timed_frame ahead[AHEAD];
   int count;
   long read;
-  double first_at, last_at; /* times of the first and the last frame read */
-  double step;              /* time between the last two */
-  double begun;             /* first moment that was asked for; NAN: none yet */
-  double shift;             /* from moments to the source's own times */
-  double wanted;            /* last moment asked for, in the source's own times */
+  double first_at, last_at; /* times in seconds of the first frame and of the one read last */
+  double step;              /* time in seconds between the last two frames read */
+  double begun;             /* first moment that was asked for, in seconds; NAN: none yet */
+  double shift;             /* to be added to a moment to get the second source's own time, in seconds */
+  double wanted;            /* last moment asked for, in the second source's own time */
   bool stop, ended, failed;
   struct error err;
 };
@@ -52,7 +53,8 @@ static void pop(struct second_source *second, struct timed_frame *first) {
   memmove(second->ahead, second->ahead + 1, (size_t)--second->count * sizeof *second->ahead);
 }
 
-/* Drops frames that a later one replaces for this moment: a caller that is slow does not see every frame. */
+/* Drops the frames in `ahead` that are followed by one that is not later than `wanted`: a slow caller does not see
+ * every frame. */
 static void drop_passed(struct second_source *second) {
   while (second->count > 1 && second->ahead[1].at <= second->wanted) {
     struct timed_frame passed;
@@ -61,7 +63,8 @@ static void drop_passed(struct second_source *second) {
   }
 }
 
-/* True if no later frame can belong to the moment asked for. */
+/* True if the newest frame that is not later than `wanted` has been read: a later one was read, too, or the source has
+ * ended. */
 static bool is_settled(const struct second_source *second) {
   return second->ended || (second->count > 0 && second->ahead[second->count - 1].at > second->wanted);
 }
@@ -106,7 +109,8 @@ static void *read_ahead(void *opaque) {
 
 /* --- the caller --- */
 
-/* Determines the shift, once both sources have begun. */
+/* Sets `begun` at the first call and `shift`, which is 0 unless both sources begin within one frame period of each
+ * other. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;

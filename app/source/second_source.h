@@ -1,6 +1,7 @@
-/* Keeps a second source in step with a first one. A thread reads it ahead, and for each moment it gives the newest
- * frame that is not later. If the two begin within one frame of each other, their beginnings are aligned. Its first
- * frame is used for earlier moments, its last one for later ones. */
+/* Reads a second source in step with a first one. A thread reads its frames in advance; for each moment, a time of the
+ * first source, the caller gets the newest frame of the second one that is not later. If the two begin within one frame
+ * period of each other, their first frames are aligned. Its first frame is used for earlier moments, its last one for
+ * later ones. */
 #ifndef APP_SOURCE_SECOND_SOURCE_H
 #define APP_SOURCE_SECOND_SOURCE_H
 
@@ -9,7 +10,7 @@
 struct second_source;
 
 struct second_source_options {
-  const struct source_info *first; /* the source whose moments are asked for; NULL: unknown */
+  const struct source_info *first; /* the first source; NULL: unknown */
   /* Time to wait for the frame of a moment that is not decoded yet. After that, and as long as the source stays late,
    * the newest frame is used instead. 0: the newest frame is always used. */
   int patience_ms;

@@ -5,8 +5,7 @@
 #include "unet/base/text.h"
 
 struct system {
-  const char *device, *name,
-      *no_input; /* no_input: the reason why nothing can be listed, although FFmpeg has the device */
+  const char *device, *name, *no_input; /* no_input: the message if FFmpeg has the device, but it lists no input */
 };
 static const struct system systems[] = {
     {"pulse", "PulseAudio", "no server of PulseAudio or PipeWire answers"},

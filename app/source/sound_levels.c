@@ -6,12 +6,14 @@ static const double bass_below = 200, treble_above = 2500;                     /
 static const double level_s = 0.03, onset_s = 0.03, mean_s = 1, beat_s = 0.12; /* time constants in seconds */
 static const double louder_s = 0.5, quieter_s = 15;                            /* time constants of the gain */
 static const double hops_a_second = 200;
-/* Power, relative to full scale, below which sound is not amplified to the usual level. */
+/* Power, relative to full scale, below which the gain does not rise further, so that faint noise is not taken for
+ * sound. */
 static const double faint = 1e-5;
-/* A band is measured against at least this share of the loudest power, since other bands leak into a quiet one. */
+/* The level of a band is relative to at least this share of the whole sound's loudest power: other bands leak into a
+ * quiet one. */
 static const double band_least = 0.01;
 static const double beat_over_mean = 2.5, beat_least = 0.05, beats_apart_s = 0.25;
-/* Smaller values are set to 0, so that silence ends in zeros. */
+/* Values below this are set to 0, so that silence gives exact zeros. */
 static const double least_value = 1e-3;
 
 /* --- filters: two Butterworth filters of second order in a row --- */

@@ -28,12 +28,13 @@ struct sound_filter {
 struct sound_levels {
   double rate;
   struct sound_filter filter[SOUND_FILTERS];
-  double power[SOUND_BANDS], loudest[SOUND_BANDS]; /* power of the whole sound and of each band; their maxima of late */
-  double onset, mean;                              /* power of the bass, averaged over a short and a long time */
-  bool above;                                      /* onset is far above mean */
-  double beat, since_beat;                         /* since_beat: in seconds */
-  long beats;                                      /* number of beats so far */
-  /* Samples between two updates of the slow values; samples since the last one. */
+  /* power, and its recent maximum, of the whole sound (SOUND_LEVEL) and of each band */
+  double power[SOUND_BANDS], loudest[SOUND_BANDS];
+  double onset, mean;      /* power of the bass, averaged over a short and a long time */
+  bool above;              /* onset is far above mean */
+  double beat, since_beat; /* since_beat: in seconds */
+  long beats;              /* number of beats so far */
+  /* hop: samples between two updates of `loudest` and the beat. in_hop: samples since the last one. */
   int hop, in_hop;
 };
 
@@ -41,7 +42,7 @@ struct sound_levels {
 void sound_levels_begin(struct sound_levels *levels, double rate);
 /* Measures the next samples. */
 void sound_levels_take(struct sound_levels *levels, const float *samples, int count);
-/* Returns the values of this moment. */
+/* Returns the values, each from 0 to 1, after the samples taken so far. */
 void sound_levels_get(const struct sound_levels *levels, double values[SOUND_VALUES]);
 
 #endif

@@ -19,10 +19,10 @@ struct entry {
 struct sound_tap {
   pthread_mutex_t lock;
   pthread_cond_t arrived;
-  /* Protected by lock. */
+  /* Protected by lock. sounds: owners so far. present: the current one has sound. */
   struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
-  unsigned long put;           /* number of packets so far */
-  unsigned long begun;         /* value of put when this sound began */
+  unsigned long put;           /* packets put so far; the number of the next one, from 0 */
+  unsigned long begun;         /* number of the first packet of the current owner */
   const void *owner;
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;

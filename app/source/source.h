@@ -1,4 +1,4 @@
-/* Sources of frames. Each kind of source is a const struct of functions in one array.
+/* Sources of frames. Each kind of source is a const struct source_impl of functions; source.c tries them in turn.
  *
  * Threads: one thread at a time uses a source. Only source_interrupt may be called from another thread or a signal
  * handler; it makes a blocking read return soon. */
@@ -22,20 +22,23 @@ enum pattern_pixels { PATTERN_YUV420P, PATTERN_NV12, PATTERN_P010 };
 
 struct source_options {
   /* Which frames are read, and in which form. */
-  bool live;                  /* the newest frame matters, not every frame: slice threads only, small buffers */
-  bool loop;                  /* the source starts again at its end */
-  bool alpha;                 /* frames come with their alpha, in RGBA or BGRA; pixels without alpha are an error */
-  const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: chosen by name */
+  bool live;  /* the newest frame matters, not every frame: slice threads only, small buffers */
+  bool loop;  /* the source starts again at its end */
+  bool alpha; /* frames come with their alpha, in RGBA or BGRA; pixels without alpha are an error */
+  /* name of an FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: it is chosen by the input's name */
+  const char *input_format;
   const char *input_options;  /* "key=value:key=value" for it; NULL: none */
-  int width, height;          /* size wanted of a camera, screen or pattern; 0: its own choice */
+  int width, height;          /* size in pixels that a camera, screen or pattern is asked for; 0: its own choice */
   enum pattern_pixels pixels; /* pixels of the pattern */
-  double fps;                 /* rate wanted of a camera, screen or pattern; 0: its own choice */
+  double fps;                 /* frames a second that a camera, screen or pattern is asked for; 0: its own choice */
   double start;               /* the place of the first frame in the input, in seconds */
-  double resume;              /* seconds after start at which to begin; loops begin at start */
-  double duration;            /* seconds of the input to read; 0: all */
+  /* seconds after start at which the first round begins; later rounds of a loop begin at start */
+  double resume;
+  double duration; /* seconds of the input to read; 0: all */
   /* Opening and waiting. */
-  bool patient;            /* live: opening is tried again after any error */
-  bool begun;              /* live: another program has read of it; a pipe that cannot be opened then has ended */
+  bool patient; /* live: opening is tried again after any error */
+  /* live: another program has read from this source before; a pipe that cannot be opened has ended then */
+  bool begun;
   double read_timeout;     /* live: seconds without data after which a stream or camera is lost; 0: no limit */
   const atomic_bool *stop; /* if set by any thread, it interrupts opening and reading; NULL: none */
   /* Where frames and sound go, and what decodes. */
@@ -44,14 +47,15 @@ struct source_options {
   struct gpu gpu;                  /* the GPU that reads the frames; without impl: none */
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software decodes */
   bool hardware_must;              /* video that the hardware cannot decode is an error */
-  bool secondary;                  /* second source of another one: missing pictures are no error */
-  /* A reader's thread gets an urgent priority while it does not decode itself (app_platform.h). */
+  /* it is the second source of another one, so missing pictures of a sequence are no error */
+  bool secondary;
+  /* The thread that reads the source gets an urgent priority (app_platform.h) while it does not decode in software. */
   bool urgent;
   /* Messages about what the output will lack. */
-  bool tell_left_out;       /* a line tells which parts of the input the output will lack */
-  bool tell_transparency;   /* and also if it will lack transparency */
+  bool tell_left_out;       /* a log line tells which parts of the input the output will lack */
+  bool tell_transparency;   /* that line, or another one, also tells if the output will lack transparency */
   bool keeps_timecode;      /* the output keeps a timecode, if the input can be read twice */
-  bool keeps_file_timecode; /* the output keeps one that is a tag of the whole input */
+  bool keeps_file_timecode; /* the output keeps a timecode that is a tag of the whole input and not of the video */
   bool no_sound;            /* sound that the output lacks is not mentioned */
   const struct log *log;
 };
@@ -62,7 +66,9 @@ enum { SOURCE_NOT_YET = -2 };
 struct source_info {
   /* Words for the user. */
   char description[192]; /* "clip.mp4: h264 1280x720, 25 fps", from source_describe */
-  char name[128];        /* begin of the description: "clip.mp4: h264"; "": it stays as it is */
+  /* first part of the description ("clip.mp4: h264"), from which source_describe writes it anew; "": it never
+   * changes */
+  char name[128];
   /* The frames. */
   int width, height;                /* size of stored pictures in pixels; 0: unknown */
   double shape;                     /* width / height of displayed pictures; 0: unknown */
@@ -75,8 +81,9 @@ struct source_info {
   /* How the source behaves. */
   /* A camera, screen or live stream: it sets its own pace and cannot be made to wait. */
   bool realtime;
-  bool returns;         /* after it ends or fails, it may be there again later */
-  bool passes;          /* reading consumes the input, and the rest alone is no valid input */
+  bool returns; /* after it ends or fails, the source may be opened again later */
+  /* reading consumes the input (a pipe), and what is left is no valid input for another program */
+  bool passes;
   const char *hardware; /* name of the hardware that decodes; NULL: software does */
   long damaged;         /* packets and frames skipped or concealed so far */
 };
@@ -117,7 +124,7 @@ struct source {
  * SOURCE_NOT_YET or -1 with err. err may be NULL. The caller closes the source. What options point to must outlive
  * it. */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
-/* True if opening it depends on others and may take any time: another computer, or the writer of a pipe. */
+/* True if opening this source may take any time, because it depends on another computer or on the writer of a pipe. */
 bool source_opens_late(const char *spec);
 /* Reads the first frame, which the next source_read returns. Returns 0, or -1 with err. */
 int source_read_ahead(struct source *source, struct error *err);
@@ -129,9 +136,10 @@ int source_read(struct source *source, struct frame *frame, struct error *err);
 int source_check(const struct source *source, struct error *err);
 /* Copies what is known of the source by now. The strings that it points to are constants. */
 void source_get_info(const struct source *source, struct source_info *info);
-/* Makes this source return the end from now on, also from a read that is blocked. Callable from any thread. */
+/* Makes source_read return the end from now on, also a read that blocks at present. Callable from any thread and from a
+ * signal handler. */
 void source_interrupt(struct source *source);
-/* True if blocking calls are to return. Reading then returns the end. */
+/* True if the source was interrupted or options.stop is set: blocking calls return, and reading returns the end. */
 static inline bool source_interrupted(const struct source *source) {
   return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
 }

@@ -76,7 +76,8 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
-/* Returned by prepare: a search failed, for which FFmpeg dropped the packets that it had read. */
+/* A result of prepare: a seek failed after FFmpeg had dropped the packets that it had read, so the input must be opened
+ * again. */
 enum { PLACE_LOST = 1 };
 
 static int go_to_start(struct ffmpeg_source *from) {
@@ -113,7 +114,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   return begin_reading(from, err);
 }
 
-/* Returns the time of the frame after the next one. */
+/* Decodes the frame after from->frame in advance into from->ahead, and returns its time; FRAME_TIME_NONE: unknown. */
 static int64_t next_time(struct ffmpeg_source *from) {
   if (!from->looked_ahead) {
     from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
@@ -145,7 +146,8 @@ static void look_at_first(struct ffmpeg_source *from) {
   about_shape(from);
 }
 
-/* reads_up: as in struct ffmpeg_source. Returns what prepare returns; *result is NULL then. */
+/* Opens the input. reads_up: it cannot seek, so it is read from its beginning up to the start. Returns what prepare
+ * returns; *result is NULL then. */
 static int open_once(struct ffmpeg_source **result, const char *spec, const struct source_options *options,
                      bool reads_up, struct error *err) {
   struct ffmpeg_source *from = calloc(1, sizeof *from);
@@ -279,14 +281,14 @@ static bool is_too_early(const struct ffmpeg_source *from, double seconds) {
   return from->options.start + first > 0 && seconds < first;
 }
 
-/* True if a frame need not be shown, because a packet of a newer one is there already. */
+/* True if a stream's frame need not be shown, because a packet of a newer frame has arrived already. */
 static bool is_outdated(const struct ffmpeg_source *from) {
   return from->arrivals && from->given_ns && platform_now_ns() - from->given_ns < starved_ns &&
          arrivals_has_more(from->arrivals);
 }
 
-/* Finds the next frame of the part that was asked for. Returns 1 with from->frame filled, 0 at the end, or -1 with
- * err. */
+/* Decodes frames until one lies in the part that the options ask for. Returns 1 with from->frame filled, 0 at the end,
+ * or -1 with err. */
 static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
   int got;
   while ((got = next_frame(from, err)) > 0) {

@@ -91,7 +91,7 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
   return 0;
 }
 
-/* Tells the tap that the pattern has no sound. takes_over: as in source_ffmpeg.c. */
+/* Tells the tap that the pattern has no sound. takes_over: this source replaces another one's sound in the tap. */
 static void begin_sound(struct pattern_source *pattern, bool takes_over) {
   const struct sound_origin origin = {
       .owner = pattern, .name = "pattern", .time_base = {0, 1}, .tick = 1 / pattern->fps};

@@ -10,8 +10,8 @@
 
 enum {
   PAGE = 4096,
-  /* Number of pictures in a row that nobody asked to share, after which a surface's pictures are no longer copied in
-   * advance. One is too few: some are dropped on their way to the window. */
+  /* A surface is copied for OpenGL in advance until this many of its pictures in a row were not asked for in that form.
+   * One is too few, because some pictures are dropped on their way to the window. */
   UNSHARED = 8,
 };
 
@@ -20,14 +20,14 @@ struct surface {
   struct gpu gpu;
   AVFrame *frame;
   pthread_mutex_t lock;
-  /* Protected by lock, except while the picture is taken from its pool. */
+  /* Protected by lock, except in set_up, while no other thread has the picture. */
   uint8_t *host; /* whole pages; they use no memory before the copy is asked for */
   size_t host_bytes;
   bool locked; /* page-locked, so that the GPU can copy to it */
   struct gpu_share *share;
   bool filling;    /* a copy of the surface to share has begun */
-  int ahead;       /* number of pictures that are copied before anybody asks */
-  unsigned filled; /* kinds of memory, or-ed, that have the surface's pixels */
+  int ahead;       /* number of further pictures that are copied to `share` before anybody asks for that */
+  unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
 
 static int surface_make(void *opaque, struct picture *picture, struct error *err) {

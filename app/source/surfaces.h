@@ -1,5 +1,5 @@
-/* Pictures that are a hardware decoder's surfaces. The GPU reads them without a copy; the host gets a copy when it asks
- * for one. */
+/* Makes pictures from a hardware decoder's surfaces. The GPU reads them without a copy; the host gets a copy when it
+ * asks for one. */
 #ifndef APP_SOURCE_SURFACES_H
 #define APP_SOURCE_SURFACES_H
 
@@ -11,7 +11,7 @@
 struct surfaces {
   struct gpu gpu;
   struct picture_pool *pool;
-  struct frame_memory *copies; /* memory for copies of surfaces that could not be kept */
+  struct frame_memory *copies; /* page-locked memory for the copies in surfaces_bring_down; NULL: none yet */
 };
 
 /* surfaces_is_one: true if the frame is a surface. surfaces_readable: true if the engine also reads its format, which
@@ -26,7 +26,7 @@ int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in,
 /* Replaces the surface by a copy in the host's memory, which is page-locked if there is such memory. Returns 0, or -1
  * with err. */
 int surfaces_bring_down(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct error *err);
-/* Pictures that are held stay valid until they are released. */
+/* Frees what surfaces holds. Pictures that are still held stay valid until they are released. */
 void surfaces_free(struct surfaces *surfaces);
 
 #endif

@@ -28,7 +28,8 @@ static void open_codec(struct tap_decoder *decoder, const AVCodecParameters *abo
              avcodec_get_name(about->codec_id));
 }
 
-/* Opens a codec for the current sound. Returns false if there is none that can be decoded. */
+/* Opens a codec if the tap's current sound is another one than before. Returns false if there is no sound, or it cannot
+ * be decoded. */
 static bool follow_source(struct tap_decoder *decoder) {
   bool present;
   if (sound_tap_number(decoder->tap, &present, NULL) == decoder->sound_number && present)

@@ -1,4 +1,5 @@
-/* Decodes the packets that a tap keeps, of the source that owns it at each moment. */
+/* Decodes the packets of sound that a tap keeps. When the tap gets another owner, the decoder is set up for that one's
+ * sound. One thread at a time uses it. */
 #ifndef APP_SOURCE_TAP_DECODER_H
 #define APP_SOURCE_TAP_DECODER_H
 
@@ -21,8 +22,8 @@ struct tap_decoder {
 int tap_decoder_open(struct tap_decoder *decoder, struct sound_tap *tap, const struct log *log, struct error *err);
 void tap_decoder_close(struct tap_decoder *decoder); /* accepts zeros */
 
-/* Decodes the next samples, from packets whose positions are at most `until`. Returns 1: they are in decoder->frame,
- * and begin at *position; 0: there are none yet; or an FFmpeg code. Damage is skipped. */
+/* Decodes the next samples, from packets whose positions are at most `until`, in seconds. Returns 1: they are in
+ * decoder->frame, and begin at *position; 0: there are none yet; or an FFmpeg code. Damage is skipped. */
 int tap_decoder_next(struct tap_decoder *decoder, double until, double *position);
 
 #endif

@@ -5,10 +5,10 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Time that a disk or a thread may take longer than before without a frame being late. */
+/* Reserve: reading a frame may take this much longer than the longest recent time without the frame being late. */
 static const int64_t spare_ns = 4000000;
-/* Share of a measured time that is forgotten with each frame, as 1 / these. Most slow frames come again within a few
- * seconds, as key frames do. */
+/* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
+ * (reading_ns) falls by 1 / READING_FORGETS. Most slow frames come again within a few seconds, as key frames do. */
 enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
@@ -17,7 +17,7 @@ void timetable_follow(struct timetable *timetable, double fps) {
   *timetable = (struct timetable){.begin_ns = begin_ns};
 }
 
-/* Returns when the first frame is due. */
+/* Returns when a frame is due with which the times begin: at once, or at begin_ns if that is later. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

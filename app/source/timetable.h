@@ -9,14 +9,14 @@
 struct timetable {
   bool started;
   int64_t clock_ns, media_ns;         /* a moment of the clock, and the timestamp that belongs to it */
-  int64_t last_due_ns, last_media_ns; /* times of the frame before */
+  int64_t last_due_ns, last_media_ns; /* when the frame before was due, and its timestamp */
   int64_t begin_ns;                   /* when the first frame after another source is due; 0: there was none */
   int64_t apart_ns;                   /* roughly the shortest recent time between two frames; 0: unknown */
   int64_t reading_ns; /* roughly the longest recent time for reading a frame, except the first; 0: unknown */
 };
 
-/* Begins with another source, which continues the current one at its end. fps: the rate of the current one; 0: the new
- * one begins at once. */
+/* Resets the timetable for another source. fps: rate of the former source, after whose last frame the new one begins
+ * one frame period later; 0: the new one begins at once. */
 void timetable_follow(struct timetable *timetable, double fps);
 
 /* Returns when the frame of this media time is due. In a clip that starts again, the first frame is due one period

@@ -11,17 +11,18 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* ENTRIES are some 40 s: in no file is the sound further ahead of its pictures. */
+/* ENTRIES: levels kept, 40 s of them; in no file is the sound further ahead of its pictures. STEP_HZ: levels measured a
+ * second. CHECK_MS: greatest wait for sound, in milliseconds. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
-/* Greatest time between the end of a sound and a picture that it is heard with. If a stream's sound is late, the newest
- * is used as long as more comes. */
+/* heard_s: a picture gets the levels of sound that ended at most this long before it, in seconds. late_ns: if a
+ * stream's sound is further behind, the newest levels are used for this long after they came. */
 static const double heard_s = 0.3;
 static const int64_t late_ns = 500000000;
 /* A picture that stays longer than this has no sound. */
 static const int64_t stands_ns = 1000000000;
 
 struct entry {
-  double position; /* end of the sound that these values are for */
+  double position; /* position, in seconds, of the end of the samples that were measured */
   float values[SOUND_VALUES];
 };
 
@@ -127,7 +128,8 @@ void track_stop(struct track **pointer) {
 
 /* --- the caller --- */
 
-/* Returns the last entry up to this position; NULL: there is none. The caller holds the lock. */
+/* Returns the last of the kept levels whose position is at most this one; NULL: there is none. The caller holds the
+ * lock. */
 static const struct entry *find(const struct track *track, double position) {
   unsigned long low = track->first, high = track->next;
   while (low < high) {
@@ -140,7 +142,8 @@ static const struct entry *find(const struct track *track, double position) {
   return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
 }
 
-/* True if the sound of an entry is heard at this position. The caller holds the lock. */
+/* True if a picture at this position gets these levels: they are recent by position, or the newest and recent by
+ * arrival. The caller holds the lock. */
 static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
   return position - entry->position < heard_s || (newest && now_ns - track->at_ns < late_ns);
