@@ -75,7 +75,8 @@ static int make_scaled(struct encoder *encoder, bool bars) {
               : 0;
 }
 
-/* Sets up the scaler for frames of this format and size, with bars if their shape is not the encoder's. */
+/* Sets up the scaler for frames of this format and size; black bars are added if their shape is not that of the
+ * encoder's picture. Returns 0 or an FFmpeg error code. */
 static int set_scaler(struct encoder *encoder, enum AVPixelFormat from, int width, int height) {
   const AVCodecContext *to = encoder->context;
   int box_width, box_height;

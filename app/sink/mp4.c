@@ -61,7 +61,9 @@ void mp4_cut(const char *path) {
   int64_t whole, size;
   follow_boxes(path, &whole, &size);
   int cut = whole > 0 && whole < size ? platform_cut(path, whole) : 0;
-  (void)cut; /* if the file cannot be cut it stays as it is; the user is told of the error that led here */
+  /* the result is ignored: if the file cannot be cut, it stays as it is, and the user is told of the error before this
+   * one anyway */
+  (void)cut;
 }
 
 /* Copies the tracks that were given to the muxer. A timecode's track is not among them: the muxer makes it from the
@@ -89,7 +91,7 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tra
 struct settling {
   const struct muxer *muxer;
   unsigned tracks; /* how many tracks were written */
-  int64_t *found;  /* muxer_units of each track that were found in the file */
+  int64_t *found;  /* an element for each track: the sum of muxer_units of its packets that were found in the file */
 };
 
 /* Copies the packets of a file to another and counts them in settling->found. to NULL: only counts. Returns 0 or an

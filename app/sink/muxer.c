@@ -171,8 +171,8 @@ static bool lacks_any(const struct muxer *muxer) {
   return false;
 }
 
-/* Writes the held packet of this packet's stream, and of each stream that has nothing written yet, because the index is
- * to list them. */
+/* Called before a flush. Writes the held packet of the stream that `packet` belongs to, and of each stream of which
+ * nothing was written yet, so that the index lists all of them. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
@@ -196,8 +196,8 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (muxer->fragments && more && lacks_any(muxer) && time - muxer->flushed < patience)
     return 0;
   muxer->flushed = time;
-  /* The muxers of MXF and GXF count packets as they order them; a flush in the middle of a file makes libavformat 59
-   * crash. */
+  /* MXF and GXF are not flushed: their muxers hold packets back to order them, and a flush in the middle of a file
+   * makes libavformat 59 crash. */
   if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);

@@ -55,7 +55,7 @@ void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket
 /* Writes a packet and takes over its reference. If sound does not come later than the packet before it (clocks of
  * milliseconds round so) and the container takes rising times only, it is moved to one tick after that. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
-/* Writes the packets that are held back. Call it after the last packet. */
+/* Writes the packets that are held back. The caller calls it after the last packet. */
 int muxer_complete(struct muxer *muxer);
 
 /* True if muxer_flush is to be called before this packet of video is written: half a second of clip time has passed or,

@@ -16,7 +16,7 @@ enum { SINK_HOLDS = 2 };
 struct sink_options {
   /* The frames. */
   enum pixel_format format;         /* pixels of the frames: YUV420P or RGBA */
-  int width, height;                /* size of the frames in pixels, which are square */
+  int width, height;                /* size of the frames in square pixels */
   int time_base_num, time_base_den; /* unit of frame.pts in seconds */
   double fps;                       /* average, for rate control and the last frame's duration; 0: unknown */
   /* The output. */
@@ -27,7 +27,7 @@ struct sink_options {
   bool realtime;         /* frames come at the pace at which they are shown */
   /* Sound: copied from an input, or recorded from a tap. */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
-  bool no_sound;                              /* only the metadata of it is copied */
+  bool no_sound;                              /* only the metadata of `sound` is copied, not its sound */
   int sound_track;                            /* the only track to copy, counted from 1; 0: all */
   const struct source_options *sound_options; /* the options that input was opened with */
   struct sound_tap *tap;                      /* sound to record with live pictures; NULL: none */
@@ -63,7 +63,7 @@ struct sink_wish {
   const struct source_options *source; /* the options of that input */
   /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */
   const char *others[4 + STYLES_MAX];
-  long frames; /* greatest number of frames to come; 0: no limit */
+  long frames; /* greatest number of frames that will be written; 0: no limit */
   bool overwrite;
 };
 

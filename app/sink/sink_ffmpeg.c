@@ -74,7 +74,7 @@ struct ffmpeg_sink {
   bool pipe_unblocked; /* standard output was set to non-blocking, until the sink is closed */
 };
 
-/* Time in nanoseconds for sending the rest to a network after an interruption. */
+/* After an interruption (`stop`), sending the rest to a network may take this many nanoseconds. */
 static const int64_t network_flush_ns = 2000000000;
 /* Time in nanoseconds between two checks of `stop`. */
 static const int64_t stop_check_ns = 50000000;
@@ -157,8 +157,9 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   return 0;
 }
 
-/* Waits until a named pipe has a reader. Opening it would wait as well, but no signal could end that. Returns a
- * descriptor that keeps the pipe open, or -1 if the path is no named pipe. *code < 0: the wait was aborted. */
+/* Waits until a named pipe has a reader. Opening the pipe for writing would wait as well, but an interruption by the
+ * user could not end that wait. Returns a descriptor that keeps the pipe open, or -1 if the path is no named pipe.
+ * *code < 0: the wait was aborted. */
 static int await_reader(struct ffmpeg_sink *to, int *code) {
   const AVIOInterruptCB *ended = &to->output->interrupt_callback;
   *code = 0;
@@ -185,13 +186,13 @@ static int open_io(struct ffmpeg_sink *to) {
   if (output->oformat->flags & AVFMT_NOFILE && !to->one_picture)
     return 0;
   held = await_reader(to, &code);
-  if (to->one_picture) { /* FFmpeg's writer of pictures opens the file itself, later */
+  if (to->one_picture) { /* FFmpeg's muxer of pictures opens the file itself when the picture comes */
     to->picture_pipe = held;
     return code;
   }
   if (code < 0)
     return code;
-  /* Datagrams hold seven whole packets of a transport stream, as receivers expect. */
+  /* A datagram is made to hold seven whole packets of a transport stream, as receivers expect. */
   AVDictionary *wishes = NULL;
   if (!strcmp(output->oformat->name, "mpegts"))
     av_dict_set(&wishes, "pkt_size", "1316", 0);
@@ -224,9 +225,10 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     return refuse_stream(to, err);
   if (muxer_is_mp4(to->target.container))
     mp4_wishes(&wishes);
-  if (to->target.stream && options->realtime) /* otherwise Matroska writes packets once a second only */
+  /* without this option, Matroska's muxer collects packets and writes them once a second */
+  if (to->target.stream && options->realtime)
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
-  /* Otherwise the list names the last five segments only. */
+  /* By default FFmpeg's HLS playlist names the last five segments only. */
   if (!options->realtime && av_match_name(to->target.container->name, "hls"))
     av_dict_set(&wishes, "hls_list_size", "0", 0);
   if (av_match_name(to->target.container->name, "webp,apng")) /* FFmpeg's default plays these once, but GIF for ever */
@@ -348,8 +350,8 @@ static int write_held(struct ffmpeg_sink *to, bool last) {
   return code;
 }
 
-/* Takes over a packet and writes the one that was held back. Live outputs are not held up: the new packet is written at
- * once, too. */
+/* Takes over a packet of video: holds it in to->held, and writes the packet that was held before. For a live output the
+ * new packet is written at once, too. */
 static int take_packet(struct ffmpeg_sink *to, AVPacket *packet) {
   int code = write_held(to, false);
   packet->stream_index = to->stream->index;
@@ -540,7 +542,8 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
              to->target.name, to->left_out);
   bool failed_before = to->failed;
   int code = failed_before ? 0 : complete(to, whole);
-  /* Called also after a failure: it writes what the muxer holds back, as far as there is space. */
+  /* The trailer is written also after a failure, because that writes what the muxer holds back, as far as there is
+   * space. */
   int trailer = to->header ? av_write_trailer(to->output) : 0;
   if (code >= 0)
     code = trailer;

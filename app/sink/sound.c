@@ -18,7 +18,8 @@ struct sound {
   struct sound_reader reader;
   AVPacket *packet;
   struct sound_encoder **encoders; /* an element for each input stream; NULL: it is copied or left out */
-  int *target;                     /* output stream of each input stream, or -1 */
+  /* an element for each input stream: index of its stream in the output; -1: it is left out */
+  int *target;
   /* an element for each input stream: true if it has gaps, which the container cannot store */
   bool *gaps;
   /* `packet` has been read and is not written yet, because it begins later than the caller asked for */
@@ -212,7 +213,8 @@ static int add_stream(struct sound *sound, const struct sink_options *options, i
   return 1;
 }
 
-/* Returns the number of streams that the output gets, or -1. *tracks: the number that the input has. */
+/* Adds the streams of sound to copy to the output. Returns their number, or -1 if one could not be added. *tracks:
+ * number of tracks of sound that the input has. */
 static int choose_streams(struct sound *sound, const struct sink_options *options, int *tracks) {
   int added = 0;
   for (int i = 0; i < sound->reader.streams; i++) {
@@ -289,7 +291,8 @@ static int find_gaps(struct sound *sound, const struct sink_options *options) {
   return code;
 }
 
-/* Fills sound. Returns how many streams the output gets, or -1 with err. */
+/* Opens the input for `sound`, and adds the streams to copy to the output. Returns how many the output gets, or -1 with
+ * err. */
 static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
   double start = options->sound_options->start;
   int tracks = 0;
@@ -391,7 +394,7 @@ static int copy_packet(struct sound *sound, struct muxer *muxer, AVPacket *packe
   return muxer_write(muxer, packet);
 }
 
-/* Writes the packet that is waiting. */
+/* Writes the packet that was read and not written yet (`waiting`). */
 static int write_packet(struct sound *sound, struct muxer *muxer) {
   AVPacket *packet = sound->packet;
   struct sound_encoder *encoder = sound->encoders[packet->stream_index];
@@ -404,7 +407,7 @@ static int write_packet(struct sound *sound, struct muxer *muxer) {
   return code;
 }
 
-/* Returns when the packet that is waiting begins, in seconds of the output. */
+/* Returns when the packet that was read and not written yet begins, in seconds of the output. */
 static double begin_of(const struct sound *sound) {
   const AVPacket *packet = sound->packet;
   const AVStream *from = sound->input->streams[packet->stream_index];

@@ -69,7 +69,8 @@ int sound_reader_seek(AVFormatContext *input, double start) {
 
 /* --- reading --- */
 
-/* Notes that a read failed, which may end the sound. The pictures go on without it. */
+/* Called when a read failed with this code: ends the sound, unless it was a damaged packet and not too many have come
+ * in a row. The pictures go on without sound then. */
 static void note_end(struct sound_reader *reader, int code) {
   reader->damaged += code == AVERROR_INVALIDDATA;
   if (code == AVERROR_INVALIDDATA && !reader->failure && ++reader->damage_in_a_row < DAMAGE_IN_A_ROW_MAX)
@@ -249,9 +250,9 @@ static int64_t shorter_duration(const struct sound_track *track, const AVPacket 
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Moves the first packet to its time in the output. Returns false if it is to be left out, because its stream has sound
- * at that time already. Packets of at most one tick may have equal times: TrueHD's last less than a millisecond, to
- * which Matroska rounds. */
+/* Changes the times of the first waiting packet by the shift of its part. Returns false if it is to be left out,
+ * because its stream has sound at that time already. Packets of at most one tick may have equal times: TrueHD's last
+ * less than a millisecond, to which Matroska rounds. */
 static bool place(struct sound_reader *reader) {
   struct sound_item *item = &reader->items[0];
   AVPacket *packet = item->packet;
@@ -285,7 +286,8 @@ static void note_given(struct sound_track *track, const AVPacket *packet) {
   track->crossed = false;
 }
 
-/* Gives a packet whose time is settled. Before the first one of its stream the priming packet is given. */
+/* Gives the caller a packet whose time is final. Before the first one of a stream, gives the stream's priming packet
+ * instead, and keeps this one in `behind`. */
 static void give(struct sound_reader *reader, AVPacket *packet) {
   struct sound_item *item = &reader->items[0];
   struct sound_track *track = track_of(reader, item->packet);

@@ -44,8 +44,8 @@ static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
   return true;
 }
 
-/* Moves the timecode, or removes one that is invalid at this frame rate: a muxer that stores it as a track would refuse
- * the whole file. */
+/* Changes the timecode to that of the output's first picture, or removes it if it is invalid at this frame rate: a
+ * muxer that stores it as a track would refuse the whole file. */
 static void settle_timecode(AVDictionary **tags, AVRational rate, double start, const struct log *log) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   if (!entry || (rate.num > 0 && move_timecode(tags, rate, start)))

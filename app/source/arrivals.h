@@ -29,7 +29,7 @@ int arrivals_take(struct arrivals *arrivals, AVPacket *packet, int64_t *arrived_
  * packets wait, 5 s of AAC; after that the oldest is dropped for each new one. */
 bool arrivals_take_sound(struct arrivals *arrivals, AVPacket *packet);
 
-/* True if a packet of video is waiting. */
+/* True if a packet of video waits to be taken. */
 bool arrivals_has_more(struct arrivals *arrivals);
 
 /* Ends the thread, waits for it, and drops the packets that were not taken. The caller first makes input's interrupt

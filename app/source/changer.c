@@ -209,7 +209,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = adjacent(changer, opening->index, changer->step);
-    /* The current source is the next one if the list starts again. That counts only when it has ended. */
+    /* The search has come round to the current source. It may be chosen, to be repeated, only when it has ended. */
     bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
     if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;

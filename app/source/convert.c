@@ -219,7 +219,7 @@ static bool can_be_turned(enum pixel_format format) {
   return format != PIXEL_YUYV;
 }
 
-/* Replaces the frame's picture by the turned one. */
+/* Replaces the frame's picture by one that is turned by convert's orientation. Returns 0, or -1 with err. */
 static int turn(struct convert *convert, struct frame *frame, struct error *err) {
   bool swap = convert_swaps_sides(convert);
   struct frame turned;
@@ -310,8 +310,8 @@ static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format for
   }
 }
 
-/* Handles a hardware decoder's surface. Returns 1: frame has the surface's picture; 0: `in` is now a frame in the
- * host's memory; -1 with err. */
+/* Converts a frame that is a hardware decoder's surface. Returns 1 if frame got a picture that refers to the surface; 0
+ * if the surface could not be used and was copied, so that `in` is now a frame in the host's memory; or -1 with err. */
 static int take_surface(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   enum pixel_format format;
   bool wide = gamut_is_wide(in->color_primaries, in->color_trc);

@@ -15,7 +15,7 @@ struct SwsContext;
 /* The state of converting. Zero-initialise it to start; then nothing is turned. The struct must not move while it is
  * used. */
 struct convert {
-  bool copies;    /* frames are copied at once, because a driver owns their planes and has few of them */
+  bool copies;    /* frames are copied at once, because their planes are a driver's own buffers, of which it has few */
   struct gpu gpu; /* the GPU that reads the frames; gpu.impl NULL: none */
   bool alpha;     /* pictures keep their alpha */
   /* The orientation: the displayed pixel (x, y) is the stored pixel (xx x + xy y, yx x + yy y), where negative

@@ -198,7 +198,8 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
     bring_numbers(context);
   if (params->whole)
     context->err_recognition |=
-        AV_EF_CRCCHECK | (context->codec_id == AV_CODEC_ID_MJPEG ? AV_EF_EXPLODE : 0); /* others refuse unknown tags */
+        /* with AV_EF_EXPLODE, decoders other than MJPEG's refuse even unknown tags */
+        AV_EF_CRCCHECK | (context->codec_id == AV_CODEC_ID_MJPEG ? AV_EF_EXPLODE : 0);
   if (params->live && (hardware || keeps_order(params->video->codec_id)))
     context->flags |= AV_CODEC_FLAG_LOW_DELAY;
   if (!hardware)

@@ -20,7 +20,7 @@ struct decoder_params {
   const char *spec;                /* name of the source in messages */
   const AVCodec *codec;            /* FFmpeg's software decoder */
   const AVCodecParameters *video;  /* parameters of the stream, as far as they are known at opening */
-  AVRational time_base;            /* unit of its packets' times */
+  AVRational time_base;            /* unit of the times of the stream's packets, in seconds */
   bool live;                       /* the newest picture matters, not each one */
   bool whole;                      /* damaged pictures are left out; else FFmpeg conceals the damage */
   const struct hardware *hardware; /* NULL: software only */

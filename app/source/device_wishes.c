@@ -28,7 +28,7 @@ static void set_size(AVDictionary **wishes, int width, int height) {
   av_dict_set(wishes, "video_size", size, 0);
 }
 
-/* Finds the size of the whole screen. Returns false if it cannot be opened. */
+/* Finds the size of the whole screen in pixels by opening it. Returns false if it cannot be opened. */
 static bool find_screen_size(const AVInputFormat *format, const char *display, int *width, int *height) {
   AVFormatContext *screen = NULL;
   if (avformat_open_input(&screen, display, format, NULL) < 0)

@@ -15,8 +15,9 @@ bool device_is_camera(const AVInputFormat *format);
 bool device_is_mirror(const AVFormatContext *input);
 
 /* Adds options to the user's `wishes`. A screen: if url says where the part begins (":0.0+100,100") and nothing says
- * how large it is, it reaches to the end of the screen; x11grab's own choice would be as large as the whole screen. A
- * camera: see camera_wishes. If the device cannot be opened, nothing is added; opening it later reports why. */
+ * how large it is, it reaches to the end of the screen; x11grab's own choice would be as large as the whole screen. For
+ * a camera, adds the options of camera_wishes. If the device cannot be opened, nothing is added; opening it later
+ * reports why. */
 void device_wishes(AVDictionary **wishes, const AVInputFormat *format, const char *url,
                    const struct source_options *options);
 

@@ -51,7 +51,7 @@ static struct bytes find_in_jpeg(struct bytes jpeg) {
   static const char name[] = "Exif\0";
   for (size_t at = 2; at + 4 <= jpeg.size && jpeg.data[at] == 0xff && jpeg.data[at + 1] != JPEG_START_OF_SCAN;) {
     struct bytes segment = part(jpeg, at + 4, (size_t)AV_RB16(jpeg.data + at + 2) - 2);
-    if (jpeg.data[at + 1] == 0xff) { /* a fill byte */
+    if (jpeg.data[at + 1] == 0xff) { /* a fill byte, which may come before a marker */
       at++;
       continue;
     }

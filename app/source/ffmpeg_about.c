@@ -102,7 +102,8 @@ static int64_t find_end(const struct ffmpeg_source *from) {
 
 /* Returns how many pictures of the index are shown; an edit list hides the others. */
 static long count_shown(const AVStream *stream) {
-  AVStream *asked = (AVStream *)(uintptr_t)stream; /* FFmpeg's functions take no const pointer */
+  /* the cast is for FFmpeg's functions, which take no const pointer but change nothing */
+  AVStream *asked = (AVStream *)(uintptr_t)stream;
   int entries = avformat_index_get_entries_count(asked);
   long shown = 0;
   for (int i = 0; i < entries; i++)
@@ -110,7 +111,7 @@ static long count_shown(const AVStream *stream) {
   return shown;
 }
 
-/* Returns the number of frames by the header; 0: unknown. */
+/* Returns the number of frames that the file's header states; 0: unknown. */
 static long told_frames(const struct ffmpeg_source *from) {
   bool indexed = from->stream->nb_frames > 0 && av_match_name("mp4", from->input->iformat->name);
   long shown = indexed ? count_shown(from->stream) : 0;

@@ -56,7 +56,7 @@ static bool is_intra_only(const struct ffmpeg_source *from) {
 
 static void count_damage(struct ffmpeg_source *from) {
   atomic_fetch_add(&from->damaged, 1);
-  bool may_wait = from->arrivals && !from->serial; /* for a stream's first key frame */
+  bool may_wait = from->arrivals && !from->serial; /* the first key frame of a stream may take long to come */
   if (++from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX && !may_wait)
     from->gave_up = true;
 }
@@ -135,7 +135,8 @@ static void note_time(struct ffmpeg_source *from) {
   joins_shift(&from->joins, from->packet);
 }
 
-/* Reads the next packet of any stream. Returns 0 or an FFmpeg code. */
+/* Reads the next packet of any stream into from->packet. Returns 0 or an FFmpeg code; *failure: the code of an error
+ * with which reading ended, 0: it did not. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
   int64_t at_ns;
@@ -155,7 +156,7 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
-/* True if a flag in the file's header says that it has several pictures. */
+/* True if the packet is a WebP file whose header says that it is animated. */
 static bool is_animated_webp(enum AVCodecID codec, const AVPacket *packet) {
   return codec == AV_CODEC_ID_WEBP && packet->size > 20 && !memcmp(packet->data + 8, "WEBPVP8X", 8) &&
          packet->data[20] & 2;
@@ -212,13 +213,14 @@ static int send_held(struct ffmpeg_source *from, struct error *err) {
   return send_packet(from, err);
 }
 
-/* Takes a frame from the decoder. Returns false if it is to be dropped. */
+/* Handles a frame that the decoder gave: counts damage, and sets the frame's times. Returns false if the frame is to be
+ * dropped. */
 static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   from->damage_in_a_row = 0;
   if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
   ffmpeg_loop_take_frame(from, frame);
-  /* Cameras and screens give the time of day, or the time since the machine was started. */
+  /* Time 0 is the first frame: cameras and screens give the time of day, or the time since the machine was started. */
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
     from->origin = frame->best_effort_timestamp;
   from->has_origin = true;

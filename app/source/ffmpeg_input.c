@@ -11,7 +11,7 @@
  * otherwise. PROBE_BYTES_DEFAULT: FFmpeg's own limit, by which options are recognised as not set. */
 enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
 
-/* Connecting may take this many times the read timeout. */
+/* Connecting to a stream may take this many times options.read_timeout. */
 static const double patience_to_connect = 5;
 
 static double silence_allowed(const struct ffmpeg_source *from) {
@@ -59,7 +59,7 @@ static bool is_live_url(const char *url) {
   return false;
 }
 
-/* True if packets are taken as they arrive. This is so for live streams only: when rendering, each packet counts. */
+/* A thread takes the packets as they arrive in live mode only: when a video is rendered, no packet may be dropped. */
 bool input_is_stream(const struct ffmpeg_source *from) {
   return from->options.live && (from->pipe || ffmpeg_is_stream(from->input, from->spec));
 }
@@ -126,7 +126,7 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  /* The window itself tells what its source waits for. */
+  /* In live mode the window itself tells that its source waits for a writer. */
   const struct log *log = from->options.live ? NULL : from->options.log;
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;

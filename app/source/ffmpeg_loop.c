@@ -16,7 +16,7 @@ static bool may_begin(const struct ffmpeg_source *from) {
          !from->read_error && !source_interrupted(&from->source);
 }
 
-/* Notes that the next frame begins a round. */
+/* Sets the state of reading for the next frame, with which a round begins. */
 static void begin_round(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
   from->loop_shift = from->clock.last + from->clock.step;
@@ -87,7 +87,8 @@ static void note_times(struct rounds *rounds, const AVPacket *packet) {
     rounds->last = packet->pts;
 }
 
-/* Begins a round in the decoder with its first packet, whose times come after all times sent before. */
+/* Called with the first packet of a round, if it is sent without a flush: sets sent_shift so that its times come after
+ * all times sent before. */
 static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   int64_t first = earlier_time(packet);
   rounds->sought = false;

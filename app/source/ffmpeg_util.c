@@ -13,7 +13,8 @@
 #include "app/source/list_cuts.h"
 #include "app/source/protocols.h"
 
-/* Time before a place in a stream without an index within which there is almost certainly a key frame. */
+/* In a stream without an index, a seek aims this many seconds before the wanted place, so that a key frame almost
+ * certainly lies in between. */
 static const double key_frame_search_seconds = 12;
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -36,7 +37,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* a file: opening it tells what is wrong */
+    return true; /* it is a file, and opening it tells what is wrong */
   return !options->input_format && is_web(spec);
 }
 
@@ -89,7 +90,7 @@ static int device_of(const AVInputFormat **device, const char *spec, const char 
   return 0;
 }
 
-/* Sets an option if the demuxer has it; else logs that it is not used. */
+/* Sets a demuxer option if the demuxer `format` has it, else logs that it is not used. */
 static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const char *name, const char *value,
                      const struct log *log) {
   const AVClass *class = format ? format->priv_class : NULL;
@@ -239,8 +240,8 @@ static void say_refused(const char *spec, const char *url, const AVInputFormat *
             why_refused(url, format, code, *hint, reason), hint);
 }
 
-/* Makes HLS open a new connection for each file. It would otherwise reuse one and bypass io_open. Returns true if that
- * must be undone later. */
+/* Makes FFmpeg's HLS demuxer open a new connection for each file; if it reused one, io_open would not be called and
+ * could not check the URL. Returns true if the option must be set back after opening. */
 static bool ask_anew(AVDictionary **wishes, const char *url) {
   if (!is_web(url) || av_dict_get(*wishes, "http_persistent", NULL, 0))
     return false;
@@ -248,7 +249,8 @@ static bool ask_anew(AVDictionary **wishes, const char *url) {
   return true;
 }
 
-/* Calls avformat_open_input, and limits the number of files that it opens. *endless: the limit was reached. */
+/* Calls avformat_open_input, but lets it open a limited number of files (OPENINGS_MAX). *endless is set if the limit
+ * was reached. Returns an FFmpeg code. */
 static int open_bounded(AVFormatContext **input, const char *url, const AVInputFormat *format, AVDictionary **wishes,
                         bool *endless) {
   struct openings openings;
@@ -307,7 +309,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);
     goto done;
   }
-  if (io && !format) /* done here, so that the error message knows the format */
+  if (io && !format) /* FFmpeg's probing is done here, so that the error message can name the format */
     av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
   code = open_bounded(input, url, format, &wishes, &endless);
   if (endless && (code < 0 || !(*input)->nb_streams)) {
@@ -339,7 +341,8 @@ done:
 
 int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
   int64_t clock = 0;
-  bool is_list = !strcmp(input->iformat->name, "concat"); /* begins at 0; packets before an inpoint come earlier */
+  /* a list of files begins at 0, although packets before its first inpoint have earlier times */
+  bool is_list = !strcmp(input->iformat->name, "concat");
   if (!is_list && (start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
     clock = input->start_time;
   return clock + (int64_t)(start * AV_TIME_BASE);
@@ -363,7 +366,7 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
 int ffmpeg_read_failure(AVFormatContext *input, int code) {
   int failure = input->pb ? input->pb->error : 0;
   if (failure < 0 && failure != AVERROR_EOF && failure != AVERROR_EXIT) {
-    input->pb->error = 0; /* each error is reported once */
+    input->pb->error = 0; /* an error that was reported is cleared, so that it is not reported again */
     return failure;
   }
   bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;

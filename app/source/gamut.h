@@ -25,7 +25,8 @@ struct gamut {
 /* True if colours of these primaries are to be converted. */
 bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
-/* Fills the tables for these colours, which must be wide, unless they are filled for them already. */
+/* Fills the tables for these primaries and this transfer curve (gamut_is_wide must be true for them). Does nothing if
+ * they are filled for the same already. */
 void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
 /* Converts a row of `width` 16-bit RGBA pixels to 8-bit RGBA ones. The upper 8 bits of a 16-bit value are the value in

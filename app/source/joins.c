@@ -39,7 +39,7 @@ void joins_restart(struct joins *joins) {
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
   *joins = (struct joins){
       .base = video->time_base,
-      /* The edit lists of MP4 and MOV tell when each picture is shown. */
+      /* No joins are looked for in MP4 and MOV, whose edit lists tell when each picture is shown. */
       .watches = !av_match_name("mp4", input->iformat->name),
       .leaps = input->iformat->flags & AVFMT_TS_DISCONT,
       .step = usual_step(input, video),

@@ -142,8 +142,8 @@ void left_out_tell_transparency(const char *spec, const struct log *log) {
   log_line(log, LOG_WARNING, "%s: left out: %s", spec, words[TRANSPARENCY].one);
 }
 
-/* Returns the profile of Dolby Vision whose pictures have colours of its own, which no other decoder reads; 0: it is
- * none. */
+/* Returns the video's Dolby Vision profile if its pictures are in Dolby Vision's own colours, which ordinary decoders
+ * show wrong; else 0. */
 static int own_colours_profile(const AVStream *video) {
   size_t size = 0;
   const AVDOVIDecoderConfigurationRecord *dolby =

@@ -1,4 +1,4 @@
-/* Mixes decoded sound to one channel of floats, at its own rate. */
+/* Mixes decoded sound to one channel of floats. The sample rate stays that of the sound. */
 #ifndef APP_SOURCE_MONO_H
 #define APP_SOURCE_MONO_H
 
@@ -13,7 +13,8 @@ struct mono {
   AVFrame *mixed;
 };
 
-/* Allocates what mixing needs. Returns 0, or -1 with err and nothing to free. */
+/* Allocates the mixer. It is set up for a frame's format at the first mono_mix. Returns 0, or -1 with err and nothing
+ * to free. */
 int mono_init(struct mono *mono, struct error *err);
 void mono_free(struct mono *mono); /* accepts zeros */
 /* Mixes a frame of sound. Returns the number of samples, or a negative FFmpeg code. *samples is valid until the next

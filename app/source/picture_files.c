@@ -20,7 +20,7 @@ enum picture_state { PICTURE_WAITS, PICTURE_SENT, PICTURE_GIVEN, PICTURE_MISSING
 
 struct picture_file {
   char *path;
-  int number; /* number in its name, if pictures->numbered */
+  int number; /* number in the file's name, if pictures->numbered is true */
   int64_t time;
   enum picture_state state;
 };
@@ -178,7 +178,8 @@ static const char *value_of(const AVDictionary *wishes, const char *key) {
   return entry ? entry->value : NULL;
 }
 
-/* Tells if the pictures are listed here, and not by FFmpeg. Stores the glob that finds them. */
+/* Stores the glob that finds the pictures, of at most `size` bytes. Returns false if path is no sequence, or FFmpeg's
+ * own demuxer must read it. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
   const char *kind = value_of(wishes, "pattern_type");
@@ -201,7 +202,8 @@ static bool is_image2(const char *spec, const struct source_options *options) {
   return format && !strcmp(format->name, "image2");
 }
 
-/* Keeps the user's options for opening each picture, without those about the sequence. */
+/* Stores in pictures->options the user's options with which each picture is opened, without those about the sequence as
+ * a whole. Returns 0, or -1 without memory. */
 static int keep_wishes(struct pictures *pictures, AVDictionary **wishes) {
   static const char *const of_list[] = {"start_number", "start_number_range"};
   for (size_t i = 0; i < sizeof of_list / sizeof *of_list; i++)
@@ -423,7 +425,8 @@ struct names {
   long untold;
 };
 
-/* Adds a run of pictures that follow each other to the line. first, last: its names. */
+/* Adds a run of pictures with consecutive numbers to the text. first, last: names of the run's first and last file.
+ * count: number of its pictures. */
 static void tell(struct names *names, const char *first, const char *last, long count) {
   char words[2 * PATH_MAX];
   int length = snprintf(words, sizeof words, "%s%s%s%s", names->used ? ", " : "", first,

@@ -19,10 +19,11 @@ int source_pictures_open(struct pictures **pictures, const char *spec, const str
                          struct error *err);
 void source_pictures_close(struct pictures **pictures); /* stores NULL; accepts NULL */
 
-/* Opens the first picture that can be read, else the first of all, which tells the kind of pictures. Returns as
- * ffmpeg_open_input does. */
+/* Opens the first picture of the sequence that can be read, or the first of all if none can, as an FFmpeg input: from
+ * it the pictures' format is found. The caller closes *input. Returns 0, or -1 with err. */
 int pictures_open_first(struct pictures *pictures, AVFormatContext **input, struct error *err);
-/* Stores the length of the sequence in the stream of that input. */
+/* Stores the number of pictures and the sequence's length in the stream of the input that pictures_open_first
+ * opened. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
 /* Reads the next readable picture, as a packet of stream 0. Its pts is its place in the sequence: the number in its

@@ -21,7 +21,7 @@ struct pipe_input {
   AVIOInterruptCB interrupt;
   const char *spec;
   const struct log *log; /* NULL: nothing is logged */
-  int empty_checks;      /* checks without data, until data came */
+  int empty_checks;      /* checks so far that found no data; not counted any more once data has come */
   int fd;
   bool owned; /* fd was opened by pipe_input_open */
 };

@@ -205,7 +205,7 @@ static int await_time(struct reader *reader, struct frame *frame) {
   int64_t due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps);
   if (!wait_until(reader, due_ns))
     return -1;
-  /* A file's frame counts as captured when it is due, because it waited on purpose. */
+  /* The latency of a file's frame is counted from when it was due, because it waited until then on purpose. */
   frame->captured_ns = platform_now_ns();
   frame->late_ns = frame->captured_ns - due_ns;
   return 1;

@@ -27,13 +27,13 @@ struct second_source {
   double rounding;
   int patience_ms;
 
-  /* Used by the caller's thread only. */
+  /* Used only by the thread that calls second_source_at. */
   struct timed_frame shown; /* the frame returned last; its width is 0 before the first one */
   int64_t behind_since_ns;  /* platform_now_ns when frames began to be late; 0: they are not late */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. */
+  /* Protected by lock. ahead: frames that were read and not returned yet, oldest first. */
   struct timed_frame ahead[AHEAD];
   int count;
   long read;
@@ -133,7 +133,8 @@ static bool patience_is_left(const struct second_source *second, int64_t now_ns)
   return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
-/* Waits for the frame of this moment, as far as patience allows. The caller holds the lock. */
+/* Waits for the frame of this moment, but not longer than patience_ms after frames began to be late. The caller holds
+ * the lock. */
 static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
     show_newest(second, seconds);
@@ -151,7 +152,7 @@ static void wait_until_settled(struct second_source *second, double seconds) {
   }
 }
 
-/* Returns how well the source keeps up. The caller holds the lock. */
+/* Returns the state that second_source_at reports. The caller holds the lock. */
 static enum second_source_state state_of(const struct second_source *second) {
   if (second->failed && !second->count)
     return SECOND_SOURCE_FAILED;

@@ -19,7 +19,8 @@ struct second_source_options {
 enum second_source_state {
   SECOND_SOURCE_IN_STEP,
   SECOND_SOURCE_BEHIND, /* frames have been late for longer than patience_ms */
-  SECOND_SOURCE_ENDED,  /* the source ended more than a frame ago; never for a single picture */
+  /* the moment is more than one frame period after the source's last frame; never for a single picture */
+  SECOND_SOURCE_ENDED,
   SECOND_SOURCE_FAILED
 };
 

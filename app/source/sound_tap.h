@@ -33,7 +33,7 @@ void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, b
 /* Keeps a packet of the owner's sound. shift: the packet's position minus its timestamp, in seconds. Does nothing if
  * the owner is another one, or the packet is empty. */
 void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift);
-/* Ends the ownership of this owner, if it is the current one. */
+/* Ends the ownership of `owner`, if it is the current owner; then the tap has none. */
 void sound_tap_leave(struct sound_tap *tap, const void *owner);
 
 /* The place of one taker among the packets. Zero-initialise to begin with the oldest packet that is kept. */

@@ -134,7 +134,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err);
 /* Checks that everything before the last frame could be read, for a caller that stops before the end; at the end,
  * source_read does the same. Returns 0, or -1 with err. */
 int source_check(const struct source *source, struct error *err);
-/* Copies what is known of the source by now. The strings that it points to are constants. */
+/* Copies what is known of the source by now. info->hardware points to a constant string. */
 void source_get_info(const struct source *source, struct source_info *info);
 /* Makes source_read return the end from now on, also a read that blocks at present. Callable from any thread and from a
  * signal handler. */

@@ -10,8 +10,8 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* If the decoder cannot catch up with a stream, it gives a picture after this time at the latest, even if a newer one
- * waits. */
+/* Pictures of a live stream are skipped while a newer packet waits. After this time (nanoseconds) without one, a
+ * picture is given out all the same, for a decoder that never catches up. */
 static const int64_t starved_ns = 100000000;
 
 static bool accepts(const char *spec) {
@@ -21,7 +21,7 @@ static bool accepts(const char *spec) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  source_interrupt(source); /* aborts what arrivals' thread waits for */
+  source_interrupt(source); /* makes a read return in which arrivals' thread may block */
   arrivals_stop(&from->arrivals);
   if (from->options.tap)
     sound_tap_leave(from->options.tap, from);
@@ -38,8 +38,8 @@ static void ffmpeg_close(struct source *source) {
   free(from);
 }
 
-/* Tells the tap about this source's sound. takes_over: this source replaces another one's sound in the tap, because
- * that one's frames are no longer shown. */
+/* Makes this source the owner of options.tap, with its sound. takes_over: it replaces the owner before it, whose frames
+ * are no longer shown. */
 static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
   const AVStream *sound = from->sound;
   const struct shown name = address_name(from->spec);
@@ -60,7 +60,7 @@ static int find_decoder(struct ffmpeg_source *from, struct error *err) {
     about_orientation(from, NULL);
     if (decode_open(from, codec, err) == 0)
       return 0;
-    if (from->options.hardware_must) /* this error is final */
+    if (from->options.hardware_must) /* hardware must decode and cannot, which no later try changes */
       return -1;
   }
   return input_is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
@@ -204,7 +204,7 @@ static int ffmpeg_check(const struct source *source, struct error *err) {
   return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;
 }
 
-/* Fails if more frames should follow the last one and could not be read. */
+/* Called at the end: returns 0, or -1 with err if more frames should have come. */
 static int check_end(const struct ffmpeg_source *from, struct error *err) {
   char reason[128];
   if (from->read_error)
@@ -304,14 +304,14 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
     }
     if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
-    if (about_time(from, from->frame) == FRAME_TIME_NONE) /* the times of such frames are counted */
+    if (about_time(from, from->frame) == FRAME_TIME_NONE) /* a frame without a timestamp gets a time by counting */
       from->clock.last = *pts;
   }
   return got;
 }
 
-/* Reads also the other streams, because the header's duration may be that of the sound. This begins after the first
- * frame: a seek in some containers works only if other streams are discarded. */
+/* Makes the demuxer give the packets of all streams, because the duration in the header may be that of the sound.
+ * Called after the first frame: a seek in some containers works only if other streams are discarded. */
 static void read_all_streams(struct ffmpeg_source *from) {
   if (from->options.live || from->options.loop || !completeness_wants_all(&from->completeness))
     return;

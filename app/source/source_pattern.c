@@ -23,7 +23,7 @@ struct pattern_source {
   uint64_t serial;
   int64_t started_ns;
   struct host_pictures tiles, pictures, others;
-  struct frame tile; /* the pattern repeated twice in both directions, so that each shift of it is one rectangle */
+  struct frame tile; /* the pattern, repeated twice in both directions: each frame is a rectangle of it, which moves */
 };
 
 static bool accepts(const char *spec) {

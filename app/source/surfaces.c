@@ -21,11 +21,12 @@ struct surface {
   AVFrame *frame;
   pthread_mutex_t lock;
   /* Protected by lock, except in set_up, while no other thread has the picture. */
-  uint8_t *host; /* whole pages; they use no memory before the copy is asked for */
+  /* memory for a copy on the host, in whole pages, which take up no memory before they are written; NULL: none yet */
+  uint8_t *host;
   size_t host_bytes;
   bool locked; /* page-locked, so that the GPU can copy to it */
   struct gpu_share *share;
-  bool filling;    /* a copy of the surface to share has begun */
+  bool filling;    /* a copy of the surface to `share` has begun and was not waited for yet */
   int ahead;       /* number of further pictures that are copied to `share` before anybody asks for that */
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
@@ -197,7 +198,7 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
  * by the thread that releases the picture. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
-  end_share(surface, NULL); /* a copy may still read the former surface */
+  end_share(surface, NULL); /* a copy that has begun may still read the former surface */
   av_frame_unref(surface->frame);
   frame->picture = picture;
   for (int i = 0; i < frame_planes(frame->format); i++) {

@@ -31,18 +31,19 @@ struct track {
   struct errand errand;
   atomic_bool stop;
 
-  /* Used by the thread only. */
+  /* Used by the track's own thread only. */
   struct tap_decoder decoder;
   struct mono mono;
   struct sound_levels levels;
 
-  /* Used by the caller only. */
+  /* Used only by the thread that calls track_get and track_halt. */
   uint64_t serial; /* number of the frame asked for last */
   bool asked;
   int64_t since_ns;
 
   pthread_mutex_t lock;
-  /* Protected by lock. */
+  /* Protected by lock. first, next: numbers of the oldest entry kept, and of the next one. at_ns: platform_now_ns when
+   * the newest came. */
   struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; positions rise */
   unsigned long first, next;
   unsigned sound_number; /* number of the tap's sound that the entries belong to */
