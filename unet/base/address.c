@@ -25,7 +25,7 @@ static const char *const local[] = {"av", "file", "tv"};
 /* Schemes whose options follow '?' directly after the port. */
 static const char *const bare[] = {"amqp", "rist", "rtp", "sctp", "srt", "srtp", "tcp", "tls", "udp", "udplite"};
 
-/* A part of the text. */
+/* A part of a longer text: first character and length. */
 struct piece {
   const char *at;
   size_t length;

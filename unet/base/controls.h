@@ -43,8 +43,8 @@ struct control_values {
   /* The part of the denoising in which it acts, from 0 (pure noise) to 1 (the picture). If only a part of a step's
    * noise range lies within it, the step's weight is reduced in proportion. */
   float start, end;
-  /* only the prompt's row gets the control's residuals, and less in blocks farther from the middle one: for empty
-   * prompts */
+  /* ControlNet: its output is added for the prompt's row only, not for the negative one, and less in outer blocks;
+   * meant for empty prompts */
   bool guess;
   float param[MAP_PARAMS]; /* parameters of the map: map_parameters lists them, map_standard gives their defaults */
 };

@@ -17,8 +17,8 @@ struct gpu;
 
 /* Identifies a GPU. Zeroed: no GPU. */
 struct gpu_id {
-  uint8_t uuid[16]; /* the number that OpenGL and Vulkan report for this GPU, too */
-  int ordinal;      /* CUDA's number */
+  uint8_t uuid[16]; /* identifies the GPU: OpenGL and Vulkan report the same number */
+  int ordinal;      /* CUDA's number of the GPU in this process, from 0 */
 };
 
 /* True if both are the same GPU; false if one of them is none. */

@@ -27,8 +27,8 @@ enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #define MAP_WORD(ID, word, ...) "|" word
 #define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
-/* The parameters of maps, which may change from frame to frame. Each belongs to some of the maps. The name is the last
- * part of the option's ("control1.low"). */
+/* The parameters that maps have, which may change from frame to frame; a map has some of them. The name is the last
+ * part of the option's name ("control1.low"). */
 #define MAP_VALUE_TABLE(S)                                                                                             \
   S(LOW, "low")                                                                                                        \
   S(HIGH, "high")                                                                                                      \

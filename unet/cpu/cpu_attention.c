@@ -92,7 +92,8 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
 
 /* --- softmax --- */
 
-/* A thread's memory for its queries. Rows of out and q after the last query are computed and not used. */
+/* One thread's memory for GROUPS * ROWS queries. Rows of q and out after the last query of a picture are computed but
+ * not used. */
 struct tile {
   float scores[ROWS * BLOCK];
   float max[GROUPS * ROWS], sum[GROUPS * ROWS];

@@ -1,4 +1,5 @@
-/* Convolutions by Winograd's algorithm (cpu_winograd.c): the choice of convolutions, their weights and their inputs. */
+/* Convolutions by Winograd's algorithm, whose arithmetic is in cpu_winograd.c: which convolutions use it, and their
+ * weights and inputs. */
 #include <stdlib.h>
 
 #include "unet/cpu/cpu_conv.h"
@@ -6,9 +7,10 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* Limits below which the algorithm is slower. The transformed weights are four times as large as the checkpoint's: with
- * few tiles it takes longer to read them than the products saved, and the more so the less of them fits into the
- * caches. With few input channels the transforms take too long. */
+/* Limits below which Winograd's algorithm is slower than a direct convolution. CHANNELS_LEAST: with fewer input
+ * channels its transforms take too long. TILES_LEAST: its weights are four times as large, and with fewer tiles of 4x4
+ * outputs reading them takes longer than is saved; TILES_LEAST_LARGE holds for weights of more than LARGE bytes, which
+ * do not fit into the caches. */
 enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
 
 bool cpu_winograd_takes(const struct op *op) {
@@ -61,8 +63,9 @@ static const struct form transformed = {.make = transform};
 
 /* --- a run --- */
 
-/* Layout of the scratch: the kernel's, bias + time, and the input if a norm, an activation or a second part must be
- * applied first (upsampling need not be). */
+/* Offsets into the op's scratch. Its beginning is the kernel's own; then bias + time at vector_at, scratch of
+ * cpu_gather at work_at, and the input at input_at. The last two are used if `gathered`: a norm, an activation or a
+ * second input must be applied first. */
 struct plan_of_scratch {
   struct cpu_input input;
   bool gathered;

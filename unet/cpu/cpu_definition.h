@@ -1,17 +1,18 @@
-/* The definition of every op, in plain C. */
+/* The definition of every op in plain C, with which all faster implementations are compared. */
 #ifndef UNET_CPU_CPU_DEFINITION_H
 #define UNET_CPU_CPU_DEFINITION_H
 
 #include "unet/cpu/cpu_device.h"
 
-/* cpu_define_conv, cpu_define_linear, ... */
+/* The implementations cpu_define_conv, cpu_define_linear, ...: one for each row of OP_TABLE; nothing needs to be added
+ * here. */
 #define CPU_DEFINITION(TYPE, field, ...) extern const struct cpu_impl cpu_define_##field;
 OP_TABLE(CPU_DEFINITION)
 #undef CPU_DEFINITION
 
-/* Parts of the definition. cpu_activate computes in double. */
+/* Functions that several definitions use. cpu_activate applies an activation to one value, in double. */
 double cpu_activate(enum activation act, double x);
-/* Computes out [rows of x, c + c2] = prologue(x ++ x2). Operands are FP32. */
+/* Stores prologue(x ++ x2) in out [rows of x, c + c2], where ++ concatenates channels. x, x2 and out are FP32. */
 void cpu_prologue(const struct cpu_program *program, const struct prologue *prologue, struct tensor x, struct tensor x2,
                   float *out);
 

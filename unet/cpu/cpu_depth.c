@@ -59,7 +59,7 @@ static void unpatch_run(const struct cpu_run *run, const struct cpu_node *node) 
 
 /* --- interpolation --- */
 
-/* Two neighbouring samples, and the position between them as a fraction. */
+/* The two neighbouring samples between which a value is interpolated, and the second one's share of it. */
 struct between {
   int at[2];
   double share;
@@ -71,7 +71,7 @@ static struct between between_of(int i, int from, int to) {
   return (struct between){{first, first + 1 < from ? first + 1 : first}, place - first};
 }
 
-/* Interpolates channel k between four pixels of x, a picture of width w with c channels. */
+/* Interpolates channel k of x, a picture of width w with c channels, between four pixels: two rows and two columns. */
 static double mix(const float *x, int w, int c, const struct between *down, const struct between *across, int k) {
   double rows[2];
   for (int i = 0; i < 2; i++) {
@@ -116,7 +116,7 @@ static double square_mean(const struct op_range *op, const float *x, int row, in
   return sum / ((double)op->size * op->size);
 }
 
-/* Returns the fraction of the distance by which the range moves towards the frame's own. */
+/* Returns by which fraction of the distance the kept range moves towards this frame's range, low to high. */
 static double followed(double speed, const float range[3], double low, double high) {
   double width = fmax((double)range[1] - (double)range[0], high - low);
   double far = fmax(fabs(low - (double)range[0]), fabs(high - (double)range[1]));
@@ -132,7 +132,7 @@ static void range_run(const struct cpu_run *run, const struct cpu_node *node) {
   for (int row = 0; row < op->x.h / op->size; row++)
     for (int column = 0; column < op->x.w / op->size; column++) {
       double mean = square_mean(op, x, row, column);
-      sum += mean - mean; /* 0, or NaN */
+      sum += mean - mean; /* adds 0, or NaN if mean is not finite */
       low = fmin(low, mean);
       high = fmax(high, mean);
     }

@@ -1,9 +1,9 @@
-/* The inside of the CPU device: the data that functions which run ops can use, and what they must provide.
+/* The inside of the CPU device: the structs that functions which run ops read, and what such a function must provide.
  *
- * There are three layers; each replaces functions of the one before by faster ones:
- *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c   the definition: every op as a plain loop nest ("cpu:plain")
- *   cpu_fast.c, cpu_conv.c                   threaded, vectorised C, whose kernels do not depend on the device
- *   cpu_dnnl.c                               convolutions and linear layers through oneDNN
+ * There are three layers, and each replaces some functions of the one before by faster ones:
+ *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c, cpu_depth.c, cpu_maps.c   the definition: plain loops ("cpu:plain")
+ *   cpu_fast.c, cpu_conv.c   threaded, vectorised C, whose kernels know neither plans nor devices
+ *   cpu_dnnl.c               convolutions and linear layers through oneDNN
  *
  * cpu_memory.c and cpu_weights.c are below these layers; cpu_layout.c and cpu.c, the device itself, are above them. */
 #ifndef UNET_CPU_CPU_DEVICE_H
@@ -22,10 +22,10 @@ struct cpu_resource {
   size_t bytes;
 };
 
-/* A state of a program, its own or one that the program's owner has. */
+/* The memory of one of a program's states. */
 struct cpu_state {
   unsigned char *data;
-  size_t bytes; /* 0: the data belongs to the owner */
+  size_t bytes; /* 0: another program, the owner, has allocated the data */
 };
 
 struct cpu_device {
@@ -34,11 +34,11 @@ struct cpu_device {
   /* Constant once the device is open. */
   const struct cpu_impl *impl[OP_TYPES]; /* the implementation of each op */
 
-  /* Entries are loaded under the lock base.weights, and constant afterwards but for device_update. */
+  /* Entries are filled under the lock base.weights. Afterwards only device_update changes them. */
   struct cpu_resource *resource; /* RESOURCES_MAX entries, with the indices of resources.list */
 
-  /* Taken and given by the thread that prepares and releases programs. */
-  struct arena arena, scratch; /* memory that programs use one after another */
+  /* Changed by the thread that prepares and releases programs. */
+  struct arena arena, scratch; /* memory of temporaries, and of ops while they run: see plan/arena.h */
 
   /* Constant once the device is open. */
   int threads;
@@ -48,14 +48,14 @@ struct cpu_device {
   struct device_counters counters;
 
   /* Changed by the thread that prepares programs. */
-  size_t picture_bytes; /* bytes of pictures within `counters`: see cpu_count_pictures */
+  size_t picture_bytes; /* bytes of pictures that are included in counters.bytes: see cpu_count_pictures */
 
   /* Constant once the device is open. */
   bool plain;                        /* the device is "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
   struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
 
-  /* Under the lock base.weights; the version is read and changed by the thread that runs programs. */
+  /* Read and changed under the lock base.weights; derived_version only by the thread that runs programs. */
   struct derived_table derived; /* weights in the forms that oneDNN and cpu_winograd.c need */
   uint64_t derived_version;     /* version of the resources for which `derived` is up to date */
 
@@ -68,7 +68,7 @@ struct cpu_device {
 struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
-  void *state; /* the implementation's own; made by its prepare */
+  void *state; /* made by impl->prepare and freed by impl->free, which alone read it */
 };
 
 struct cpu_program {
@@ -82,7 +82,7 @@ struct cpu_program {
   unsigned char *arena; /* memory of arena_share */
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
-  bool bf16;      /* equals the device's bf16, but is false for plans that write states which other programs read */
+  bool bf16;      /* the device's bf16; false if the plan writes states that other programs read, which expect FP32 */
   size_t *offset; /* offset of each temporary, in bytes */
   struct element *element; /* type of each temporary and state (plan_place): FP32 or bfloat16 */
   struct cpu_state *state; /* the plan's states */
@@ -92,31 +92,31 @@ struct cpu_program {
 
   /* Changed by the thread that runs the program. */
   const struct op *failed; /* an op that could not be run */
-  /* for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows with the width of the sources, which is the only
+  /* for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows when wider frames come, which is the only
    * allocation that a run may make. */
   float *rows;
   size_t rows_bytes;
 };
 
-/* A run, as long as it lasts. */
+/* The arguments of one run, while it lasts. */
 struct cpu_run {
   struct cpu_program *program;
   const struct run_params *params;
   const struct frame *frames;   /* the frames of OP_PIXELS_IN */
   const struct frame *pictures; /* the pictures whose planes OP_PIXELS_OUT writes */
   int iteration;                /* iteration of the plan's loop; 0 outside it */
-  double *seconds;              /* times of the ops, to which this run's are added; NULL: they are not measured */
+  double *seconds;              /* the time of op i, in seconds, is added to seconds[i]; NULL: times are not measured */
 };
 
-/* The implementation of one kind of op. */
+/* How ops of one type are run. */
 struct cpu_impl {
-  /* Prepares what run needs: reserves scratch with cpu_reserve and fills node->state. Resources are loaded already. May
-   * be NULL. */
+  /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. Resources are
+   * loaded already. NULL: nothing to prepare. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
   void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* allocates nothing */
   void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */
-  bool takes_bf16;   /* x, x2, q, k, v, residual and y may be bfloat16 */
-  bool packs_weight; /* stores the weight in its own form, so its FP32 data is not loaded */
+  bool takes_bf16;   /* its operands x, x2, q, k, v, residual and y may be bfloat16; otherwise all are FP32 */
+  bool packs_weight; /* it keeps the weight in a layout of its own, so the weight's FP32 data is not loaded */
 };
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "unet/cpu/cpu_device.h"
 
-/* Replaces the device's implementations by those of oneDNN. Fails if memory runs out. */
+/* Replaces the device's functions for convolutions, linear layers and OP_INJECT by oneDNN's. Fails if memory runs
+ * out. */
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
 /* cpu_dnnl_has_bf16 is true if oneDNN can multiply bfloat16 on this processor, cpu_dnnl_has_amx if it does so with

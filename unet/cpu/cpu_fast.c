@@ -136,7 +136,8 @@ static int style_prepare(struct cpu_program *program, struct cpu_node *node, str
   return 0;
 }
 
-/* Computes the attention of one picture to one style's slot, into the scratch. */
+/* Computes the attention of picture number `picture` of q to the keys and values in one slot, and stores it in the
+ * scratch. */
 static void attend_style(const struct cpu_program *p, const struct op_style *op, int picture, int slot) {
   size_t queries = (size_t)op->q.h * (size_t)op->q.w, row = (size_t)picture * queries * (size_t)op->q.pitch;
   size_t first = (size_t)slot * (size_t)op->k.w * (size_t)op->k.pitch;
@@ -189,7 +190,7 @@ static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node,
   return 0;
 }
 
-/* Reads picture number i of y. */
+/* Fills picture number i of y from its frame. */
 static void read_frame(const struct cpu_run *run, const struct op_pixels_in *op, int i) {
   const struct cpu_program *p = run->program;
   const struct frame *frame = &run->frames[op->source * op->y.n + i];
@@ -214,8 +215,8 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
     read_frame(run, &node->op->pixels_in, i);
 }
 
-/* Returns the floats of scratch for rows, which are a part for each thread; the picture with a map at its side follows
- * them. */
+/* Returns how many floats of scratch the rows take, a part for each thread. After them lies the picture that shows map
+ * and picture side by side. */
 static size_t rows_floats(const struct cpu_program *program, const struct op_pixels_out *op) {
   return (size_t)program->device->threads * 6 * (size_t)op->x.w;
 }
@@ -263,7 +264,7 @@ static void put_beside(const struct compose *map, const struct compose *picture,
   }
 }
 
-/* Returns the composition of a map, whose rows have w pixels. */
+/* Returns the arguments that show a map alone, whose rows have w pixels, as the picture. */
 static struct compose compose_map(const struct cpu_run *run, int i, const float *map, int w) {
   return (struct compose){
       .picture = &run->pictures[i], .x = map, .w = w, .x_scale = 1, .values = run->program->scratch};

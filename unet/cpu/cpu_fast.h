@@ -11,17 +11,16 @@ const struct cpu_kernels *cpu_kernels(void);
 /* Replaces the definition of some ops by vectorised implementations. */
 void cpu_fast(struct cpu_device *device);
 
-/* The input of a convolution, linear layer or norm, and the operations that are applied to it first. */
+/* The input of a convolution, linear layer or norm: x ++ x2, then the prologue, then upsampling. */
 struct cpu_input {
   struct tensor x, x2;
   const struct prologue *prologue;
   bool upsample;
 };
 
-/* Returns the bytes of scratch that cpu_gather needs besides its output. */
+/* Returns the bytes of scratch that cpu_gather needs for this input. */
 size_t cpu_gather_scratch(const struct cpu_input *input);
-/* Applies these operations and stores the result in out, with type dtype. scratch has cpu_gather_scratch bytes, aligned
- * to 64. */
+/* Computes the input and stores it in out, with type dtype. scratch has cpu_gather_scratch bytes, aligned to 64. */
 void cpu_gather(const struct cpu_program *program, const struct cpu_input *input, void *out, enum dtype dtype,
                 void *scratch);
 

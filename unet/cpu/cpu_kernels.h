@@ -1,16 +1,17 @@
-/* The vectorised kernels of the CPU device: plain structs of arguments, and one table of functions for each instruction
- * set. Each call divides its work among OpenMP's threads. */
+/* The vectorised kernels of the CPU device: structs with a kernel's arguments, and one table of functions (struct
+ * cpu_kernels) for each instruction set. Kernels divide their work among OpenMP's threads. Scratch is memory of the
+ * caller's that a kernel overwrites. */
 #ifndef UNET_CPU_CPU_KERNELS_H
 #define UNET_CPU_CPU_KERNELS_H
 
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/plan/run.h"
 
-/* out = upsample(prologue(x ++ x2)). A convolution or matrix product reads out if it cannot read x itself. */
+/* out = upsample(prologue(x ++ x2)): the input of a convolution or matrix product that cannot read x itself. */
 struct gather {
   const void *x[2];
-  enum dtype dtype[2]; /* FP32 or bfloat16, as out_dtype */
-  int c[2];            /* c[1] is 0 without x2 */
+  enum dtype dtype[2]; /* of x and x2: FP32 or bfloat16, as out_dtype may be */
+  int c[2];            /* channels of x and x2; c[1] is 0 without x2 */
   int n, h, w;
   bool upsample;
   const struct prologue *prologue;
@@ -22,7 +23,7 @@ struct gather {
   enum dtype out_dtype;
 };
 
-/* Attention as in struct op_attention. Pitches are in elements. */
+/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. */
 struct attend {
   const void *q, *k, *v;
   void *y;
@@ -53,8 +54,8 @@ struct winograd {
   float *scratch; /* winograd_scratch floats for each thread */
 };
 
-/* A horizontal mean over samples first .. first + count - 1 of a row. The first and the last sample have weights of
- * their own. */
+/* The weighted mean of samples first .. first + count - 1 of a row. All samples but the first and the last have
+ * middle_weight. */
 struct tap {
   int first, count;
   float first_weight, middle_weight, last_weight;
@@ -66,7 +67,7 @@ struct resize {
   float scale, bias;
   int w, h; /* size of out */
   float *out;
-  struct tap *taps[2]; /* scratch, w each: for full and for half horizontal resolution */
+  struct tap *taps[2]; /* scratch, w each: which samples each pixel averages, in channels of full and of half width */
   float *values;       /* scratch: 3 * w for each thread */
   float *rows;         /* scratch: cpu_pixels_row for each thread */
   size_t row;          /* equals cpu_pixels_row */
@@ -74,9 +75,9 @@ struct resize {
 
 struct compose {
   const struct frame *picture;
-  /* rows of w pixels of R, G, B; input NULL: the result is x alone */
+  /* one row after another, each w pixels of R, G, B; input NULL: the result is x alone */
   const float *x, *input;
-  int w;                            /* at least the picture's width */
+  int w;                            /* pixels in a row of x and input; the picture shows the first of them */
   float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
   float *values;                    /* scratch: 6 * the picture's width for each thread */
 };
@@ -97,7 +98,7 @@ struct soften {
   /* radius in pixels, and sum of the weights */
   int reach, volume;
   const int *weight; /* weights of pixels at distances 0 to reach */
-  /* rows softened horizontally, and then vertically: [h] rows */
+  /* [h] rows: the codes softened along rows, and these softened along columns */
   uint16_t *along, *soft;
   size_t row;      /* values from one row to the next: 3 w + SOFTEN_SPARE or more */
   uint16_t *wide;  /* scratch: wide_row for each thread */
@@ -110,7 +111,8 @@ struct cpu_kernels {
   size_t (*attend_packed)(int keys, int dim);
   size_t (*attend_tile)(int dim);
   void (*attend)(const struct attend *);
-  size_t (*winograd_packed)(int c_out, int c_in);                                 /* returns a number of floats */
+  /* returns the number of floats that winograd_pack writes */
+  size_t (*winograd_packed)(int c_out, int c_in);
   void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed); /* weight: [c_out][3][3][c_in] */
   size_t (*winograd_scratch)(int c_in);
   void (*winograd)(const struct winograd *);
@@ -118,7 +120,7 @@ struct cpu_kernels {
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
-  /* out = in, with conversion. It is for residuals that cannot be added in place. */
+  /* out = in, converted to out_dtype: for a residual that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
   /* out += factor * in. */
   void (*add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);

@@ -1,4 +1,4 @@
-/* The places and types of a program's temporaries and states. */
+/* Chooses the type of a program's temporaries and states (FP32 or bfloat16), and where each of them lies. */
 #include "unet/cpu/cpu_layout.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -23,7 +23,8 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
-/* Makes an operand FP32 because its op cannot take bfloat16. */
+/* Makes an operand FP32 because its op cannot take bfloat16. Fails if the operand is the owner's state and bfloat16
+ * there. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
   struct element *element = &program->element[plan_place(program->plan, t)];
   if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
@@ -33,8 +34,8 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
   return 0;
 }
 
-/* Chooses bfloat16 for a tensor if every op that uses it can take it; no op takes it for vectors. States of the owner
- * keep their type. */
+/* Chooses bfloat16 for every tensor that is only used by ops that take it, and FP32 for the others. Operands with a
+ * value for each channel (OPERAND_VECTOR) are always FP32. States of the owner keep their type. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
@@ -55,8 +56,9 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
   return 0;
 }
 
-/* Finds the residual in whose place an op may store its sum: a temporary that some op wrote, and that this op alone
- * reads for the last time, in one operand. */
+/* True if an op may store its sum in the memory of its residual, which no later op needs: the residual is a temporary
+ * that an op before has written, this op is the last that reads it, and reads it as one operand only. *residual and *y
+ * get both tensors. */
 static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
                                struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
   const struct op *op = &plan->ops[op_index];
@@ -72,8 +74,9 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Joins y to its residual in temporaries (a copy of the plan's). The first temporary of a chain represents all of them
- * and lives as long as any of them; home[i] is the temporary whose place temporary i uses. */
+/* Gives y the memory of its residual wherever that is allowed. home[i] is the temporary in whose memory temporary i
+ * lies. Where residuals follow one another, the first of them stands for all: in temporaries, a copy of the plan's
+ * list, it lives as long as any of them, and the others have no pictures (n is 0). */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {

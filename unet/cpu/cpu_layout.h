@@ -3,8 +3,8 @@
 
 #include "unet/cpu/cpu_device.h"
 
-/* cpu_states_find must be called before cpu_layout: it finds the states that the program shares with owner, which may
- * be NULL. cpu_states_make must be called after it: it allocates the other states. */
+/* To be called in this order: cpu_states_find finds the states that the program shares with `owner` (NULL: none),
+ * cpu_layout chooses types and places, cpu_states_make allocates the states that are the program's own. */
 void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner);
 int cpu_states_make(struct cpu_program *program, struct error *err);
 

@@ -1,4 +1,4 @@
-/* The computation of maps, shared by the definition and the fast implementation. */
+/* The steps that make a map (OP_MAP): cpu_maps.c has them in plain C; the fast implementation replaces two of them. */
 #ifndef UNET_CPU_CPU_MAPS_H
 #define UNET_CPU_CPU_MAPS_H
 
@@ -7,18 +7,18 @@
 /* An OP_MAP in a run. The arrays are scratch; a kind of map has only those that it needs. */
 struct mapping {
   const struct op_map *op;
-  int w, h, parameter[MAP_PARAMS]; /* rounded to integers; gain in sixteenths */
+  int w, h, parameter[MAP_PARAMS]; /* the map's parameters, rounded to integers; gain in sixteenths */
   const float *x;
   float scale, bias; /* conversion of x to codes */
   float *y;
   uint8_t *code; /* [h, w, 3] */
-  /* [h] rows of [w, 3]: softened horizontally, and then vertically */
+  /* [h] rows of [w, 3]: the codes softened along rows, and these softened along columns */
   uint16_t *along, *soft;
   size_t row;     /* values from one row to the next */
   uint16_t *wide; /* a row with margins for each thread */
   size_t wide_row;
   uint8_t *mean;           /* [cells, cells, 3] */
-  uint8_t *grey, *edge[2]; /* [h, w]: edges are 0, weak 1, strong 2 */
+  uint8_t *grey, *edge[2]; /* [h, w]; in edge, 0 is no edge, 1 a weak one, 2 a strong one */
   int16_t *slope[2];       /* [h, w]: gx, gy */
   int *stack;              /* [threads, EDGE_TILE * EDGE_TILE + pixels around a tile] */
 };

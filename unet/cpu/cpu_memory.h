@@ -13,33 +13,35 @@ enum { CPU_ROOM_LEAST = 16 << 20 };
  * counted so far are subtracted from the free ones, although nothing uses them. */
 int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 
-/* Allocates memory that counts against the limit and is checked against the free memory. It is zeroed and aligned to 64
- * bytes. Returns NULL with err set on failure. A device for sizes only counts the bytes and returns an address that
- * must not be read or written. */
+/* Allocates bytes, zeroed and aligned to 64, within the device's memory limit and the machine's free memory; `what`
+ * names their use in the error. Returns NULL with err set on failure. A device for sizes only counts the bytes and
+ * returns an address that must not be read or written. */
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
 
-/* Sets the number of bytes that are counted for the device's pictures, which outlive it. Returns -1, with the number
- * unchanged, if it exceeds the limit. Called on the thread that prepares. */
+/* Replaces the number of bytes that counters.bytes includes for the device's pictures, which outlive the device.
+ * Returns -1, with the number unchanged, if the limit does not allow it. Called on the thread that prepares
+ * programs. */
 int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err);
 
 /* Opens an arena that all programs share. If no addresses can be reserved each program gets its own memory. */
 void cpu_arena_open(struct cpu_device *device, struct arena *arena);
 void cpu_arena_close(struct arena *arena);
 
-/* Makes a resource's FP32 data; a state's data is zero. */
+/* Allocates a resource's FP32 data if it has none: a weight is read from its file, a state is zero. cpu_load takes the
+ * lock base.weights. */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
-int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* the caller holds the lock of weights */
-/* Returns a weight's FP32 data for temporary use: the loaded data, or *temporary, which the caller frees. Returns NULL
- * with err set if memory runs out. */
+int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* the caller holds base.weights */
+/* Returns a weight's FP32 data for the time of a call: its loaded data, or data that is read now and stored in
+ * *temporary. The caller sets *temporary to NULL before and frees it after. Returns NULL with err set on failure. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
-/* Makes the program's scratch at least this large. */
+/* Makes sure that the program's scratch will have at least this many bytes. */
 void cpu_reserve(struct cpu_program *program, size_t bytes);
-/* Reserves the next `bytes` of scratch while it is planned: returns their aligned offset and increases *total. */
+/* While an op plans its scratch: adds `bytes` to *total, aligned, and returns the offset at which they begin. */
 size_t cpu_bump(size_t *total, size_t bytes);
 
-/* cpu_data returns the first element of a tensor, or NULL for a tensor that was left out; cpu_f32 does so for tensors
- * that are known to be FP32. */
+/* Return the address of a tensor's first element, or NULL for a tensor that was left out. cpu_f32 is for tensors that
+ * are known to be FP32. */
 void *cpu_data(const struct cpu_program *program, struct tensor t);
 float *cpu_f32(const struct cpu_program *program, struct tensor t);
 struct element cpu_element(const struct cpu_program *program, struct tensor t);

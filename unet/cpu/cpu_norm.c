@@ -102,8 +102,8 @@ static bool part_range(const struct gather *g, int s, int low, int high, int *fi
   return *first < *end;
 }
 
-/* Adds the moments of channels [low, high) around middle (NULL: 0) over the image's pixels to totals. Both arrays begin
- * with channel low. Sums are FP32 over a few rows at a time, then double. */
+/* Adds to totals the sums of x - middle and of its square over all pixels of an image, for each of channels [low,
+ * high). middle (NULL: 0) and totals begin with channel low. Sums are FP32 over a few rows at a time, then double. */
 static void channel_moments(const struct gather *g, size_t image, int low, int high, const float *middle,
                             struct moments *totals) {
   enum { ROWS = 32 };
@@ -140,8 +140,8 @@ static struct moments group_mean(const struct moments *totals, int width, double
   return m;
 }
 
-/* Computes mean, scale and shift for channels [low, high) of an image: y = (x - mean) * scale + shift. The mean is
- * computed twice, as in layer_norm_pixel. */
+/* Computes scale and shift for channels [low, high) of an image, so that y = (x - mean) * scale + shift. The mean is
+ * computed twice, the second time from the differences to the first mean, which keeps small variances exact. */
 static void group_statistics(const struct gather *g, size_t image, int low, int high, int width) {
   size_t start = image * (size_t)(g->c[0] + g->c[1]) + (size_t)low, channels = (size_t)(high - low);
   struct moments *totals = (struct moments *)g->totals + start;

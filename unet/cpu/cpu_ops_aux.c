@@ -133,7 +133,7 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
-/* Computes a pixel of y from the block that begins at x. */
+/* Computes one pixel of y from the block of x whose first value is at x. */
 static void blocks_pixel(const struct op_blocks *op, const float *x, float *y) {
   int size = op->size, count = size * size;
   for (int c = 0; c < op->x.c; c++) {
@@ -189,7 +189,7 @@ static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = kept[i / (size_t)op->x.c % pixels] >= 0.5f ? x[i] : op->value;
 }
 
-/* True if the picture is to be generated at a pixel of the latent. */
+/* True if the mask says that the picture is to be generated at this pixel of the latent. */
 static bool is_repainted(const struct op_unet_input *op, const float *kept, size_t pixel) {
   size_t w = (size_t)op->x.w, k = (size_t)(op->kept.w / op->x.w);
   return !(kept[(pixel / w * k) * (w * k) + pixel % w * k] >= 0.5f);
@@ -218,7 +218,7 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_node *nod
   }
 }
 
-/* Sums of the values and of their squares. */
+/* The sum of a latent's values and the sum of their squares. */
 struct moments {
   double sum, squares;
 };
@@ -232,7 +232,7 @@ static double moments_variance(const struct moments *m, size_t count) {
   return m->squares - m->sum * m->sum / (double)count; /* the variance times count */
 }
 
-/* One latent of OP_GUIDE. */
+/* One latent of OP_GUIDE while it is computed. */
 struct guided {
   const float *model, *x, *reference;
   float *y, *anew;
@@ -291,7 +291,7 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* One latent of OP_STEP. */
+/* One latent of OP_STEP while it is computed. */
 struct stepped {
   float *x, *earlier;
   const float *model, *noise;

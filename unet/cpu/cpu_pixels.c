@@ -1,4 +1,4 @@
-/* The definition of the pixel ops. */
+/* The definition of OP_PIXELS_IN and OP_PIXELS_OUT: frames to R, G, B and back, one pixel at a time. */
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
@@ -67,7 +67,7 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-/* Reads one of the run's frames. */
+/* Fills out, one picture of y, from one frame. */
 static void read_frame(const struct op_pixels_in *op, const struct frame *frame, const struct geometry *g, float *out) {
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)
@@ -95,7 +95,8 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
 
 struct output {
   const struct op_pixels_out *op;
-  const float *x, *input, *map; /* map: the one that is shown; NULL: none */
+  /* x: the generated pixels; input: those of the frame; map: the one to show. NULL: there is none */
+  const float *x, *input, *map;
   double mix;
   bool beside;
   int w, h; /* size of the picture */

@@ -1,4 +1,4 @@
-/* Functions that the definition and the fast pixel ops share. */
+/* Functions for frames that the definition (cpu_pixels.c) and the fast code (cpu_resize.c) both use. */
 #ifndef UNET_CPU_CPU_PIXELS_H
 #define UNET_CPU_CPU_PIXELS_H
 
@@ -6,7 +6,7 @@
 
 #include "unet/base/channels.h"
 
-/* Returns the number of samples in the longest row of the frame's planes. */
+/* Returns how many samples the longest row of any of the frame's planes has. */
 size_t cpu_pixels_row(const struct frame *frame);
 
 /* The samples that an output pixel averages in one direction: [low, high) of a channel. */
@@ -14,9 +14,9 @@ struct span {
   double low, high;
 };
 
-/* Returns the samples for one output pixel. position is the pixel's; source and source_size are the start and size of
- * the source rectangle in luma samples; dest and dest_size are the start and size of the destination in pixels; half:
- * the channel has half the luma's resolution. */
+/* Returns the samples of a channel for the output pixel in column (or row) `position`. source and source_size are the
+ * source rectangle's start and length in luma samples; dest and dest_size are the start and length of the destination
+ * in pixels. half: the channel has half the luma's resolution in this direction. */
 struct span pixel_span(int position, double source, double source_size, int dest, int dest_size, bool half);
 
 #endif

@@ -13,8 +13,8 @@ static float clamp_unit(float x) {
 
 /* --- in --- */
 
-/* Returns the whole samples under a span. The part of a span outside the plane is added to the weight of the sample at
- * the edge. */
+/* Returns the whole samples that a span covers, at least partly, in a row of `length` samples, with their weights. A
+ * part of the span outside the row counts for the sample at the edge. */
 static struct tap tap_of(struct span s, int length) {
   double size = s.high - s.low;
   int first = (int)fmin(fmax(floor(s.low), 0), length - 1), last = (int)fmin(fmax(ceil(s.high) - 1, 0), length - 1);
@@ -41,7 +41,7 @@ static void fill_taps(const struct resize *r) {
   }
 }
 
-/* Computes sum[i] (+)= weight * sample i of a row. */
+/* Adds weight times each sample of a row to sum; fresh: sum has no values yet and is overwritten. */
 static void add_bytes(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
   if (fresh)
     for (size_t i = 0; i < count; i++)

@@ -36,8 +36,8 @@ INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) 
   *(vec_half_any *)out = __builtin_convertvector(__builtin_convertvector(quotient, vec_int), vec_half);
 }
 
-/* Computes WIDE sums over weight[k] (low[k] + high[k]), with the middle counted once, divided by the weights' sum.
- * row[reach + k] is the beginning of the values at distance k. */
+/* Computes WIDE values of out: sums over k of weight[k] * (low[k] + high[k]), with the middle counted once, divided by
+ * the sum of all weights. row[reach + k] is the beginning of the values at distance k. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
   int reach = s->reach;
   vec_int sum[4];

@@ -56,7 +56,7 @@ static size_t change_elements(const struct cpu_device *device, const struct weig
 }
 
 static bool all_finite(const float *values, size_t count) {
-  float sum = 0; /* a value that is not finite, times 0, is NaN */
+  float sum = 0; /* NaN as soon as a value is not finite */
   for (size_t i = 0; i < count; i++)
     sum += 0 * values[i];
   return sum == 0;

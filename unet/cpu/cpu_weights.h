@@ -1,13 +1,14 @@
-/* Changes of weights, and copies of weights in other forms. */
+/* Changes of weights (device_update), and copies of weights in other layouts (plan/derived.h). */
 #ifndef UNET_CPU_CPU_WEIGHTS_H
 #define UNET_CPU_CPU_WEIGHTS_H
 
 #include "unet/cpu/cpu_device.h"
 
-/* Returns a weight in another form, `bytes` long, which is made on first use; NULL with err set on failure. */
+/* Returns the copy of a weight in this form, which has `bytes` bytes and is made if there is none yet. The copy belongs
+ * to the device and keeps its address. Returns NULL with err set on failure. Takes the lock base.weights. */
 void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
                  struct error *err);
-/* Makes the copies of changed weights again. It is called before a run. */
+/* Makes those copies again whose weights have changed. The thread that runs programs calls it before each run. */
 int cpu_refresh(struct cpu_device *device, struct error *err);
 void cpu_derived_free(struct cpu_device *device);
 int cpu_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Appends a res block: x ++ skip through two convolutions. */
+/* Appends a res block: two convolutions over the concatenation of x and skip (which may be no tensor), plus the
+ * shortcut. */
 static struct tensor res_block(const struct unet_call *call, const struct unet_layer *layer, struct tensor x,
                                struct tensor skip) {
   const struct net *net = &call->net;
@@ -50,9 +51,9 @@ static struct tensor self_attention(const struct unet_call *call, const char *na
   return h;
 }
 
-/* Appends cross-attention and returns x + attention(norm(x), text). The text's keys and values are computed elsewhere;
- * `channel` is the first of their channels. If block is one of the layer's blocks (not -1), attention to the style
- * pictures is added. */
+/* Appends cross-attention and returns x + attention(norm(x), text). The text's keys and values were computed outside
+ * (unet_texts); `channel` is the first of this attention's channels there. block: number of the transformer block in
+ * the layer, whose attention to style pictures is added; -1: none is. */
 static struct tensor cross_attention(const struct unet_call *call, const char *name, struct tensor x,
                                      struct prologue norm, const struct unet_layer *layer, int channel, int block) {
   const struct net *net = &call->net;

@@ -26,7 +26,7 @@ static struct tensor self_attention(const struct clip_config *config, const stru
   return h;
 }
 
-/* Appends x + fc2(act(fc1(layer_norm2(x)))). */
+/* Appends and returns x + fc2(act(fc1(layer_norm2(x)))). */
 static struct tensor mlp(const struct clip_config *config, const struct net *net, struct tensor x) {
   struct prologue norm = net_layer_norm(net, "layer_norm2", config->hidden_size, config->layer_norm_eps);
   struct op_linear fc1 = {.x = x, .prologue = norm, .act = config->hidden_act};
@@ -52,7 +52,8 @@ bool clip_has_final_norm(const struct text_encoder *encoder) {
 }
 
 int clip_end(const struct text_encoder *encoder, const int *tokens) {
-  /* Configs from before 2023 have the end token 2, whatever it really is; the true one is the highest number. */
+  /* Configs from before 2023 name token 2 as the end token, which is wrong: the true one has the highest number of
+   * all. */
   int end = encoder->config.end_token, place = 0;
   for (int i = encoder->config.positions - 1; i >= 0; i--)
     if (end == 2 ? tokens[i] >= tokens[place] : tokens[i] == end)
@@ -60,10 +61,10 @@ int clip_end(const struct text_encoder *encoder, const int *tokens) {
   return place;
 }
 
-/* Appends the final norm and the projection of the end token's hidden state. */
+/* Appends the final norm and the projection of the end token's hidden state: the pooled text. */
 static struct tensor pool(const struct text_encoder *encoder, struct plan *plan, struct tensor x,
                           struct prologue norm) {
-  struct component whole = encoder->weights; /* the projection's key has no prefix */
+  struct component whole = encoder->weights; /* a copy without prefix: the key of the projection has none */
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);
   x = plan_end_token(plan, "end token", (struct op_end_token){.x = x});

@@ -4,7 +4,8 @@
 
 #include "unet/model/net.h"
 
-/* Appends layer encoder.layers.index. With causal, each token attends only to itself and to earlier tokens. */
+/* Appends the layer encoder.layers.INDEX to x [n, 1, tokens, hidden_size] and returns its output. With causal, each
+ * token attends only to itself and to earlier tokens. */
 struct tensor clip_layer(const struct clip_config *config, const struct net *net, int index, struct tensor x,
                          bool causal);
 

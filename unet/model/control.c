@@ -49,7 +49,8 @@ static struct tensor read_hint(const struct net *net, const struct controlnet_co
   return x;
 }
 
-/* Copies x to a state of the plan, so that ops outside the region can read it. */
+/* Copies x to a state of the plan, named by what and number, so that ops outside the map's region, and runs that skip
+ * the region, can read it. */
 static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
                           struct tensor x) {
   char name[48];
@@ -133,7 +134,8 @@ static void begin_region(const struct control *control, const struct control_pla
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});
 }
 
-/* Repeats a latent's picture for each of its rows in the call. */
+/* Repeats each latent's picture of x, so that there is one for each of the latent's rows in the call. Returns x if it
+ * has as many pictures already. */
 static struct tensor for_rows(const struct control_place *place, struct tensor x) {
   int n = guidance_total(place->rows, place->latents);
   if (x.n == n)
@@ -152,7 +154,8 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
-/* Returns the number of heads at the level with this many channels, because devices support attention of that width. */
+/* Returns the number of attention heads that the ControlNet's own attention has at the level with this many channels,
+ * because devices support heads of that width; 1 if no level has. */
 static int heads_of(const struct unet_config *body, int channels) {
   for (int i = 0; i < body->levels; i++)
     if (body->channels[i] == channels)
@@ -160,7 +163,7 @@ static int heads_of(const struct unet_config *body, int channels) {
   return 1;
 }
 
-/* Returns the largest size of squares that divide a picture, within the limits of OP_BLOCKS. */
+/* Returns the largest size, up to 64, of squares that divide a picture without rest. */
 static int square_of(struct tensor x) {
   int size = 64;
   while (x.h % size || x.w % size)
@@ -168,8 +171,9 @@ static int square_of(struct tensor x) {
   return size;
 }
 
-/* Returns a tensor that holds the mean over the picture at each place. It uses attention with so small a scale that all
- * keys have the same weight; the keys are the means of squares, so that there are few of them. */
+/* Returns a tensor with the shape of x, in which each pixel is the mean of the whole picture. It uses attention with so
+ * small a scale that all keys have the same weight; the keys are the means of squares, so that there are few of
+ * them. */
 static struct tensor mean_of(const struct control *control, struct plan *plan, struct tensor x) {
   struct tensor squares = plan_blocks(plan, "mean", (struct op_blocks){.x = x, .size = square_of(x), .mean = true});
   int heads = heads_of(&control->network->controlnet.body, x.c);
@@ -179,8 +183,8 @@ static struct tensor mean_of(const struct control *control, struct plan *plan, s
                         (struct op_attention){.q = x, .k = squares, .v = squares, .heads = heads, .scale = 1e-20f});
 }
 
-/* Appends the zero convolutions of the network's outputs, each of which is added to the corresponding tensor of the
- * U-Net. */
+/* Appends the zero convolutions of a ControlNet's outputs (own, own_mid), and adds the result of each to the U-Net's
+ * tensor at the same place (skips, mid). */
 static void inject(const struct control *control, const struct control_place *place, const struct skips *own,
                    struct tensor own_mid, const struct skips *skips, struct tensor mid) {
   struct net net = net_begin(place->plan, &control->network->weights);
@@ -194,7 +198,8 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    if (control_is_pooled(control)) { /* guess then depends on the rows alone, and not on the layer */
+    /* the last index, for which guess changes nothing: all layers get the same weight */
+    if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;
     }

@@ -20,7 +20,7 @@ int depth_open(struct depth **depth, const char *folder, struct error *err);
 void depth_close(struct depth **depth); /* stores NULL; takes NULL */
 
 /* The number of patches in each direction. The picture's shorter side is resized to the model's own size (518 pixels,
- * 37 patches), and the longer side in proportion, rounded to whole patches and at most four times as long. */
+ * 37 patches), the longer side in proportion, rounded to whole patches and at most four times as long. */
 struct depth_grid {
   int rows, columns;
 };
@@ -31,9 +31,9 @@ struct depth_grid depth_grid(const struct depth *depth, int width, int height);
 struct tensor depth_predict(const struct depth *depth, struct plan *plan, struct tensor picture, float scale,
                             float bias);
 
-/* Appends the depth map [1, H, W, 3] in 0..1 of such a picture, written to y if y is given (a state). The depths that
- * become 0 and 1 follow the scene slowly: they are kept in the plan's state "control NUMBER range" (numbered from 1),
- * and map parameter 0 of that control is their speed. */
+/* Appends the depth map [1, H, W, 3] in 0..1 of a picture as depth_predict takes it, and returns it; y, if given, is
+ * the state that it is written to. The depths that become 0 and 1 follow the scene slowly: they are in the plan's state
+ * "control NUMBER range" (counted from 1), and run.control[control].param[0] is their speed. */
 struct tensor depth_map(const struct depth *depth, struct plan *plan, struct tensor picture, float scale, float bias,
                         int control, struct tensor y);
 

@@ -7,7 +7,7 @@
 
 enum { KEY_MAX = 256, NAME_LENGTH = KEY_MAX + 64 };
 
-/* The values of one weight. */
+/* One weight that was computed from tensors of the file. struct depth owns it, and depth_close frees it. */
 struct depth_values {
   struct depth_values *next;
   char name[KEY_MAX];
@@ -134,7 +134,8 @@ struct depth_linear depth_scaled(const struct depth *depth, const struct net *ne
 
 #define PATCHES "backbone.embeddings.patch_embeddings.projection"
 
-/* Reorders [out][3][patch][patch] to [out][patch][patch][3], followed by zeros. */
+/* Reorders convolution weights [out][3][patch][patch] to rows [out][patch][patch][3], each followed by zeros up to
+ * `columns` values. */
 static void turn_patches(const float *from, int out, int patch, int columns, float *to) {
   size_t pixels = (size_t)patch * (size_t)patch;
   for (size_t o = 0; o < (size_t)out; o++)

@@ -1,4 +1,5 @@
-/* plans_frame: the plan from pixels to pixels. */
+/* plans_frame: the plan of a frame, from the source's pixels to the picture's. First the input is read, encoded and
+ * made into maps; then each step calls the U-Net; last the latent is decoded. */
 #include <stdio.h>
 
 #include "unet/model/frame_states.h"
@@ -15,33 +16,33 @@ static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], co
   return whole;
 }
 
-/* Data that all steps of a frame share. */
+/* Tensors that all steps of a frame read or change. */
 struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
   const struct frame_noise *noise;
   struct tensor x, image, kept;
-  /* the latent from which residual guidance leads away: the input's, or a temporary that the first step fills; none:
-   * zeros */
+  /* the latent from which residual guidance leads away: the input's, or a temporary that the first step fills; no
+   * tensor: zeros */
   struct tensor reference;
   struct tensor times;
-  struct tensor earlier; /* predictions that later steps use; none: no step uses any */
+  struct tensor earlier; /* predictions that later steps use; no tensor: no step uses any */
   struct control_features features[CONTROLS_MAX];
 };
 
 /* One call of the U-Net. */
 struct call {
-  int step; /* step of the first latent; in a loop, of its first iteration */
+  int step; /* number of the call, for its first latent; in a loop that of the first iteration */
   bool loop;
-  int rows; /* rows of all latents */
-  /* first row and number of rows in the tables of time projections */
+  int rows; /* guidance rows of all latents together */
+  /* the call's rows in the tables of time projections are [first, first + count) */
   int first, count;
-  struct op_prompt prompt; /* the prompts of its rows; slots are not set */
+  struct op_prompt prompt; /* chooses the prompts of the rows; its field slots is not set */
   struct tensor text;      /* keys and values of these prompts for the U-Net */
 };
 
-/* The controls' part of a call. */
+/* What add_levels and inject_all need to add the controls to one call. */
 struct controlled {
   const struct denoising *d;
   struct control_place place;
@@ -68,7 +69,8 @@ static void add_levels(const void *opaque, const struct unet_layer *layer, struc
       control_add_level(&c->d->model->controls[i], &c->place, &c->d->features[i], layer, x);
 }
 
-/* Appends all ControlNets, which add to the skip connections before the up blocks. */
+/* Appends all ControlNets, which change the outputs of the down blocks and the middle block before the up blocks read
+ * them. */
 static void inject_all(const struct controlled *c, const struct call *call, const struct skips *skips,
                        struct tensor mid) {
   const struct denoising *d = c->d;
@@ -114,7 +116,7 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   return unet_up(&unet, mid, &skips);
 }
 
-/* Appends the guidance of a prediction, if there is any. */
+/* Returns the prediction after guidance; without guidance it is the network's own. */
 static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
   enum guidance_mode mode = d->shape->guidance;
   struct op_guide op = {.step = step, .model = prediction};
@@ -132,7 +134,8 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
   return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
 }
 
-/* Appends a step with its call of the U-Net; in a loop, as the first iteration. */
+/* Appends call number `step` of the U-Net and the sampler's step after it. loop: the ops are the body of the plan's
+ * loop, whose first iteration this is. */
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
   const struct guidance_rows each = frame_time_rows(d->model, d->shape);
   int rows = frame_pictures(d->shape) * (step ? d->shape->rows.each : d->shape->rows.first);
@@ -150,8 +153,8 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
   plan_step(d->plan, "step", op);
 }
 
-/* Appends the prompts. With one row for each picture all pictures share one text; with more, each picture has its
- * own. */
+/* Appends the choice of prompts. If each picture of the run has one row, one text is used for all of them; otherwise
+ * there is a text for each row. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
@@ -177,7 +180,8 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* Keeps a tensor for each frame of a stream batch, the newest first, and adds this run's. */
+/* Appends a queue in a state with one tensor for each frame of a stream batch: this run's (`newest`) becomes the first,
+ * the others move back by one. Returns the whole state. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -186,7 +190,7 @@ static struct tensor queue(const struct denoising *d, const char *name, struct t
   return rows;
 }
 
-/* Returns the tensor of the frame that has its last step in this run. */
+/* Returns the last entry of a queue: the tensor of the frame that completes its last step in this run. */
 static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
   if (!tensor_exists(rows))
     return rows;
@@ -194,7 +198,8 @@ static struct tensor oldest(const struct denoising *d, const char *name, struct 
   return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
 }
 
-/* Makes a state for `each` latents of every frame in the batch; a frame's first step writes them. */
+/* Makes a state with `each` latents for every frame of a stream batch, newest first. It moves back in each run, and the
+ * newest frame's latents are written later, by its first step. */
 static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
   int n = d->shape->steps * each;
   struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
@@ -213,7 +218,8 @@ static struct tensor batch_reference(const struct denoising *d) {
   }
 }
 
-/* Appends all steps as one call of the U-Net, in which each latent belongs to another frame. */
+/* Appends all steps of a stream batch as one call of the U-Net, in which latent i belongs to the frame of i runs
+ * ago. */
 static void denoise_batch(struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   int total = guidance_total(rows, d->shape->steps);
@@ -238,7 +244,8 @@ static void denoise_batch(struct denoising *d) {
   d->x = oldest(d, "latent", d->x, true);
 }
 
-/* Returns the U-Net's view of the picture, whose latent is own. */
+/* Returns what the U-Net reads of the input picture besides the latent: an inpainting network the latent of the masked
+ * picture, InstructPix2Pix `own`, the picture's latent; other networks nothing. */
 static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor pixels,
                                      struct tensor own, struct tensor kept) {
   const struct autoencoder *autoencoder = &checkpoint->autoencoder;
@@ -254,10 +261,10 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
              : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
-/* A picture in the value range of an autoencoder or of a source. */
+/* A picture and the conversion of its values to 0..1. */
 struct picture {
   struct tensor pixels;
-  /* pixels * scale + bias is in 0 (black) to 1 */
+  /* pixels * scale + bias is 0 for black, 1 for white */
   float scale, bias;
 };
 
@@ -267,8 +274,8 @@ static struct tensor map_state(const struct control *control, struct plan *plan,
   return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
 }
 
-/* Reads the frame of the controls' own source, within the region of a map. If the frame is a map already it is read
- * into the map's state. */
+/* Reads the second source's frame, within the map's region. If that frame is a map already (MAP_PICTURE), it is read
+ * directly into the map's state. */
 static struct picture second_picture(const struct denoising *d, const struct control *control) {
   int h = d->shape->height, w = d->shape->width;
   struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
@@ -281,7 +288,8 @@ static bool is_map_already(const struct control *control, const struct picture *
   return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
 }
 
-/* Returns the control's map [1, H, W, 3] in 0..1. It is a state, so that it can be shown outside the region. */
+/* Returns the control's map [1, H, W, 3] in 0..1. It is a state, so that ops outside the region, and runs that skip the
+ * region, can show it. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;
@@ -293,7 +301,7 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* Returns the map that belongs to the picture that this run outputs. */
+/* Returns the map of the frame whose picture this run outputs: in a stream batch it was made some runs ago. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))
@@ -306,7 +314,7 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))
-    return picture->pixels; /* the region would be empty */
+    return picture->pixels; /* there is nothing to compute */
   plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = control->index});
   const struct picture seen = control->source ? second_picture(d, control) : *picture;
   struct tensor map = make_map(d->model, control, d->plan, &seen);
@@ -328,7 +336,7 @@ static void read_maps(struct denoising *d, const struct picture *picture, struct
   }
 }
 
-/* Makes the states that the caller fills. */
+/* Makes the states of noise and mask, which the engine writes. */
 static void add_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                       struct frame_noise *noise) {
   *noise = (struct frame_noise){.start = frame_noise_state(model, shape, plan, "noise/start", 1)};
@@ -343,7 +351,7 @@ static struct tensor read_pixels(const struct frame_shape *shape, struct plan *p
   return plan_pixels_in(plan, "pixels in", op);
 }
 
-/* Makes a temporary for `each` latents of every picture, which a step will write. */
+/* Makes a temporary with `each` latents for every picture of the run, which a step will write. */
 static struct tensor latents(const struct model *model, const struct frame_shape *shape, struct plan *plan, int each) {
   int scale = model->checkpoint->autoencoder.scale;
   return plan_input(plan, frame_pictures(shape) * each, shape->height / scale, shape->width / scale,

@@ -4,14 +4,14 @@
 
 #include "unet/model/plans.h"
 
-/* Returns the number of pictures of one run, at least 1. */
+/* Returns how many pictures one run makes, at least 1. */
 int frame_pictures(const struct frame_shape *shape);
-/* True if the run is a stream batch. */
+/* True if one run advances several frames, each by one step (shape.stream_batch with more than one step). */
 bool frame_is_batched(const struct frame_shape *shape);
 bool frame_has_controlnet(const struct model *model, const struct frame_shape *shape, int control);
 
-/* Returns the rows of the time projections of one step. Each guidance row has its own if their pooled texts differ, or
- * if the call has rows of several steps. */
+/* Returns how many rows of time projections the first step has, and each later one. Both are 1, unless the U-Net reads
+ * pooled texts or the run is a stream batch: then there are as many as guidance rows. */
 struct guidance_rows frame_time_rows(const struct model *model, const struct frame_shape *shape);
 /* Return the states with the time projections of the U-Net, and of a control's network. */
 struct tensor frame_times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan);

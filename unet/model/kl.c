@@ -73,7 +73,7 @@ static struct tensor attention(const struct half *half, struct tensor x) {
   return net_linear(&scaled, "to_out.0", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
 }
 
-/* Appends layers resnets.first and the following ones of a block. */
+/* Appends `count` layers of a block: resnets.FIRST and those after it. out: channels of their outputs. */
 static struct tensor res_blocks(const struct half *half, struct tensor x, int first, int count, int out) {
   for (int i = first; i < first + count; i++) {
     size_t mark = plan_enter(half->net.plan, "resnets.%d", i);
@@ -103,7 +103,7 @@ static struct tensor conv_in(const struct half *half, struct tensor x, int out) 
   return net_conv(&scaled, "conv_in", (struct op_conv){.x = x}, out, WITH_BIAS);
 }
 
-/* Appends the last layer. rows: the number of rows of the file's tensors, or 0. */
+/* Appends the last layer. rows: rows of the file's tensors, if the layer takes only the first of them; 0: all. */
 static struct tensor conv_out(const struct half *half, struct tensor x, int out, int rows) {
   struct net net = half->net;
   net.rows = rows;

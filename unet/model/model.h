@@ -1,4 +1,4 @@
-/* A model: its networks, and the states that its plans share on the device. */
+/* A model: its networks, and the states on the device that all of its plans share. */
 #ifndef UNET_MODEL_MODEL_H
 #define UNET_MODEL_MODEL_H
 
@@ -9,11 +9,11 @@
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
-/* Keys and values of a prompt take 24 times the memory of its text (SD-Turbo; SDXL 81 times), so only a few are kept:
- * as many as one run can use, which are all presets blended and the negative prompt. */
+/* Number of prompts whose keys and values are kept on the device. They take 24 times the memory of the text (SD-Turbo;
+ * SDXL 81 times), so there are only as many as one run can use: all presets blended, and the negative prompt. */
 enum { KEY_SLOTS = SLOT_PRESETS + 1 };
 
-/* The data that plans of one model share. Borrows checkpoint and resources. */
+/* What all plans of one model read. The caller owns checkpoint and resources, which must outlive the model. */
 struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
@@ -23,12 +23,14 @@ struct model {
    * text_channels], the keys and values of the prompts in use, with this many chunks each. Devices allocate only those
    * that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
-  struct style style;                    /* for the IP-Adapter, if the caller gives the model one (style_init) */
-  struct control controls[CONTROLS_MAX]; /* the controls that were added */
-  const struct depth *depth; /* network for controls whose map is depth; must be set before such a control is added */
+  struct style style;                    /* for the IP-Adapter; zeroed until style_init */
+  struct control controls[CONTROLS_MAX]; /* zeroed until model_add_control */
+  /* network for controls whose map is depth; the caller sets it before it adds such a control */
+  const struct depth *depth;
 };
 
-/* Returns the index of a prompt slot's chunk in texts and pooled. The index of the first chunk is the slot's number. */
+/* Returns the index of chunk number `chunk` of a prompt slot in texts and pooled. For the first chunk it is the slot's
+ * number. */
 enum { TEXTS = SLOTS * PROMPT_CHUNKS_MAX };
 static inline int text_place(int slot, int chunk) {
   return chunk * SLOTS + slot;
@@ -37,20 +39,21 @@ static inline int text_place(int slot, int chunk) {
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
 void model_free(struct model *model); /* takes a zeroed model too */
-/* Gives the model a control: a map, and the network that reads it, which is borrowed (NULL: none). Plans made before do
- * not include it. On failure the model is unchanged. */
+/* Adds control number index to the model: a map, and the network that reads it, which must outlive the model (NULL:
+ * none). Only plans that are made afterwards can include it. On failure the model is unchanged. */
 int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
                       struct error *err);
 
-/* True if frames with these controls (bit i is control i) read the run's first frame. */
+/* True if frames with these controls (bit i: control i) need the input's frame: to encode it, or to make a map of
+ * it. */
 bool model_reads_input(const struct model *model, bool text_to_image, unsigned controls);
 
 /* Returns the guidance rows of a U-Net call: 1 if guidance needs none, or if the model has it as an embedding; else 2,
  * or 3 if the U-Net reads the input picture. Row 0 is for prompt and picture. Of 2 rows, row 1 is for the negative
  * prompt. Of 3, row 1 is for the negative prompt with the picture, and row 2 for the negative prompt without it. */
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
-/* model_prompt_elements returns the elements of all states that prompts fill if plans use one chunk of each prompt;
- * model_keys_elements returns those that plans with this many chunks need in addition. */
+/* model_prompt_elements returns the elements of all states that hold prompts, for plans that use one chunk of each
+ * prompt; model_keys_elements returns how many more plans with this many chunks need. */
 size_t model_prompt_elements(const struct model *model);
 size_t model_keys_elements(const struct model *model, int chunks);
 /* True if guidance is an input of the time projections (full LCM); it then needs no second row. */

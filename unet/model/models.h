@@ -1,5 +1,6 @@
-/* The networks. Names are those of the checkpoint. The functions append ops to a plan and return their output; errors
- * become the plan's error. */
+/* The networks. A struct holds a network's shape and where its weights are; functions append the network's ops to a
+ * plan and return its output. Tensors' names are those of the checkpoint. Errors become the plan's error, which
+ * plan_finish reports. */
 #ifndef UNET_MODEL_MODELS_H
 #define UNET_MODEL_MODELS_H
 
@@ -23,10 +24,10 @@ int unet_init_body(struct unet *unet, const struct unet_config *config, const st
                    struct error *err);
 void unet_free(struct unet *unet); /* takes a zeroed U-Net too */
 
-/* The inputs of a U-Net's time projections that are not run parameters. */
+/* The inputs of a U-Net's time projections that are fixed in the plan; timesteps and guidance are run parameters. */
 struct unet_moments {
   int steps;
-  struct guidance_rows rows; /* rows of each step: the guidance rows if something distinguishes them, else 1 */
+  struct guidance_rows rows; /* rows of the first step, and of each later one: see frame_time_rows */
   /* for U-Nets with a pooled text: [rows of all steps, 1, 1, added_text_dim] */
   struct tensor pooled;
   float sizes[SIZES]; /* for U-Nets that read sizes */
@@ -39,8 +40,8 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
 /* Appends the keys and values of all attention to the text (text, or text ++ text2): [1, 1, tokens,
  * cross_attention_dim] -> [1, 1, tokens, walk.text_channels]. text2 may be left out. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
-/* Makes states for the results of unet_texts for this many slots: keys[chunks - 1] is for prompts of `chunks` chunks of
- * `positions` tokens. whose is appended to their names; "" for the model's own. */
+/* Makes states for the results of unet_texts: keys[chunks - 1] has `slots` entries for prompts of `chunks` chunks with
+ * `positions` tokens each. whose: text that is appended to the states' names, "" for the model's own U-Net. */
 int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
                   int positions, struct resources *resources, struct error *err);
 /* Returns rows [first, first + rows) of the table of time projections, which belong to one call; in a loop, to the call
@@ -70,8 +71,8 @@ AUTOENCODER_TABLE(AUTOENCODER_KIND)
 
 const struct autoencoder_kind *autoencoder_kind(const struct autoencoder *autoencoder);
 
-/* autoencoder_scaled converts the network's own latent to the sampler's scale, autoencoder_unscaled converts it
- * back. */
+/* The sampler works on latents that are scaled to a standard deviation of about 1: autoencoder_scaled converts the
+ * network's own latent to that scale, autoencoder_unscaled converts it back. */
 struct tensor autoencoder_scaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 struct tensor autoencoder_unscaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 
@@ -85,7 +86,8 @@ struct clip_text {
 
 /* Appends the encoding of run.tokens, whose end token is number run.end. */
 struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *plan);
-/* clip_layers returns the number of layers that run; clip_has_final_norm is true if the final norm runs. */
+/* clip_layers returns how many of the encoder's layers run, because a U-Net may read the output of one before the last;
+ * clip_has_final_norm is true if the final norm runs after them. */
 int clip_layers(const struct text_encoder *encoder);
 bool clip_has_final_norm(const struct text_encoder *encoder);
 /* Returns the position of the end token, by the rule of transformers. */

@@ -1,22 +1,23 @@
-/* The plans of a model, which the engine runs: text (tokens to the text encoder's output), keys (from that to keys and
- * values), times (time projections of a frame's steps), noise, and frame (pixels to pixels). */
+/* The plans of a model that the engine runs: text (from tokens to the text encoder's output), keys (from that output to
+ * keys and values of attention), times (time projections of all steps), noise (between two seeds), style (from a
+ * picture to keys and values), and frame (from pixels to pixels). */
 #ifndef UNET_MODEL_PLANS_H
 #define UNET_MODEL_PLANS_H
 
 #include "unet/model/model.h"
 
-/* The properties of a frame plan. */
+/* All that a frame plan depends on, besides the model. */
 struct frame_shape {
   /* The sizes. */
-  /* size that the networks produce: multiples of model_size_multiple */
+  /* size that the networks compute, in pixels: multiples of model_size_multiple */
   int width, height;
-  /* size of the picture, which is the upper left part of that; 0: all of it */
+  /* size of the picture, which is the top left part of what is computed; 0: all of it */
   int picture_width, picture_height;
 
   /* The sampler and its guidance. */
-  int steps;         /* number of U-Net calls */
+  int steps;         /* number of U-Net calls (sampler_calls) */
   int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
-  int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
+  int earlier;       /* how many earlier predictions a step uses at most: see sampler_earlier */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* rows of the first step, and of each later one: see model_rows */
 
@@ -26,13 +27,13 @@ struct frame_shape {
   /* Pictures of one run, each from its own frame; 0: 1. More than one excludes stream batches of several steps,
    * controls, and guidance rows if the network reads pooled texts. */
   int batch;
-  bool styles; /* the U-Net also attends to style pictures */
+  bool styles; /* the U-Net also attends to the style pictures of the IP-Adapter */
   bool text_to_image;
   unsigned controls; /* bit i is set if the plan has the model's controls[i] */
 };
 
-/* The states that a frame plan reads besides the frames, and that the caller fills: noise, with one latent [h, w, c]
- * for each sample, and a mask. */
+/* The states that a frame plan reads and the engine writes before a run, besides the frames: noise, one latent [h, w,
+ * c] for each sample, and a mask. */
 struct frame_noise {
   struct tensor start; /* noise of OP_START: [batch, h, w, c] */
   /* noise of OP_STEP, one sample for each step: [samples * batch, h, w, c]; no tensor if shape.noise_samples is 0 */
@@ -47,12 +48,14 @@ struct noise_ends {
   struct tensor start, steps;
 };
 
-/* Each of these builds and finishes a plan, which the caller frees, even after a failure. */
+/* Each of the following functions initialises a plan, builds and finishes it. The caller frees the plan, even after a
+ * failure. The model must outlive it. */
 /* Encodes run.tokens, from the tokenizer of this encoder, into texts[encoder] and pooled, at slot run.slot. */
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
-/* Computes keys and values of one chunk of the text that run.prompt[0] describes, into keys[chunks - 1][run.slot]. */
+/* Computes keys and values of one chunk, from the text that run.prompt[0] blends, into place run.slot of keys[chunks -
+ * 1]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* Computes keys and values for a control's network with attention to the text, into controls[control].keys. */
+/* The same for a control's network with attention to the text, into model->controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Computes the time projections of the U-Net and the controls from run.step's timesteps, and from the pooled text of
  * run.prompt if there is any, into states of the frame plan. The program must have the frame's program as its owner
@@ -62,13 +65,14 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
  * *input, a state of the plan, with the patches. none: computes those for no picture, which rows of negative guidance
  * use; *input is no tensor if this plan reads no patches. */
 int plans_style(const struct model *model, bool none, struct plan *plan, struct tensor *input, struct error *err);
-/* Builds the frame's plan. With stream_batch and several steps, one run advances as many frames by one step each, all
- * in one U-Net call: the run's own frame is at the first step, the frame of steps - 1 runs ago is at the last, and the
- * output is that frame's picture. run.step, run.residual and run.mix must be those of the frame that is at the step. */
+/* Builds the frame's plan; *noise gets the states that the engine writes. With stream_batch and several steps, one run
+ * advances as many frames by one step each, all in one U-Net call: the run's own frame is at the first step, the frame
+ * of steps - 1 runs ago is at the last, and the output is that frame's picture. The caller fills each entry of run.step
+ * and run.residual with the values of the frame that is at this step, and run.mix with the output's. */
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
-/* Interpolates *ends, which the caller fills, by run.between into the frame plan's noise. The program must have the
- * frame's program as its owner. */
+/* Builds the plan that interpolates *ends, states which the caller fills, by run.between into the noise of the frame
+ * plan. Its program needs the frame's program as its owner (program_options.owner). */
 int plans_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct noise_ends *ends,
                 struct error *err);
 

@@ -10,8 +10,8 @@
 
 /* --- the order of an IP-Adapter's keys and values --- */
 
-/* Returns the number of a layer's first attention to the text in the adapter's order: down blocks, up blocks, middle
- * block. */
+/* IP-Adapters number the U-Net's attentions to the text: down blocks first, then up blocks, then the middle block.
+ * Returns the number of a layer's first attention in this order. */
 static int first_number(const struct walk *walk, const struct unet_layer *layer) {
   static const int order[] = {[UNET_DOWN] = 0, [UNET_UP] = 1, [UNET_MID] = 2};
   int number = 0;
@@ -190,7 +190,7 @@ void style_keys(const struct style *style, const struct unet *unet, struct plan 
                 bool none) {
   const struct ip_adapter *a = style->adapter;
   bool linear = !style_none_reads_patches(style);
-  /* A state that nothing writes stays 0. */
+  /* Nothing writes this state, so it stays 0. */
   struct tensor said = none && linear
                            ? plan_state(plan, "no embedding", 1, 1, 1, a->config.picture_width, ELEMENT_DEVICE)
                            : vision_encode(&a->encoder, &a->vision, plan, patches, linear);

@@ -9,8 +9,9 @@
 
 struct unet;
 
-/* Places in the state of style pictures. Each style has two, so that a new picture can be prepared while the current
- * one is in use. The last place is for no picture, which rows of negative guidance use. */
+/* Places in the state of style pictures. Each of the STYLES_MAX pictures has two, so that its successor can be computed
+ * while frames read the current one. The last place, STYLE_NONE, is for no picture, which rows of negative guidance
+ * read. */
 enum { STYLE_PLACES = 2 * STYLES_MAX, STYLE_NONE = STYLE_PLACES, STYLE_SLOTS };
 
 struct style {
@@ -25,7 +26,7 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
 /* Makes a state of the plan that the caller fills with a picture's patches, in the vision network's layout: [1, 1,
  * patches, values], each patch [3 channels][rows][columns]. */
 struct tensor style_input(const struct style *style, struct plan *plan);
-/* True if the plan for no picture reads patches; these must then be zeros. */
+/* True if the plan for no picture reads patches, which must then be zeros. */
 bool style_none_reads_patches(const struct style *style);
 /* Computes tokens, keys and values from patches, and stores them in slot run.slot. none: computes those for no picture;
  * only adapters that read more of the encoder's output than its embedding then read patches. */
@@ -38,8 +39,8 @@ void style_keys(const struct style *style, const struct unet *unet, struct plan 
  * innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
-/* Appends the attention to the pictures, which is added to the layer's attention to the text in place; op.q holds its
- * queries. It appends nothing without a style. */
+/* Appends the attention to the style pictures, whose result is added to the layer's attention to the text in place;
+ * op.q holds the layer's queries. It appends nothing if style->slots is no tensor. */
 struct unet_style {
   struct tensor slots;
   struct guidance_rows rows; /* rows of the call's latents; 0: it has one latent */

@@ -84,8 +84,8 @@ static bool may_carry(const struct carrier *of, const char *name) {
                       : original_is_harmless(name);
 }
 
-/* Refuses a component with tensors that no plan reads. `of` tells which such tensors are harmless, because published
- * files contain them. */
+/* Fails if a component has tensors that no plan reads. `of` has the encoder or the adapter whose harmless tensors are
+ * allowed, because published files contain them. */
 static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {
   const struct safetensor *first = NULL;

@@ -13,7 +13,8 @@ struct walker {
   int skips[SKIPS_MAX], skip_count;
 };
 
-/* Appends the layer block.what.index, whose output has as many channels as its input until that is changed. */
+/* Appends a layer with the name BLOCK.WHAT.INDEX. Its output has as many channels as its input; the caller may change
+ * that. */
 static struct unet_layer *add(struct walker *w, enum unet_layer_kind kind, const char *what, int index) {
   struct unet_layer *layer = &w->walk->layers[w->walk->count++];
   *layer = (struct unet_layer){.kind = kind, .part = w->part, .in = w->channels, .out = w->channels};
@@ -47,7 +48,7 @@ static void keep(struct walker *w) {
   w->skips[w->skip_count++] = w->channels;
 }
 
-/* Assigns the adapter's feature of a level to the last layer. */
+/* Marks the last layer: the T2I-Adapter's feature of this level (from 0) is added to its output. */
 static void take_map(struct walker *w, int level) {
   w->walk->layers[w->walk->count - 1].level = 1 + level;
 }

@@ -1,6 +1,6 @@
-/* The walk over a U-Net's blocks: the list of its layers in the order in which they run, with names and shapes. Code
- * that computes with the blocks, or with data that each of them has (time projections, keys and values of the text),
- * uses this list. */
+/* The walk over a U-Net's blocks: a list of its layers in the order in which they run, with names and channels. All
+ * code that goes through the blocks, or computes data that each layer has (time projections, keys and values of the
+ * text), uses this list. */
 #ifndef UNET_MODEL_WALK_H
 #define UNET_MODEL_WALK_H
 
@@ -27,7 +27,7 @@ struct unet_layer {
   int style;                 /* the layer's first channel in the styles' keys and values of all transformers */
 };
 
-/* The layers after conv_in, whose output is the first skip connection, and before conv_norm_out. */
+/* The layers between conv_in, whose output is the first skip connection, and conv_norm_out. */
 struct walk {
   struct unet_layer *layers;
   int count;
@@ -38,14 +38,15 @@ struct walk {
 /* Upper bound of the number of skip connections. */
 enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 
-/* Lists the layers up to the end of this part: a ControlNet has no up blocks. Returns -1 if memory runs out. */
+/* Lists the layers up to the end of the part `last`; a ControlNet ends with the middle block. walk_free must be called.
+ * Returns -1 if memory runs out. */
 int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last);
 void walk_free(struct walk *walk); /* takes a zeroed walk too */
 
-/* A transformer's attentions to the text, counted over all of its blocks. walk_texts_per_block returns how many each
- * block has (attn2, or attn1 and attn2), walk_texts how many the layer has, walk_text_name the name of one, and
- * walk_text_channel the first channel of its keys. It has as many keys' channels as the layer has channels, and the
- * values follow them. Other layers have none. */
+/* A transformer layer's attentions to the text, in all of its blocks. walk_texts_per_block returns how many each block
+ * has (1: attn2; 2: attn1 and attn2), walk_texts how many the layer has, walk_text_name the checkpoint's name of one,
+ * and walk_text_channel the first channel of its keys in unet_texts. It has as many channels of keys as the layer has
+ * channels, followed by as many of values. Layers that are no transformers have no attentions. */
 int walk_texts_per_block(const struct unet_layer *layer);
 int walk_texts(const struct unet_layer *layer);
 void walk_text_name(const struct unet_layer *layer, int index, char *name, size_t size);

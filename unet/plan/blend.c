@@ -71,7 +71,7 @@ static void kronecker_row(const struct blend_term *t, const struct blend *blend,
       *out++ = left[i / n] * right[i % n];
 }
 
-/* Computes D's row in out; other is room for a second row. */
+/* Computes one row of D into out; `other` has room for one row. */
 static void term_row(const struct blend_term *t, const struct blend *blend, size_t row, float *out, float *other) {
   size_t columns = columns_of(blend);
   switch (t->kind) {
@@ -90,7 +90,8 @@ static void term_row(const struct blend_term *t, const struct blend *blend, size
   }
 }
 
-/* Changes D's row into the sum that the term adds, without the term's weight. */
+/* Changes a row of D into what the term adds before it is multiplied by the term's weight: (gain - 1) * base + gain *
+ * scale * D. */
 static void scale_row(const struct blend_term *t, const struct blend *blend, size_t row, const float *base, float *d) {
   size_t columns = columns_of(blend), channels = (size_t)blend->channels;
   const float *gain = t->factors + t->gain;

@@ -1,4 +1,5 @@
-/* The check of a run's parameters, done once for all devices. */
+/* The check of a run's parameters against the plan's ops. It is the same for all devices, which check nothing
+ * themselves. */
 #include "unet/plan/check_run.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-/* The parameters against which an op is checked. */
+/* What an op's check is given: the parameters, and how often the op runs. */
 struct submission {
   const struct run_params *params;
   int runs; /* number of times that the op runs */
@@ -39,7 +40,7 @@ static int check_geometry(const struct op *op, const struct submission *s, struc
   return 0;
 }
 
-/* Checks the first `read` parameters of a map, which its op reads. */
+/* Fails if one of the first `read` parameters of a map, which are those that OP_MAP reads, is out of its range. */
 static int check_parameters(enum map_kind kind, int read, const struct control_params *control, struct error *err) {
   const struct map_parameter *list;
   int count = map_parameters(kind, &list);

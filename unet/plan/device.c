@@ -107,7 +107,8 @@ static int count_pictures(const struct plan *plan) {
   return count;
 }
 
-/* Returns the device's pictures as this output needs them; pool is NULL if a new pool must be made. */
+/* Returns the pool that programs with this output need: large enough for the present pool's pictures and for theirs.
+ * Its field pool is NULL if the present pool is too small. */
 static struct device_pictures needed_pictures(const struct device_pictures *pictures, const struct frame *output,
                                               int batch) {
   struct frame frame = *output;
@@ -122,7 +123,8 @@ static struct device_pictures needed_pictures(const struct device_pictures *pict
   return needed;
 }
 
-/* Returns the bytes that make_room will allocate. The old pool is freed only after the new one exists. */
+/* Returns the bytes that make_room will allocate for this output. The old pool is freed only after the new one exists,
+ * so nothing is subtracted for it. */
 static size_t picture_bytes(const struct device_pictures *pictures, const struct frame *output, int batch) {
   struct device_pictures needed = needed_pictures(pictures, output, batch);
   return batch && !needed.pool ? needed.bytes * (size_t)needed.count : 0;
@@ -199,7 +201,8 @@ bool device_reads_later(const struct device *device, const struct frame *frame) 
   return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
 }
 
-/* Waits until the frame is in the host's memory, and counts its bytes if this copied them from a device. */
+/* Makes sure that the frame is in the host's memory, and adds its bytes to brought_down if it had to be copied from
+ * another device. */
 static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
   bool there = frame_ready(frame, MEMORY_HOST);
   if (frame_wait(frame, MEMORY_HOST, err) < 0)

@@ -147,7 +147,8 @@ int plan_op_runs(const struct plan *plan, int op) {
 
 /* --- regions --- */
 
-/* Returns the fault of a region's condition in a plan that asks for it this many times in succession, or NULL. */
+/* Returns the fault of a region's condition, if it is evaluated for this many successive calls of the U-Net, or
+ * NULL. */
 static const char *misfit_when(const struct region_when *when, int runs) {
   int latents = when->latents ? when->latents : 1;
   if (when->kind > REGION_STYLE || when->index < 0 ||
@@ -212,8 +213,8 @@ const struct plan_region *plan_region_of(const struct plan *plan, int op) {
   return NULL;
 }
 
-/* Finds the first op that writes each temporary: op_count if there is none; -1 for inputs, which are read before they
- * are written. */
+/* maker[i] gets the number of the first op that writes temporary i: op_count if no op does, -1 for inputs, which some
+ * op reads before any has written them. */
 static void find_makers(const struct plan *plan, int *maker) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->temporary_count; i++)
@@ -291,8 +292,8 @@ static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
 }
 
-/* Returns the fault of an operand that follows from its roles alone, or NULL. An operand that is only written need not
- * exist yet. */
+/* Returns the fault of an operand that contradicts its roles, or NULL. An operand that is only written need not exist
+ * yet. */
 static const char *misfit(const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
@@ -326,7 +327,8 @@ static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   return false;
 }
 
-/* Makes y unless it was given. */
+/* Makes y with this shape, unless the model has given a tensor for it, which must then have as many rows and channels.
+ * Returns false after a failure. */
 static bool settle_result(struct plan *plan, const char *name, struct tensor *y, const struct op_result *shape) {
   if (tensor_exists(*y)) {
     size_t rows = (size_t)shape->n * (size_t)shape->h * (size_t)shape->w;

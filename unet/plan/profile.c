@@ -27,8 +27,8 @@ static bool reads_whole(const struct op *op) {
          op->type == OP_ATTENTION;
 }
 
-/* Counts the elements of t that an op reads. From a table, a list of prompts or of noise samples it reads one row,
- * which is as long as its result. */
+/* Returns how many elements of t an op reads. Of a table, of prompt slots or of noise samples it reads as many as its
+ * result has. */
 static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
   if (t.space != TENSOR_TEMPORARY && !reads_whole(op) && tensor_elements(y) < elements)

@@ -117,9 +117,9 @@ size_t resource_row_elements(const struct resource *r) {
   return resource_elements(r) / resource_rows(r);
 }
 
-/* Buffers for some rows at a time, as stored and as FP32. */
+/* Buffers for some rows of a weight: as they are stored in the file, and converted to FP32. */
 struct piece {
-  size_t rows, row; /* rows in the buffers, and elements of a row */
+  size_t rows, row; /* number of rows for which there is room, and elements of a row */
   void *stored;
   float *values;
 };
@@ -147,7 +147,8 @@ static void times_power(float *values, size_t count, int exponent) {
     values[i] *= factor;
 }
 
-/* Reorders rows from checkpoint order to device order. */
+/* Reorders `count` rows of `row` elements from the order in the file, [in][kh][kw], to that on the device,
+ * [kh][kw][in]. */
 static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
   size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
   for (size_t o = 0; o < count; o++)

@@ -118,8 +118,8 @@ static int read_stored(const struct weight_part *part, size_t first, size_t coun
   return 0;
 }
 
-/* Reads from a matrix that is stored by columns: the needed rows of each column are read, and each value is copied to
- * its place. */
+/* Reads elements of a matrix that the file stores by columns: of each column the needed rows are read, and each value
+ * is copied to where it belongs in out. */
 static int read_turned(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype), columns = (size_t)part->columns;
   size_t top = first / columns, rows = (first + count - 1) / columns + 1 - top;

@@ -32,7 +32,7 @@ static void integrate(const struct schedule *s, int i, int count, double integra
       integral[k] = k ? pow(v, k) * to - k * integral[k - 1] : to - from;
 }
 
-/* Computes the weights of the noise of step i and of earlier steps. */
+/* Computes the weights of the noise predicted in step i (weights[0]) and in the steps before it. */
 static void weigh(const struct schedule *s, int i, double weights[SOLVE_MAX]) {
   double integral[SOLVE_MAX], at[SOLVE_MAX];
   int order = order_of(s, i);

@@ -1,6 +1,7 @@
 #include "unet/sample/schedule.h"
 
-/* Fills the steps. eta is the share of fresh noise in a step, relative to the amount that makes DDPM. */
+/* Fills the steps. eta is the standard deviation of the noise that each step adds, relative to that of DDPM: 0 is
+ * DDIM. */
 static void fill_steps(const struct schedule *s, double eta, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
     struct level from = s->from[i], to = s->to[i];

@@ -15,7 +15,9 @@ static int order_of(const struct schedule *s, int i) {
   return schedule_order(s, i, order);
 }
 
-/* The step's formula: x' = scale x + gain (D0 + ...). z is the step's change of lambda, twice that for an SDE. */
+/* The formula of a step: x' = scale x + gain (weights[0] D0 + weights[1] D1 + weights[2] D2) + noise times fresh noise,
+ * where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of lambda;
+ * twice that for an SDE, and negative for predictions of noise. */
 struct solver {
   double scale, gain, z, noise;
 };
@@ -30,7 +32,7 @@ static struct solver solver(const struct schedule *s, int i) {
   return (struct solver){to.b / from.b, to.a, h, 0};
 }
 
-/* Computes the weights of the current prediction and of the two before it. */
+/* Computes the weights of the current prediction (0) and of those one and two steps before. */
 static void weigh(const struct schedule *s, int i, const struct solver *solver, double weights[3]) {
   int order = order_of(s, i);
   double z = solver->z, e = -expm1(-z);

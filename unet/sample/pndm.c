@@ -10,22 +10,25 @@ static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* Returns the quantity that later steps combine, for a prediction at a level: the network's output or the noise. */
+/* Returns, as factors of latent and output, the quantity that later steps combine: the network's output at a level, or
+ * the noise that it predicts there (keeps_outputs decides). */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
-/* Returns the end of a step as factors: x of the latent, and model of that quantity, if it is constant throughout the
- * step. */
+/* Returns where a step from one level to another ends if that quantity does not change on the way: x is the factor of
+ * the latent, model that of the quantity. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);
 }
 
-/* Returns the repetition of the first step; it subtracts the first attempt from x. */
+/* Returns the coefficients of the first step's repetition: they undo the first attempt, and make the step with the mean
+ * of both predictions. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  if (s->sampling->quantised) { /* as diffusers: with its own timestep, from a level above it */
+  /* as diffusers does it: a timestep of its own, and a level above that of the timestep */
+  if (s->sampling->quantised) {
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];
   }

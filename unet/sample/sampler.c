@@ -26,7 +26,7 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   *table = (struct sampler_table){0};
   make_start(table, &schedule);
   table->steps = sampler_calls(sampling->sampler, schedule.count);
-  /* the second call of a step is made at the level where the next step begins */
+  /* PNDM's second call is made at the level where its first step ends, which is that of step 1 */
   for (int call = 0; call < table->steps; call++)
     table->residual[call] = schedule_residual(&schedule, schedule.impl->asks_twice && call > 1 ? call - 1 : call);
   schedule.impl->fill(&schedule, table);

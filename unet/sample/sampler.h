@@ -32,7 +32,7 @@ struct scheduler_config {
   unsigned lacks;
   char class_name[64]; /* the class in the file ("EulerDiscreteScheduler"), even if sampler replaces it */
   enum sampler sampler;
-  bool stand_in;        /* sampler is not the one that the file names */
+  bool stand_in;        /* the file names a sampler that is not built in, and `sampler` stands for it */
   enum spacing spacing; /* SPACING_LCM for LCMScheduler */
   enum prediction prediction;
   bool says_prediction; /* the file has a field for the prediction; otherwise it is the class's default */
@@ -82,10 +82,10 @@ struct sampling {
 };
 
 struct sampler_table {
-  int steps; /* calls of the network; below sampler_calls if quantised strength leaves fewer */
+  int steps; /* number of calls of the network; fewer than sampler_calls if quantised strength leaves out steps */
   struct step_params step[CALLS_MAX];
-  struct residual_params residual[CALLS_MAX]; /* OP_GUIDE; for the same calls */
-  float start_latent, start_noise;            /* OP_START */
+  struct residual_params residual[CALLS_MAX]; /* coefficients of OP_GUIDE, for the same calls as step[] */
+  float start_latent, start_noise;            /* coefficients of OP_START */
 };
 
 /* Computes abar[0..TIMESTEPS) in double. */
@@ -106,19 +106,19 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * OP_START and OP_STEP must be different noise samples: noise_fill's sample 0, and samples 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
-/* Returns the number of calls of the network for this many steps. */
+/* Returns how often the network is called in this many steps: PNDM calls it twice in the first of several. */
 int sampler_calls(enum sampler sampler, int steps);
-/* Returns the number of calls after which noise is added, whatever strength and eta are. They are the first calls; the
- * noise coefficient of the others is 0 in every table. */
+/* Returns the number of calls, counted from the first, after which noise may be added; the noise coefficient of all
+ * later calls is 0, whatever strength and eta are. */
 int sampler_noise_samples(enum sampler sampler, int steps);
-/* Returns the most earlier predictions that a table of this many steps uses. */
+/* Returns how many earlier predictions, at most, a step uses in a table of this many steps. */
 int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);
 
-/* Returns the number of a table's first calls that include all calls after which noise is added. */
+/* Returns one more than the number of the last call of the table after which noise is added; 0: none is. */
 int sampler_table_noise(const struct sampler_table *table);
 
-/* Appends steps that change nothing until there are count steps. A plan for count steps can then run the table, and the
- * steps keep their numbers, which select the noise that they add. */
+/* Appends steps that change nothing until the table has `count` steps. A plan for `count` steps can then run it, and
+ * the other steps keep their numbers, which select the noise that they add. */
 void sampler_pad(struct sampler_table *table, int count);
 
 bool sampler_has_lcm_spacing(enum sampler sampler); /* true if the sampler's default is SPACING_LCM */

@@ -62,7 +62,7 @@ int schedule_order(const struct schedule *s, int i, int order) {
   return usable;
 }
 
-/* Uses Gaussian elimination. */
+/* Gaussian elimination with no exchange of rows. */
 void schedule_solve(const double *at, const double *b, int count, double *x) {
   double m[SOLVE_MAX][SOLVE_MAX + 1];
   for (int j = 0; j < count; j++) {
@@ -84,8 +84,8 @@ static double clamp_timestep(double t) {
   return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : t;
 }
 
-/* Computes the count timesteps of LCM's spacing over [0, length): a selection from original_inference_steps evenly
- * spaced points, of which only the lowest `kept` are used. */
+/* Computes the `count` timesteps of LCM's spacing over [0, length), highest first. LCM divides this range into
+ * original_inference_steps equal parts; the timesteps are chosen evenly from the ends of the lowest `kept` parts. */
 static void lcm_timesteps(const struct scheduler_config *config, double length, int kept, int count,
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
@@ -95,8 +95,8 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
   }
 }
 
-/* Returns timestep number `back`, from the lowest, of count evenly spaced timesteps from 0 to last. Real timesteps are
- * rounded to FP32, as in diffusers. */
+/* Returns timestep number `back`, counted from the lowest (0), of `count` timesteps that are evenly spaced from 0 to
+ * `last`. Real timesteps are rounded to FP32, as in diffusers. */
 static double linspace_timestep(const struct schedule *s, double last, int count, int back) {
   double t = count > 1 ? back * (last / (count - 1)) : 0;
   return s->impl->real_timesteps ? (double)(float)t : rint(t);
@@ -212,7 +212,7 @@ static int clamp_count(int count, int min, int max) {
   return count < min ? min : count > max ? max : count;
 }
 
-/* Selects timesteps and levels by diffusers' rule. */
+/* Selects the timesteps and levels of a run that follows diffusers' rounding (sampling->quantised). */
 static void quantised_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   if (s->spacing == SPACING_LCM && s->lcm_pipeline) {

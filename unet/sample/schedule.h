@@ -17,7 +17,7 @@ struct schedule {
   const struct sampling *sampling;
   const struct sampler_impl *impl;
   double abar[TIMESTEPS];
-  int full_count; /* number of steps at strength 1; the run has the last `count` of them */
+  int full_count; /* number of steps at strength 1; the run has only the last `count` of them */
   int count;
   double timestep[STEPS_MAX];
   struct level from[STEPS_MAX], to[STEPS_MAX];
@@ -31,7 +31,7 @@ enum final {
   FINAL_LOWEST,  /* the level of timestep 0 */
 };
 
-/* The steps that may add fresh noise. */
+/* The steps that may add fresh noise: none, all but the last, or all. */
 enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
 
 /* Tells if the sampler can use SPACING_KARRAS and the following rows, and over which range of levels. */
@@ -40,31 +40,36 @@ enum sigmas { SIGMAS_NONE, SIGMAS_OF_STEPS /* from the first level of the steps 
 /* The properties and functions of one sampler. */
 struct sampler_impl {
   bool finite_sigma;   /* a signal-to-noise ratio of zero is replaced by a small positive one */
-  bool real_timesteps; /* timesteps of linspace spacing are real numbers; otherwise they are rounded */
-  bool by_ratio;       /* with quantised, a step leads 1000 / steps timesteps down, wherever the next one begins */
-  bool skips_lowest;   /* linspace and leading spacing divide for one step more and leave out the lowest timestep */
-  bool lcm_spacing;    /* the default is SPACING_LCM */
-  bool noise_by_sigma; /* without a picture it starts as diffusers' Euler does: see make_start */
+  bool real_timesteps; /* with linspace spacing timesteps are real numbers; otherwise they are rounded to integers */
+  /* with quantised, every step ends 1000 / steps timesteps below its own, wherever the next one begins */
+  bool by_ratio;
+  /* linspace and leading spacing make one timestep more than there are steps, and the lowest is left out */
+  bool skips_lowest;
+  bool lcm_spacing; /* SPACING_AUTO means SPACING_LCM for this sampler */
+  /* noise alone is scaled by init_noise_sigma at the start, as in diffusers' Euler: see make_start */
+  bool noise_by_sigma;
   enum sigmas sigmas;
   enum final final;
   enum fresh fresh;
   bool has_eta;
   double usual_eta;
-  bool asks_twice; /* calls the network twice for the first of several steps */
+  bool asks_twice; /* the network is called twice for the first of several steps */
   int usual_steps; /* recommended number of steps; 0: it depends on the model */
-  /* Returns the most earlier predictions that its steps use. NULL: none. */
+  /* Returns how many earlier predictions, at most, a step uses. NULL: no step uses any. */
   int (*earlier)(const struct scheduler_config *config);
-  /* Fills the table's steps, one for each call of the network. */
+  /* Fills table->step, one entry for each call of the network. eta, for samplers that have it, is in
+   * schedule->sampling. */
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
 
 /* Computes the levels and timesteps of a run. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
-/* Returns the order of step i's multistep formula: the wanted one, or less if there are fewer earlier predictions at
- * different levels. */
+/* Returns the order that step i's multistep formula can have, at most `order`: it needs order - 1 earlier predictions,
+ * each at a lower lambda than the next. */
 int schedule_order(const struct schedule *schedule, int i, int order);
-/* Solves sum over k of at[k]^j x[k] = b[j] for j from 0. All at[k] must differ. */
+/* Solves sum over k < count of at[k]^j x[k] = b[j] for j = 0 .. count - 1. All at[k] must differ; count is at most
+ * SOLVE_MAX. */
 enum { SOLVE_MAX = EARLIER_MAX + 1 };
 void schedule_solve(const double *at, const double *b, int count, double *x);
 /* Returns the level at a timestep from 0 to TIMESTEPS - 1. */
@@ -75,7 +80,8 @@ struct linear {
   double x, model;
 };
 
-/* The picture and the noise that the network's output predicts at a level, or in step i. */
+/* What the network's output predicts, as factors of the latent and of the output: the picture x0 and the noise eps.
+ * level_estimate is for an output at a level, schedule_estimate for that of step i. */
 struct estimate {
   struct linear x0, eps;
 };
