@@ -4,7 +4,7 @@
 
 #include "unet/base/frame.h"
 
-/* One of a frame's three channels (Y, Cb, Cr or R, G, B) as a plane of samples. */
+/* A channel of a frame (one of Y, Cb, Cr or R, G, B) as a plane of samples. */
 struct channel {
   int plane;         /* the frame's plane that holds it */
   uint8_t *data;     /* the first sample */

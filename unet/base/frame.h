@@ -31,7 +31,7 @@ struct frame {
   const uint8_t *plane[3]; /* in host memory; unused planes are NULL */
   int pitch[3];            /* bytes from one row of a plane to the next */
 
-  /* How and when the frame is shown. */
+  /* The display of the frame: its shape and its time. */
   float sample_aspect; /* width of a pixel divided by its height when the frame is shown; 0: square */
   int64_t pts;         /* in the source's time base; never changed here */
   int64_t duration;    /* time for which the source shows the frame, in the same time base; 0: unknown */

@@ -50,8 +50,8 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
 
 /* --- the two products, for ROWS rows --- */
 
-/* Adds a product: acc[r][columns of `wide` vectors from b] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch
- * + ...] */
+/* acc[r][j] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch + j], for ROWS rows r and the j of `wide`
+ * vectors. */
 INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                      size_t acc_pitch, const int wide) {
   vec sum[ROWS][WIDE];
@@ -80,7 +80,7 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* Adds the product for all `columns`, a multiple of LANES. */
+/* Computes the same for all j < columns, a multiple of LANES. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;
@@ -92,8 +92,8 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
 
 /* --- softmax --- */
 
-/* One thread's memory for GROUPS * ROWS queries. Rows of q and out after the last query of a picture are computed but
- * not used. */
+/* The memory of one thread for GROUPS * ROWS queries. Rows of q and out after the last query of a picture are computed
+ * but not used. */
 struct tile {
   float scores[ROWS * BLOCK];
   float max[GROUPS * ROWS], sum[GROUPS * ROWS];

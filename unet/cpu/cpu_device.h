@@ -108,15 +108,15 @@ struct cpu_run {
   double *seconds;              /* the time of op i, in seconds, is added to seconds[i]; NULL: times are not measured */
 };
 
-/* How ops of one type are run. */
+/* The functions that run the ops of one type. */
 struct cpu_impl {
   /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. Resources are
    * loaded already. NULL: nothing to prepare. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
   void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* allocates nothing */
   void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */
-  bool takes_bf16;   /* its operands x, x2, q, k, v, residual and y may be bfloat16; otherwise all are FP32 */
-  bool packs_weight; /* it keeps the weight in a layout of its own, so the weight's FP32 data is not loaded */
+  bool takes_bf16;   /* operands x, x2, q, k, v, residual and y may be bfloat16; otherwise all are FP32 */
+  bool packs_weight; /* prepare keeps the weight in a layout of its own, so the weight's FP32 data is not loaded */
 };
 
 #endif

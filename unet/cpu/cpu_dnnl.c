@@ -15,7 +15,7 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* A weight, or some of its rows, in the layout that a primitive asked for. */
+/* Details of a copy (plan/derived.h): which rows of a weight it has, and the layout that a primitive asked for. */
 struct packing {
   int first, rows;
   dnnl_memory_desc_t desc;
@@ -23,10 +23,11 @@ struct packing {
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
-  dnnl_stream_t stream, packing; /* stream: for runs; packing: for weights, possibly at the same time */
+  /* stream runs the primitives of runs; packing packs weights, possibly at the same time on another thread */
+  dnnl_stream_t stream, packing;
 };
 
-/* A primitive with its arguments. Addresses of arguments in scratch are set before each run. */
+/* A oneDNN primitive with the addresses of its arguments. Those in the program's scratch are set before each run. */
 struct layer {
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
@@ -34,13 +35,13 @@ struct layer {
   int arg_count;
 };
 
-/* The state of a layer's op. Offsets are into the program's scratch. */
+/* The state of an op, made by its prepare for its run. Offsets are in bytes, into the program's scratch. */
 struct state {
   struct cpu_input input;
-  bool gathered;   /* the input is made in scratch; otherwise the first layer reads x in place */
-  bool sum_vector; /* bias + time is computed in scratch */
+  bool gathered;   /* the input is computed into scratch at input_at; otherwise the primitive reads x in place */
+  bool sum_vector; /* bias + time is computed into scratch at vector_at, and serves as the bias */
   size_t input_at, work_at, vector_at, gate_at, product_at, inner_at;
-  struct layer layer, gate; /* gate: GEGLU's second half, which runs first */
+  struct layer layer, gate; /* gate: with GEGLU, the second half of the features, which is computed first */
 };
 
 static int check(dnnl_status_t status, const char *what, struct error *err) {
@@ -178,12 +179,13 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   }
 }
 
-/* The operations that a primitive applies to its product. */
+/* The operations of a primitive on its product before this is stored: multiply it by the gate, add the residual (before
+ * or after the activation), apply the activation. */
 struct after {
   enum activation act;
-  bool residual;                  /* y already contains it */
+  bool residual;                  /* the residual is added: it was copied to y, or y has its memory */
   bool residual_last;             /* the residual is added after the activation, otherwise before it */
-  const dnnl_memory_desc_t *gate; /* factor that is applied first; NULL: none */
+  const dnnl_memory_desc_t *gate; /* layout of the gate by which the product is multiplied first; NULL: there is none */
 };
 
 static int make_attributes(const struct after *after, dnnl_primitive_attr_t *attr, struct error *err) {
@@ -207,7 +209,7 @@ fail:
   return status;
 }
 
-/* Makes the primitive of an op descriptor. */
+/* Makes a layer's primitive for this oneDNN op descriptor. */
 static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_desc_t op, const struct after *after,
                       struct error *err) {
   dnnl_primitive_attr_t attr = NULL;
@@ -220,7 +222,7 @@ static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_des
   return status;
 }
 
-/* Addresses of a layer's data; NULL if a run sets them. */
+/* Addresses of a layer's input, bias and output. NULL: they are in scratch, so a run sets them. */
 struct places {
   void *src, *bias, *dst;
   bool has_bias;
@@ -269,7 +271,7 @@ static enum dtype product_type(const struct cpu_program *program) {
   return program->bf16 ? DTYPE_BF16 : DTYPE_F32;
 }
 
-/* Plans the input. It is read in place if the primitive can read x itself. */
+/* Decides if the primitive can read x in place; otherwise reserves scratch for the input. */
 static void plan_input_of(const struct cpu_program *program, struct state *s, struct tensor x, struct tensor x2,
                           const struct prologue *prologue, bool upsample, size_t *total) {
   s->input = (struct cpu_input){x, x2, prologue, upsample};
@@ -286,7 +288,7 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
   return (char *)run->program->scratch + at;
 }
 
-/* Makes the input if necessary and sets its address. */
+/* Computes the input into scratch if it is not read in place, and sets its address for this run. */
 static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   const struct state *s = node->state;
   if (!s->gathered)
@@ -466,7 +468,7 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- inject --- */
 
-/* Returns the op's product without the addition; its result goes to scratch. */
+/* Returns OP_INJECT's product alone, as a linear layer. Its result goes to scratch and is added to y afterwards. */
 static struct op_linear product_of(const struct op_inject *op) {
   return (struct op_linear){.x = op->x, .weight = op->weight, .bias = op->bias};
 }

@@ -75,7 +75,7 @@ struct resize {
 
 struct compose {
   const struct frame *picture;
-  /* one row after another, each w pixels of R, G, B; input NULL: the result is x alone */
+  /* rows of w pixels of R, G, B, one after another; input NULL: the result is x alone */
   const float *x, *input;
   int w;                            /* pixels in a row of x and input; the picture shows the first of them */
   float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */

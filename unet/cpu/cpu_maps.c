@@ -60,7 +60,8 @@ void cpu_map_weights(int n, int *weight) {
   }
 }
 
-/* Returns an index in an array of 16-bit rows. */
+/* Returns the index of channel c of a pixel in the arrays along and soft. Pixels outside the picture repeat its
+ * edge. */
 static size_t soft_place(const struct mapping *m, int x, int y, int c) {
   return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
 }
@@ -239,7 +240,8 @@ static void edges_row(const struct mapping *m, int y) {
   }
 }
 
-/* A tile of the picture, and the stack of the hysteresis in it. */
+/* A tile of the picture in one round of the hysteresis: edges before the round (from) and after it (to), and a stack of
+ * strong pixels whose neighbours are still to be looked at. */
 struct tile {
   int left, top, right, bottom; /* pixels [left, right) of rows [top, bottom) */
   const uint8_t *from;

@@ -12,7 +12,7 @@ static int lanes_left(int position, int end) {
 struct target {
   void *out;
   enum dtype dtype;
-  size_t at[4]; /* indices of the output pixels' first elements */
+  size_t at[4]; /* index in out of the first channel of each output pixel */
   int count;
 };
 
@@ -51,7 +51,7 @@ struct moments {
   double first, second;
 };
 
-/* Computes the moments of a row. Lanes after the end of a part add nothing. */
+/* Computes the moments of the channels of one pixel, in both parts. */
 static struct moments row_moments(const struct gather *g, size_t pixel, float middle) {
   struct moments m = {0, 0};
   for (int s = 0; s < 2; s++) {
@@ -94,7 +94,8 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
 
 /* --- group norm: each thread has some of the groups, so that no thread waits for another --- */
 
-/* Converts channels [low, high) of the concatenation to channels of part s; false if the part has none of them. */
+/* Finds which channels of input s (0: x, 1: x2) are channels [low, high) of the concatenation x ++ x2: they become
+ * [*first, *end). False if there are none. */
 static bool part_range(const struct gather *g, int s, int low, int high, int *first, int *end) {
   int base = s ? g->c[0] : 0;
   *first = low > base ? low - base : 0;

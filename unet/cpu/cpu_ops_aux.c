@@ -232,7 +232,7 @@ static double moments_variance(const struct moments *m, size_t count) {
   return m->squares - m->sum * m->sum / (double)count; /* the variance times count */
 }
 
-/* One latent of OP_GUIDE while it is computed. */
+/* A latent of OP_GUIDE while it is computed. */
 struct guided {
   const float *model, *x, *reference;
   float *y, *anew;
@@ -291,7 +291,7 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* One latent of OP_STEP while it is computed. */
+/* A latent of OP_STEP while it is computed. */
 struct stepped {
   float *x, *earlier;
   const float *model, *noise;

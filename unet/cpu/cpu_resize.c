@@ -58,7 +58,8 @@ static void add_words(float *restrict sum, const uint8_t *restrict row, size_t c
   }
 }
 
-/* The position of a channel in its plane's rows, counted in samples. */
+/* The position of a channel's samples in its plane's rows: the first one, and the distance to the next, both counted in
+ * samples. */
 struct track {
   const struct tap *taps;
   size_t first, step;

@@ -28,7 +28,8 @@ static int round_up(int x, int multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-/* Returns the number of vectors of output channels in the product that begins with channel `first`. */
+/* Output channels are computed in several products. Returns how many vectors the product has that begins with channel
+ * `first`. */
 static int product_width(int first, int c_out) {
   int left = (round_up(c_out, LANES) - first) / LANES;
   return left >= WIDE ? WIDE : left >= 2 ? 2 : 1;
@@ -74,7 +75,7 @@ static void pack_channel(const float *weight, int c_out, int c_in, int channel, 
   }
 }
 
-/* Channels that pad the last vector are 0. */
+/* If a product's last vector goes beyond c_out, its weights are 0 there. */
 void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed) {
 #pragma omp parallel for
   for (int channel = 0; channel < round_up(c_out, LANES); channel++)
@@ -83,9 +84,9 @@ void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *
 
 /* --- one block of tiles --- */
 
-/* A block of tiles, which are numbered along rows over all images, and a thread's memory for it: patches
- * [tiles][PLACES][c], products [tiles][PLACES][WIDE * LANES], and a pixel of zeros for positions outside the
- * picture. */
+/* A block of tiles of 4x4 outputs, and one thread's memory for it. Tiles are numbered row by row, image after image.
+ * patches: transformed inputs [tiles][PLACES][c]; products: [tiles][PLACES][WIDE * LANES]; zeros: a pixel of zeros, for
+ * positions outside the picture. */
 struct block {
   const struct winograd *op;
   size_t first;
@@ -115,7 +116,7 @@ static int channels_of(const struct winograd *op) {
   return round_up(op->c, LANES);
 }
 
-/* Applies B' to six values. */
+/* Computes B' d for a column or row d of six values. */
 INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   vec even = d[4] - QQ * d[2], odd = d[3] - QQ * d[1];
   out[0] = (PP * QQ) * d[0] - (PP + QQ) * d[2] + d[4];
@@ -128,7 +129,7 @@ INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   out[5] = (PP * QQ) * d[1] - (PP + QQ) * d[3] + d[5];
 }
 
-/* Applies A' to six values. */
+/* Computes A' m for a column or row m of six values. */
 INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   vec sum_p = m[1] + m[2], difference_p = m[1] - m[2], sum_q = m[3] + m[4], difference_q = m[3] - m[4];
   out[0] = m[0] + sum_p + sum_q;
@@ -137,7 +138,7 @@ INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   out[3] = (PP * P) * difference_p + (QQ * Q) * difference_q + m[5];
 }
 
-/* Finds the addresses of the patch's pixels: in x, or the zeros. */
+/* Stores the addresses of the 36 input pixels of a tile's patch: in x, or b->zeros for pixels outside the picture. */
 static void locate_patch(const struct block *b, struct position at, const void *pixels[PLACES]) {
   const struct winograd *op = b->op;
   size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype), across[PATCH];
@@ -157,7 +158,8 @@ static void locate_patch(const struct block *b, struct position at, const void *
   }
 }
 
-/* Transforms channels [c, c + count) of a patch. Inlined with constants for the usual types and whole vectors. */
+/* Transforms channels [c, c + count) of a patch into out. It is inlined with constant dtype and count where channels
+ * fill whole vectors. */
 INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
                           int channels) {
   vec half[PATCH][PATCH]; /* [column][row] */
@@ -222,7 +224,7 @@ INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int de
       vec_store(out + (size_t)r * out_pitch + (size_t)(j * LANES), sum[r * width + j]);
 }
 
-/* Computes the product for any even number of rows. */
+/* Computes the same for any even number of rows, as many at a time as registers hold. */
 INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                          int rows, const int width) {
   int r = 0;
@@ -241,7 +243,7 @@ static void multiply_places(const struct block *b, int first, int width) {
     const float *a = b->patches + place * channels;
     const float *weight = op->weight + ((size_t)PLACES * (size_t)first + place * columns) * (size_t)op->c;
     float *out = b->products + place * columns;
-    if (width == 4 && WIDE == 4) /* never with narrow vectors */
+    if (width == 4 && WIDE == 4) /* WIDE is 2 where vectors are narrow */
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, WIDE);
     else if (width == 2)
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, 2);

@@ -32,8 +32,8 @@ struct adapters {
   int count;
 
   /* The sets of weights on the device (two, or one), and the change that is being computed. */
-  /* How each set was made: with which values of controls.adapter (NAN: unknown, so it must be made again), and from how
-   * many entries of `bound`, counted from the first. A device with only one set uses the first. */
+  /* The origin of each set: the values of controls.adapter with which it was made (NAN: unknown, so it must be made
+   * again), and the number of entries of `bound`, counted from the first. A device with only one set uses the first. */
   struct adapted {
     float weights[ADAPTERS_MAX];
     int fresh;

@@ -48,7 +48,7 @@ struct noise_place {
   double part; /* 0 to below 1 */
 };
 
-/* Which noise of one seed some states on the device hold. */
+/* A record of the noise of one seed that states on the device hold. */
 struct held_noise {
   uint64_t seed;
   bool start;  /* the noise that OP_START adds is there */
@@ -74,7 +74,7 @@ struct batched_frame {
   float gain[CONTROLS_MAX][CALLS_MAX]; /* factor of each control's network in each of its calls of the U-Net */
 };
 
-/* Which noise the device has for one picture of a run. */
+/* A record of the noise that the device has for one picture of a run. */
 struct picture_noise {
   struct held_noise whole;  /* `between` false: the noise of a single seed, in the frame plan's states */
   struct held_noise end[2]; /* noise in the states of prepared.ends: [0] of an even seed, [1] of an odd one */
@@ -153,7 +153,7 @@ struct prompt_slot {
 struct prompt_keys {
   struct plan plan;
   struct program *program; /* computes them; NULL: no handle has needed this number of chunks so far */
-  /* which keys and values are in which place on the device; its keys are numbers by text_keys_name */
+  /* the places on the device, and whose keys and values each holds (by text_keys_name) */
   struct recent recent;
 };
 

@@ -22,9 +22,9 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, int 
   return g;
 }
 
-/* What the networks compute may be larger than the picture, because its sides are multiples of model_size_multiple. If
- * the destination ends where the picture ends, extends both rectangles to the end of what is computed, so that the
- * margin, which is cropped later, shows more of the source or repeats its edge. */
+/* The networks may compute more than the picture, because its sides are multiples of model_size_multiple. If the
+ * destination ends where the picture ends, extends both rectangles to the end of what is computed, so that the margin,
+ * which is cropped later, shows more of the source or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

@@ -7,7 +7,7 @@
 
 #include "unet/engine/engine_impl.h"
 
-/* Which prompts and adapters a frame shows. */
+/* The prompts and adapters that a frame shows. */
 enum showing {
   SHOW_NOW,    /* the ones that its controls ask for; missing ones are made before the frame */
   SHOW_READY,  /* the ones that its controls ask for, which are all on the device */

@@ -12,7 +12,7 @@
 #include "unet/model/style.h"
 #include "unet/model/walk.h"
 
-/* What all layers of one U-Net call have in common: network, plan, and the two inputs from outside. */
+/* The inputs that all layers of one U-Net call share: network, plan, and the two inputs from outside. */
 struct unet_call {
   struct net net;
   const struct unet_config *config;

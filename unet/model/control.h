@@ -11,7 +11,7 @@
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
-/* One of a model's controls. The caller owns the network and must keep it open; NULL: no network reads the map. */
+/* A control of a model. The caller owns the network and must keep it open; NULL: no network reads the map. */
 struct control {
   bool there; /* false in a zeroed struct, true once control_init has succeeded */
   int index;  /* index in run.control */
@@ -29,11 +29,13 @@ int control_init(struct control *control, int index, enum map_kind map, const st
 void control_free(struct control *control); /* takes a zeroed control too */
 
 bool control_is_controlnet(const struct control *control);
-/* True if the control adds its mean over the picture instead, and only to the prompt's row. */
+/* True if the control is a ControlNet that adds the mean of each of its outputs over the picture in place of the
+ * output, and only to the prompt's row. */
 bool control_is_pooled(const struct control *control);
 
-/* What a control's network computes from a frame's map: a ControlNet one tensor, which is added to the output of its
- * own conv_in; a T2I-Adapter one tensor for each level. In a stream batch each tensor has a picture for every frame. */
+/* The features that a control's network computes from a frame's map: a ControlNet makes one tensor, which is added to
+ * the output of its own conv_in; a T2I-Adapter one tensor for each level. In a stream batch each tensor has a picture
+ * for every frame. */
 struct control_features {
   struct tensor list[LEVELS_MAX];
   int count;
@@ -65,7 +67,7 @@ struct control_place {
 struct control_moment {
   struct tensor times, keys;
   int first, count;
-  struct op_prompt prompt; /* its fields rows, first and y.n are set; slots is not */
+  struct op_prompt prompt; /* fields rows, first and y.n are set; slots is not */
 };
 void control_inject(const struct control *control, const struct control_place *place,
                     const struct control_features *features, const struct control_moment *moment,

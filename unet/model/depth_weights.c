@@ -7,7 +7,7 @@
 
 enum { KEY_MAX = 256, NAME_LENGTH = KEY_MAX + 64 };
 
-/* One weight that was computed from tensors of the file. struct depth owns it, and depth_close frees it. */
+/* A weight that was computed from tensors of the file. struct depth owns it, and depth_close frees it. */
 struct depth_values {
   struct depth_values *next;
   char name[KEY_MAX];

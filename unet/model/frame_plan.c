@@ -31,7 +31,7 @@ struct denoising {
   struct control_features features[CONTROLS_MAX];
 };
 
-/* One call of the U-Net. */
+/* A call of the U-Net. */
 struct call {
   int step; /* number of the call, for its first latent; in a loop that of the first iteration */
   bool loop;
@@ -42,7 +42,7 @@ struct call {
   struct tensor text;      /* keys and values of these prompts for the U-Net */
 };
 
-/* What add_levels and inject_all need to add the controls to one call. */
+/* The arguments of add_levels and inject_all, which add the controls to a call of the U-Net. */
 struct controlled {
   const struct denoising *d;
   struct control_place place;

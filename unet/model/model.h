@@ -13,7 +13,7 @@
  * SDXL 81 times), so there are only as many as one run can use: all presets blended, and the negative prompt. */
 enum { KEY_SLOTS = SLOT_PRESETS + 1 };
 
-/* What all plans of one model read. The caller owns checkpoint and resources, which must outlive the model. */
+/* A model as all of its plans read it. The caller owns checkpoint and resources, which must outlive the model. */
 struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;

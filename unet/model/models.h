@@ -47,9 +47,10 @@ int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX]
 /* Returns rows [first, first + rows) of the table of time projections, which belong to one call; in a loop, to the call
  * of its first iteration. */
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
-/* One call in parts. Between them, other code may change the tensors in skips and the result of unet_down. x is [rows,
- * h, w, in_channels], time one row of unet_times or one for each of x, text [1 or rows, 1, tokens, walk.text_channels].
- * hint, if given, is added to conv_in's output. unet_up returns [rows, h, w, out_channels]. */
+/* A call of the U-Net in parts: unet_begin, unet_down, unet_up. Between them, other code may change the tensors in
+ * skips and the result of unet_down. x is [rows, h, w, in_channels], time one row of unet_times or one for each of x,
+ * text [1 or rows, 1, tokens, walk.text_channels]. hint, if given, is added to conv_in's output. unet_up returns [rows,
+ * h, w, out_channels]. */
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text);
 struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips);
 struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips);

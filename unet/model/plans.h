@@ -17,7 +17,7 @@ struct frame_shape {
   /* The sampler and its guidance. */
   int steps;         /* number of U-Net calls (sampler_calls) */
   int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
-  int earlier;       /* how many earlier predictions a step uses at most: see sampler_earlier */
+  int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* rows of the first step, and of each later one: see model_rows */
 

@@ -53,7 +53,7 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
 
 /* --- projections to tokens --- */
 
-/* Projects each token of the encoder on its own. */
+/* Projects each token of the encoder's output to one token. */
 static struct tensor project_each(const struct net *net, const struct ip_config *c, struct tensor x) {
   x = net_linear(net, "image_proj.proj.0", (struct op_linear){.x = x, .act = ACT_GELU}, c->picture_width, WITH_BIAS);
   x = net_linear(net, "image_proj.proj.2", (struct op_linear){.x = x}, c->text_width, WITH_BIAS);
@@ -104,7 +104,7 @@ static struct tensor feed_forward(const struct net *net, const struct ip_config 
   return h;
 }
 
-/* Returns the learned queries, which become the tokens. */
+/* Returns the learned queries (latents), which become the tokens of the picture. */
 static struct tensor queries(const struct net *net, const struct ip_config *c) {
   struct error err = {0};
   if (net->plan->failed)

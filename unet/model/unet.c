@@ -28,7 +28,7 @@ void unet_free(struct unet *unet) {
 
 /* --- the two stacked projections --- */
 
-/* Tensors of the checkpoint that are stacked into one. */
+/* Names of the checkpoint's tensors that are stacked into one weight, in the order of their rows. */
 struct stack {
   struct key {
     char text[160];

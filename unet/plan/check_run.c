@@ -21,7 +21,7 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-/* What an op's check is given: the parameters, and how often the op runs. */
+/* The arguments of an op's check: the parameters, and how often the op runs. */
 struct submission {
   const struct run_params *params;
   int runs; /* number of times that the op runs */

@@ -58,7 +58,7 @@ struct profile {
   struct profile_roof roof;
 };
 
-/* How long a measurement may take. */
+/* The limits of a measurement. */
 struct profile_request {
   int repeats;        /* 0: as many as fit into `seconds` */
   double seconds;     /* approximate duration */

@@ -26,7 +26,7 @@ struct resource {
   enum demand demand;
   struct weight_part *parts;
   int part_count;   /* number of parts (tensors of the file), which are stacked along n (matrices) or c (vectors) */
-  uint64_t version; /* of a weight: 0 while it has the checkpoint's values; device_update and merges raise it */
+  uint64_t version; /* a weight's version: 0 while it has the checkpoint's values; device_update and merges raise it */
   bool adapted;     /* adapters may change it: a device with two sets keeps it twice (device_info.two_sets) */
 };
 

@@ -32,8 +32,8 @@ void weight_file_close(struct weight_file *file);
 /* Reads size bytes from offset on into out. Every failure is STATUS_MODEL; one is that the file ends before. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
-/* One tensor of a checkpoint, or some of its rows. A convolution is [rows = out][in][kh][kw], a matrix [rows =
- * out][in], a vector [rows]. */
+/* A tensor of a checkpoint, or some of its rows. A convolution is [rows = out][in][kh][kw], a matrix [rows = out][in],
+ * a vector [rows]. */
 struct weight_part {
   const void *data; /* little endian, any alignment; NULL: the data is in file */
   enum dtype dtype;

@@ -27,7 +27,7 @@ static struct linear lead(const struct schedule *s, struct level from, struct le
  * of both predictions. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  /* as diffusers does it: a timestep of its own, and a level above that of the timestep */
+  /* like diffusers: a timestep of its own, and a level above that of the timestep */
   if (s->sampling->quantised) {
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];

@@ -22,7 +22,7 @@ enum solver_type { SOLVER_MIDPOINT, SOLVER_HEUN, SOLVER_BH1, SOLVER_BH2 };
 enum { SOLVER_ORDER_MAX = 3 };
 
 /* Parts of a scheduler's file that are not supported: its spacing of the steps, or its sampler. The user may choose
- * another instead. */
+ * another. */
 enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 
 /* scheduler_config.json as checkpoint.c reads it. */
@@ -40,12 +40,13 @@ struct scheduler_config {
   /* The noise schedule, and the levels that the steps go through. */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
-  bool zero_snr;                /* rescale_betas_zero_snr */
-  int steps_offset;             /* for leading spacing */
-  bool clip_sample;             /* the predicted picture is clipped to -1..1, which is not supported */
+  bool zero_snr;    /* rescale_betas_zero_snr */
+  int steps_offset; /* leading spacing: added to each timestep */
+  /* the file asks for a predicted picture that is clipped to -1..1, which is not supported */
+  bool clip_sample;
   bool set_alpha_to_one;        /* DDIM: the last step ends at abar 1, otherwise at abar_0 */
   int original_inference_steps; /* LCM spacing: number of timesteps from which those of the steps are chosen */
-  double timestep_scaling;      /* of the LCM boundary condition */
+  double timestep_scaling;      /* factor of the timestep in LCM's boundary condition */
   enum spacing sigmas;          /* SPACING_KARRAS or a following row; SPACING_AUTO: levels of the timesteps */
   /* smallest and largest sigma of that spacing; 0: those of the schedule */
   double sigma_min, sigma_max;
@@ -54,7 +55,8 @@ struct scheduler_config {
   /* Options of single samplers. */
   int solver_order; /* 1..SOLVER_ORDER_MAX */
   enum solver_type solver_type;
-  bool solver_epsilon;    /* DPM-Solver as first published, on predictions of noise */
+  /* true: DPM-Solver as first published, on predictions of noise; false: DPM-Solver++, on predictions of the picture */
+  bool solver_epsilon;
   bool lower_order_final; /* the last steps use fewer earlier predictions */
   bool warms_up;          /* PNDM: begins with Runge-Kutta steps, which is not supported */
   bool euler_at_final;    /* the last step uses no earlier predictions */
@@ -63,13 +65,13 @@ struct scheduler_config {
 
 /* The parameters of one run of the sampler. */
 struct sampling {
-  /* The sampler, and the part of its schedule that is used. */
+  /* The sampler, and how much of its schedule the run uses. */
   enum sampler sampler;
   enum spacing spacing;
   int steps; /* 1..STEPS_MAX */
   /* above 0, at most 1; text to image ignores it. The engine handles strength 0: it returns the input. */
   double strength;
-  bool text_to_image;   /* there is no starting latent */
+  bool text_to_image;   /* the start is noise alone, because there is no input picture */
   bool image_condition; /* the U-Net reads the input picture itself, so at strength 1 the start is pure noise */
 
   /* The rules by which timesteps are chosen. */
@@ -77,7 +79,7 @@ struct sampling {
   bool lcm_pipeline;   /* with quantised: use the rules of diffusers' pipeline for full LCM models */
   int noisiest;        /* timestep at which strength 1 begins; 0: the last one of the training */
   bool snap;           /* the first timestep becomes the nearest of 249, 499, 749, 999 */
-  enum spacing sigmas; /* as scheduler_config.sigmas */
+  enum spacing sigmas; /* spacing of noise levels, with the meaning of scheduler_config.sigmas */
   double eta;          /* 0 to 1: share of fresh noise in each step of DDIM and TCD */
 };
 

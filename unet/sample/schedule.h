@@ -1,4 +1,5 @@
-/* Functions that the samplers share: the noise levels of a run, and the meaning of a prediction at a level. */
+/* Types and functions for all samplers: the noise levels of a run, and what a prediction at a level says of picture and
+ * noise. */
 #ifndef UNET_SAMPLE_SCHEDULE_H
 #define UNET_SAMPLE_SCHEDULE_H
 
@@ -62,7 +63,8 @@ struct sampler_impl {
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
 
-/* Computes the levels and timesteps of a run. */
+/* Fills *schedule with the timesteps and levels of a run. config and sampling must exist as long as *schedule is
+ * used. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
 /* Returns the order that step i's multistep formula can have, at most `order`: it needs order - 1 earlier predictions,
@@ -80,8 +82,8 @@ struct linear {
   double x, model;
 };
 
-/* What the network's output predicts, as factors of the latent and of the output: the picture x0 and the noise eps.
- * level_estimate is for an output at a level, schedule_estimate for that of step i. */
+/* The picture and noise that the network's output predicts, as factors of the latent and of the output: the picture x0
+ * and the noise eps. level_estimate is for an output at a level, schedule_estimate for that of step i. */
 struct estimate {
   struct linear x0, eps;
 };

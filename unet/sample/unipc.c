@@ -1,10 +1,12 @@
 /* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of first
- * to third order, on predictions of the picture. The corrector changes a step's result after the network was called
- * there. Corrector and the next step's predictor are combined in one step here, because both are linear. */
+ * to third order, on predictions of the picture. Once the network was called at the end of a step, the corrector
+ * changes that step's result. The corrector of one step and the predictor of the next one are one OP_STEP here, because
+ * both are linear. */
 #include "unet/sample/schedule.h"
 
-/* A step between two levels: h is its change of lambda, and r[j] are the distances of earlier predictions from its
- * beginning, in units of h; the last one is 1, which is used in a corrector. */
+/* A step between two levels. h is its change of lambda. r[j] says where other predictions were made, as a distance from
+ * the step's beginning in units of h: first the order - 1 predictions before it (negative), then the one at its end
+ * (1), which only a corrector uses. */
 struct interval {
   double h, r[SOLVER_ORDER_MAX];
   int order;
@@ -21,7 +23,7 @@ static struct interval interval(const struct schedule *s, int i, int order) {
 
 static int order_of(const struct schedule *s, int i) {
   int order = s->config->solver_order, left = s->count - i;
-  bool ends = s->to[i].b == 0; /* h would be infinite */
+  bool ends = s->to[i].b == 0; /* lambda is infinite there, and h would be */
   return schedule_order(s, i, ends ? 1 : s->config->lower_order_final && left < order ? left : order);
 }
 
@@ -29,8 +31,8 @@ static double function_b(const struct schedule *s, double h) {
   return s->config->solver_type == SOLVER_BH1 ? -h : expm1(-h);
 }
 
-/* Computes the weights of the differences for the first count distances. A single one has the weight 0.5, as the
- * authors chose. */
+/* Computes rho[j], the weights of the differences between the prediction at r[j] and the one at the step's beginning,
+ * for the first `count` of them. A single difference has the weight 0.5, as the authors chose. */
 static void weigh(const struct schedule *s, const struct interval *in, int count, double rho[SOLVER_ORDER_MAX]) {
   double b[SOLVER_ORDER_MAX], z = -in->h, phi = expm1(z) / z - 1, factorial = 1;
   for (int j = 0; j < count; j++) {
@@ -44,8 +46,9 @@ static void weigh(const struct schedule *s, const struct interval *in, int count
     schedule_solve(in->r, b, count, rho);
 }
 
-/* Computes the corrector's change of x after step i - 1: the factors of that step's predictions, where earlier[0] is
- * the one it began with. Returns the factor of the prediction at its end. */
+/* Computes by how much the corrector changes x after step i - 1. earlier[] gets the factors of predictions: earlier[0]
+ * of the one with which step i - 1 began, earlier[1] and on of those before it. Returns the factor of the prediction at
+ * its end. */
 static double correct(const struct schedule *s, int i, double earlier[EARLIER_MAX]) {
   struct interval in = interval(s, i - 1, order_of(s, i - 1));
   double guess[SOLVER_ORDER_MAX] = {0}, rho[SOLVER_ORDER_MAX] = {0}, gain = -s->to[i - 1].a * function_b(s, in.h);
@@ -62,7 +65,8 @@ static double correct(const struct schedule *s, int i, double earlier[EARLIER_MA
 }
 
 static bool corrects(const struct schedule *s, int i) {
-  int number = s->full_count - s->count + i; /* the number that the step has at strength 1 */
+  /* number that step i would have at strength 1: `uncorrected` counts like that */
+  int number = s->full_count - s->count + i;
   return i > 0 && !(s->config->uncorrected >> (number - 1) & 1) &&
          level_lambda(s->to[i - 1]) > level_lambda(s->from[i - 1]);
 }
