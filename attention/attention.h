@@ -70,7 +70,7 @@ enum attn_path {
 
 /* Properties of the device that the launcher needs. */
 struct attn_device {
-  int capability;          /* 10 * major + minor */
+  int capability;          /* compute capability: 10 * major + minor */
   int sms;                 /* number of multiprocessors */
   void *encode_tensor_map; /* the driver's cuTensorMapEncodeTiled; NULL: no Hopper path */
   /* The Hopper path launches its kernel as a programmatic dependent: the kernel may become resident before the work

@@ -1,9 +1,9 @@
-/* Attention as its definition says, in double. The kernels are compared with it. */
+/* Calculates attention by its formula, row after row, in double precision. Tests compare the kernels with it. */
 #include "attention.h"
 
 #include <math.h>
 
-/* The running softmax of one query row. */
+/* The state of one query row while the keys are read one after the other (online softmax). */
 struct row {
   double max, sum;
   double *acc; /* [D] */

@@ -9,13 +9,15 @@
 extern "C" {
 #endif
 
-/* Returns "sm80 tall", "sm90 long balanced", ...; NULL for a number without a variant. */
+/* Returns the variant's name for people: the kernel and its tile shape, then "balanced" if the work is cut into equal
+ * ranges of keys instead of whole tiles: "sm80 tall", "sm90 long balanced". NULL: no variant has this number. */
 const char *attention_choice_name(int choice);
 
-/* True if this variant can run args on this device: the variant must exist for the head dim, and fit the shape. */
+/* True if this variant can run args on this device: the device has the kernel, the variant exists for the head dim, and
+ * the shape fits it. */
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice);
 
-/* Returns the variant that ATTN_AUTO chooses. */
+/* Returns the number of the variant that attention_launch chooses for ATTN_AUTO. */
 int attention_choice_auto(const struct attn_device *device, const struct attn_args *args);
 
 size_t attention_choice_workspace(const struct attn_device *device, const struct attn_args *args, int choice);

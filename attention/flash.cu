@@ -80,9 +80,11 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Returns the number of clusters of a balanced launch: no more than the chip holds, and none without work. Sliced tiles
- * that are fewer than the clusters are cut into equal parts, or some tiles would have three pieces and some two. With p
- * parts of n key blocks, the work takes n / p, and the merge about as long as p blocks: p = sqrt(n) is best. */
+/* Returns the number of clusters of a balanced launch: at most as many as the GPU runs at a time, and at most one for
+ * each block of keys of each tile. If two thread blocks share a tile by channels and there are fewer tiles than
+ * clusters, every tile is cut into the same number of parts p, because other cuts would leave some tiles with three
+ * parts and some with two. A tile of n blocks of keys then takes time n / p, plus about p for merging the parts, which
+ * is least for p = sqrt(n). */
 static int balanced_clusters(const attn_device &device, const shape_info &info, int tiles, int blocks) {
   int clusters = std::max(device.sms / info.slices, 1);
   if (info.slices > 1 && tiles <= clusters) {

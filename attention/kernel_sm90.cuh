@@ -63,9 +63,10 @@ namespace attention {
 /* Numbers of the named barriers. */
 enum {
   BARRIER_START = 0,
-  BARRIER_TURN = 1,  /* add the consumer's number */
-  BARRIER_GROUP = 5, /* add the consumer's number */
-  BARRIER_FIRST = 8  /* add the consumer's number; consumer 0 has none */
+  BARRIER_TURN = 1,  /* barriers 1 to 4: a consumer's turn at the tensor cores; its number is added */
+  BARRIER_GROUP = 5, /* barriers 5 to 8: the four warps of one consumer; its number is added */
+  /* Barriers 9 to 11: the first exponentials of consumers 1 to 3; the consumer's number is added. */
+  BARRIER_FIRST = 8
 };
 
 /* Starts S = Q K^T. q, k: descriptors of the first channels. */
@@ -80,8 +81,9 @@ __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], ui
   wgmma_commit();
 }
 
-/* Returns the change of V's descriptor from one place to another, this many bytes further. With sums, the chunk that
- * follows V's is that of ones, which stays in its place: the distance to it shrinks by as many bytes. */
+/* Returns what must be added to V's descriptor to move its address on by this many bytes. With T::SUMS the descriptor's
+ * second field is the distance from V's chunk of channels to the chunk of ones, which does not move, so that the
+ * distance becomes smaller by as much. */
 template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
   return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
 }
@@ -110,12 +112,13 @@ template <class T> struct Consumer {
   const Work<T> &work;
   Shared<T> shared;
   char *memory; /* shared memory as a pointer */
-  int *arrived; /* shared memory, one for each consumer: the number of earlier pieces of the tile */
+  int *arrived; /* shared memory, one for each consumer: how many parts of its tile were finished earlier */
   int row_group, key_group, consumer, thread, lane;
   uint32_t q_rows, k_rows, v_columns; /* descriptors of this group's Q, and of stage 0 of K and of V */
   Ring<T> k_ring, v_ring;
   int inbox_parity;
-  float o[T::O_GROUPS][4]; /* with sums, the last group of columns holds them */
+  /* The output before it is divided by the row sums; with T::SUMS its last 8 columns are these sums. */
+  float o[T::O_GROUPS][4];
   OnlineSoftmax softmax;
 
   __device__ __forceinline__ void release(uint32_t empty) const {
@@ -127,7 +130,8 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* True for one thread of those whose rows are stored together. */
+  /* If BY_WARP, each warp stores its own 16 rows, else the four warps store their 64 rows together. leads() is true for
+   * the thread that starts the store. */
   static constexpr bool BY_WARP = T::STORE_ROWS == 16;
   __device__ __forceinline__ bool leads() const {
     return (BY_WARP ? lane : thread) == 0;
@@ -142,8 +146,9 @@ template <class T> struct Consumer {
     named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
-  /* With turns at products, the first exponentials of a piece go from the first consumer to the last. All consumers
-   * have their first scores at nearly the same time; without an order they would finish late, and together. */
+  /* Bring the consumers' first exponentials of a range of keys into order, if consumers take turns at products:
+   * consumer 0 begins, and each one lets the next begin. All of them get their first scores at nearly the same time;
+   * without an order all would be slow, and finish together. */
   __device__ __forceinline__ void first_begin() const {
     if (consumer > 0)
       named_sync(BARRIER_FIRST + consumer, 256);

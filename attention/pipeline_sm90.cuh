@@ -8,7 +8,7 @@
 
 namespace attention {
 
-/* Key blocks [first, last) of one row tile. */
+/* A part of a row tile's work: its blocks of keys from `first` to `last` - 1. */
 struct Piece {
   int tile, first, last;
 };
@@ -29,7 +29,8 @@ template <class T> __device__ __forceinline__ int part_of_block() {
 template <class T> struct Work {
   int blocks, split; /* key blocks of a row tile; key blocks of the first segment */
   int count2;
-  int share, larger;     /* tiles of a cluster, or units if balanced; the first `larger` clusters have one more */
+  /* Whole tiles of each cluster, or blocks of keys if balanced; the first `larger` clusters have one more. */
+  int share, larger;
   int tile, first, left; /* tile and first key block of the next piece; units from there to the end of the share */
 
   __device__ __forceinline__ Work(const params_sm90 &p, int count2)
@@ -124,19 +125,22 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
-  /* Buffer of a consumer warp for the other slice's scores. Warps are numbered from 0. */
+  /* Returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that has the
+   * other half of the channels. inbox_full is the barrier that counts its bytes. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }
   __device__ __forceinline__ uint32_t inbox_full(int warp) const {
     return barrier(T::TILE_BARRIERS + warp);
   }
-  /* The barrier that says that the other thread block's inbox of the same warp number is empty. */
+  /* Returns the barrier on which a warp waits before it sends scores: the warp of the same number in the other thread
+   * block has then read the scores that were sent before. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
 
-  /* Buffer for the other part's results of a row group, and the barrier that counts their bytes. */
+  /* Return the buffer in which a row group receives the results of the thread block that had the other half of the
+   * keys, and the barrier that counts their bytes. */
   __device__ __forceinline__ uint32_t part(int row_group) const {
     return base + T::PART_OFFSET + row_group * T::PART_GROUP_BYTES;
   }
@@ -144,7 +148,8 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* The barrier that counts the threads that have stored their results, in the groups that split a row group's keys. */
+  /* Returns the barrier of a row group on which the warpgroup that adds up waits: it counts the threads of the other
+   * warpgroups of the group that have stored their results. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }
@@ -152,7 +157,7 @@ template <class T> struct Shared {
   __device__ __forceinline__ void init_barriers() const {
     for (int group = 0; group < T::Q_FULLS; group++)
       barrier_init(q_full(group), 1);
-    /* The leader of each store arrives when the copy engine has read its rows. */
+    /* The thread that starts a store of rows arrives here when the copy engine has read them from shared memory. */
     barrier_init(q_empty(), T::BM / T::STORE_ROWS);
     for (int s = 0; s < T::STAGES; s++) {
       barrier_init(k_full(s), 1);

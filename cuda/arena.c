@@ -5,7 +5,8 @@
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
 
-enum { PIECE_BYTES = 32 << 20 }; /* largest piece; only whole pieces are given back */
+/* The arena's memory is allocated and given back in pieces of at most this size. */
+enum { PIECE_BYTES = 32 << 20 };
 
 static const char working[] = "this size";
 
@@ -18,7 +19,7 @@ struct cuda_arena {
   struct cuda_device *device;
   CUmemAllocationProp kind;
   size_t granularity;
-  struct piece *pieces; /* pieces with consecutive addresses */
+  struct piece *pieces; /* sorted by address, without gaps from the arena's beginning on */
   int count, capacity;
   struct driver_memory driver;
 };

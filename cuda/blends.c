@@ -26,7 +26,8 @@ void blends_free(struct blends *b) {
   free(b->pieces);
 }
 
-/* A term with weight 0 needs no piece. */
+/* Loads a term's factors to the device, and appends the term to the list that the kernel reads. A term of weight 0 is
+ * left out, because it changes nothing. */
 static int add_piece(struct blends *b, struct cuda_device *device, const struct blend_term *term, struct error *err) {
   if (term->weight == 0)
     return 0;

@@ -52,15 +52,16 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
   output->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
 }
 
-/* Page-locked memory: the GPU reads the runs' orders, and writes their ends for the thread that waits for them. */
+/* Page-locked host memory of a program's runs. The host writes a run's order (parameters, addresses, copies), which the
+ * GPU reads; the GPU writes `end` when the run has ended, and the waiting thread reads it. */
 struct run_pins {
   struct run_order order[RUNS_IN_FLIGHT];
   struct {
-    _Alignas(128) struct run_end end; /* in a cache line of its own, which the host does not write */
+    _Alignas(128) struct run_end end; /* alone in its cache line, because the host writes the other lines */
   } of[RUNS_IN_FLIGHT];
 };
 
-/* The device's memory for runs. */
+/* Device memory of a program's runs: a copy of the present run's order, and the addresses of both orders. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;

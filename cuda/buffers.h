@@ -4,22 +4,25 @@
 
 #include "cuda/program.h"
 
-/* Returns the conversion to RGB, for ITU-R BT.601, BT.709 and BT.2020 (non-constant luminance). */
+/* Returns the numbers with which kernels convert stored samples to R, G and B and back, for ITU-R BT.601, BT.709 and
+ * BT.2020 (non-constant luminance). */
 struct coding planes_coding(enum pixel_format format, enum color_matrix matrix, enum color_range range);
 /* Calculates addresses and pitches of a picture whose planes follow each other from `memory` on. Returns the bytes in
  * all. */
 size_t planes_layout(struct planes *picture, enum pixel_format format, int width, int height, uint8_t *memory);
 
-/* Describes the pictures that the program's runs write. */
+/* Fills in program->output, the layout of the pictures that the program's runs write. */
 void output_describe(struct cuda_program *program, enum pixel_format format, int width, int height);
-/* Creates buffers and events. After a failure, program_release frees what was created. */
+/* Creates the orders of the runs and their events; memory for planes is allocated later, by buffers_grow. After a
+ * failure, program_release frees what was created. */
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
 /* Enlarges the buffers, which happens only for a frame larger than all before. After a failure the buffers are empty,
  * and the next frame tries again. */
 int buffers_grow(struct cuda_device *device, struct cuda_program *program, const struct buffer_room *room,
                  struct error *err);
 void buffers_free(struct cuda_device *device, struct cuda_program *program);
-/* Tells the GPU where the orders are, and that the next run is next in turn. */
+/* Writes to the GPU where the two orders of the program's runs are, and which of them the next run reads. Waits until
+ * that is done. doing: a noun for the error message. */
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 
 #endif

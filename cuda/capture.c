@@ -5,7 +5,7 @@
 
 enum { TRIES = 12, REST_FIRST_NS = 1000000, REST_DOUBLED = 6 };
 
-/* The arguments of a capture. */
+/* The arguments of graph_capture: the queue, and the function that makes the launches. */
 struct capturing {
   struct cuda_device *device;
   const struct launch_queue *queue;

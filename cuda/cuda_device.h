@@ -198,8 +198,9 @@ static inline struct cuda_device *cuda_enter(struct device *device) {
 /* Allocates device memory, which cuda_free frees. It is counted and limited. what: a noun for the error message. */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */
-/* Parts of these two: counts bytes that are to be allocated, if the limit allows them; counts bytes that are freed; and
- * makes the error of a full GPU. */
+/* These are for memory that is not allocated by cuda_alloc. cuda_count adds bytes to those in use, and fails if the
+ * limit does not allow them. cuda_uncount subtracts freed bytes. cuda_no_room sets the error that the GPU's memory is
+ * full, and returns -1. */
 int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
@@ -212,12 +213,12 @@ void cuda_memory_free(struct cuda_device *device);
 int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
-/* The role that a tensor of the checkpoint has in an op. */
+/* The use that an op makes of a tensor of the checkpoint, which decides its element type on the device. */
 enum role { ROLE_ANY /* depends on its shape */, ROLE_MATRIX, ROLE_VECTOR };
 /* Returns the element type of a resource. This function alone decides it. */
 struct element resource_element(const struct resource *r, enum role role);
-/* Returns a resource on the device, which is loaded on first use; its user must then wait for the stream of loads. NULL
- * with err set on failure. For these four functions the caller holds base.weights. */
+/* Returns a resource in device memory. It is loaded on first use, on the stream of loads, for which the caller must
+ * then wait. NULL with err set on failure. The caller holds base.weights here and in the following four functions. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* Returns the resource together with the checkpoint's values, which are in FP16 where both the file and the device have
  * that, else in FP32. */
@@ -227,10 +228,10 @@ half_t *resource_padded(struct cuda_device *device, int index, int set, struct e
 /* Returns the weights of a 3x3 convolution after an upsampling by 2, in the form of launch_quarters, with channels
  * padded in the same way. */
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
-/* Returns a vector in FP16. */
+/* Returns a copy of a vector in FP16. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* In weights.c: makes a copy of one set's weight in another form; does the device's update. */
+/* In weights.c. weights_make_form makes a copy of a weight of one set in another form, such as with padded channels. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,

@@ -19,7 +19,7 @@ struct driver_memory {
   __typeof__(&cuMemUnmap) unmap;
   __typeof__(&cuMemSetAccess) set_access;
   CUmemAllocationProp kind;
-  size_t granularity; /* 0: there is no such memory */
+  size_t granularity; /* allocations are multiples of this many bytes; 0: this system has no such memory */
 };
 
 /* Finds the functions alone. Returns false if some are missing. */

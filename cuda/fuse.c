@@ -8,7 +8,7 @@ enum { LAUNCHES_MAX = 2 }; /* most launches of one pattern */
 
 /* --- operands --- */
 
-/* True if the kernels of rows can read it: rows of FP16 channels, 16 bytes at a time. */
+/* True if the kernels of rows.h can read the tensor: it has FP16 channels, which can be read 16 bytes at a time. */
 static bool has_rows(const struct cuda_program *program, struct tensor t) {
   return tensor_exists(t) && t.offset % 8 == 0 && t.pitch % 8 == 0 && t.c % 8 == 0 &&
          element_is(tensor_element(program, t), DTYPE_F16);
@@ -19,12 +19,12 @@ static bool is_same(struct tensor a, struct tensor b) {
          a.w == b.w;
 }
 
-/* True if no op after number `last` reads it. */
+/* True if no op after number `last` reads the tensor, so that a launch of all ops up to there need not store it. */
 static bool is_inner(const struct cuda_program *program, struct tensor t, int last) {
   return t.space == TENSOR_TEMPORARY && program->base.plan->temporaries[t.index].last <= last;
 }
 
-/* Arguments for looking up an op's addresses. A failure sets ok to false and fills err. */
+/* The arguments of address(), which looks up a tensor's device address. A failure sets ok to false and fills err. */
 struct addresses {
   struct cuda_device *device;
   const struct cuda_program *program;
@@ -50,7 +50,7 @@ static struct row_norm row_norm(struct addresses *a, const struct prologue *p) {
 
 /* --- linear layers of a transformer block --- */
 
-/* True for a linear layer from c to `columns` channels after such a norm. */
+/* True if the op is a linear layer from c to `columns` channels that first applies this kind of norm to its input. */
 static bool is_linear(const struct cuda_program *program, const struct op *op, enum norm_kind norm, int columns,
                       enum activation act) {
   const struct op_linear *o = &op->linear;

@@ -18,7 +18,8 @@
  * size or step count. The remaining candidates are timed when the shape is prepared again. */
 static const double tune_running_s = 0.5;
 
-/* True if a temporary is written by ops that run in parallel to others. */
+/* True if the temporary is written in a region that runs in parallel to other ops, so that its memory is in the second
+ * lane. */
 static bool is_beside(const struct plan *plan, int temporary) {
   return plan_is_beside(plan, plan->temporaries[temporary].first);
 }

@@ -1,5 +1,5 @@
-/* The device's functions for programs. graph.c prepares and releases them, runs.c runs them, and profile.c has
- * program_profile. */
+/* The device's functions for programs, behind the interface of unet/plan/device.h. graph.c prepares and releases
+ * programs, runs.c runs them, and profile.c measures them (program_profile). */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H
 

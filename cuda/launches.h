@@ -1,4 +1,5 @@
-/* The launches that a program consists of. Each is a kernel or a library's function with all its arguments. */
+/* The launches that a program consists of. Each is a kernel or a library's function, with all its arguments, and can be
+ * enqueued again for every run. */
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H
 
@@ -38,8 +39,8 @@ enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 /* One launch. */
 struct launch {
   enum launch_kind kind;
-  int op;        /* index in the plan */
-  int algorithm; /* number among the algorithms that a library offers */
+  int op;        /* index of its op in the plan */
+  int algorithm; /* for a library: index in the list of algorithms that it offers for this shape */
   union {
     struct gemm_args gemm;
     struct product_args product;

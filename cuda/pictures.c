@@ -9,10 +9,10 @@
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
 
-/* Data that all pictures of a device share. It exists until the device and all pictures are gone. */
+/* Data that all pictures of a device share. It is freed when the device is closed and the last picture is gone. */
 struct picture_home {
   int ordinal;
-  cudaStream_t stream; /* for the pictures' own copies */
+  cudaStream_t stream; /* for copies that a reader of a picture waits for */
   struct driver_memory driver;
   pthread_mutex_t lock;
   /* Protected by lock: */
@@ -23,11 +23,12 @@ struct picture_home {
 struct cuda_picture {
   struct picture base;
   struct picture_home *home;
-  void *memory;         /* device memory */
-  size_t bytes;         /* bytes of memory */
-  size_t used;          /* bytes that the run writes */
-  bool mapped;          /* true: from the driver's functions; false: from cudaMalloc */
-  pthread_mutex_t lock; /* held by the thread that copies */
+  void *memory; /* device memory */
+  size_t bytes; /* bytes of memory */
+  size_t used;  /* bytes that the present run writes, from the beginning of memory on */
+  bool mapped;  /* true: from the driver's functions; false: from cudaMalloc */
+  /* Held by the thread that copies the picture to the host, so that no other one copies it, too. */
+  pthread_mutex_t lock;
   atomic_bool copied;
 };
 

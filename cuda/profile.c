@@ -26,7 +26,7 @@
 #include "cuda/timing.h"
 
 enum {
-  AHEAD = 2, /* launches before a block, timed with its base */
+  AHEAD = 2, /* launches in a timed graph before its block's first launch */
   BLOCK = 6, /* launches that share a base; sometimes a few more, because an op is never divided */
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
@@ -34,17 +34,17 @@ enum {
   FLUSHED_RUNS = 6,
 };
 
-/* The last cache level has lost its old content after this many times its size was read. */
+/* This many times the size of the last cache level must be read until its old content is gone. */
 static const double cache_turns = 3;
 
-/* Measured limits of large problems: a product of 8192 cubed (cuBLASLt), a copy in device memory, reads from the last
- * cache level. */
+/* Highest rates that were measured: operations a second of a product of 8192 cubed (cuBLASLt), bytes a second of a copy
+ * in device memory, and bytes a second of reads from the last cache level. */
 static const struct {
   const char *name; /* part of the GPU's name */
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* A range of places. Place 0 is launch_begin, and place i + 1 is launch i. */
+/* Consecutive launches of a run, by place. Place 0 is launch_begin, and place i + 1 is launch i of the program. */
 struct range {
   int first, end;
 };
@@ -57,7 +57,8 @@ struct recording {
 
 /* A timed graph. */
 struct sample {
-  cudaGraphExec_t prime, graph; /* prime: the untimed graph of the block, or the whole frame */
+  /* Prime: the graph that runs untimed before `graph`; for sample 0 both are the whole frame. */
+  cudaGraphExec_t prime, graph;
   cudaEvent_t begun, done;
 };
 
@@ -67,13 +68,14 @@ struct profiler {
   const struct plan *plan;
   int places;
   double *bytes;           /* bytes that each place moves */
-  bool *skipped;           /* for each place */
+  bool *skipped;           /* for each place: true in a region that the run skips */
   cudaGraphExec_t *primes; /* owned, one for each block */
   int prime_count;
   struct sample *samples; /* sample 0 is the whole frame */
   int sample_count;
-  int *sample_of; /* for each place: the sample that ends with it; the sample before that one ends before it */
-  double *times;  /* microseconds of each sample in each sweep */
+  /* For each place: index of the sample whose graph ends with it, after which the sample before is subtracted. */
+  int *sample_of;
+  double *times; /* microseconds of each sample in each sweep */
   double *differences;
   int repeats;
 };

@@ -6,37 +6,40 @@
 #include "cuda/kernels/carry.h"
 #include "cuda/launches.h"
 
-enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 }; /* ways/way.h names the areas */
+/* The areas are those of ways/way.h; a run has at most PARTS_MAX parts. */
+enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 
-/* A program's launches as graphs, for each part of a run. The index is a set of idle bits (device.h): the controls and
- * styles that a graph leaves out. NULL: there is no graph for this set. If index 0 has none either, launches are
- * enqueued one by one. */
+/* A program's launches as graphs: without[i][part] is the graph of one part of a run, for runs that leave out the
+ * controls and styles of set i. Sets are the idle bits of unet/plan/device.h. NULL: there is no graph for this set, and
+ * a graph of a set that leaves out less is used. If without[0] is NULL as well, launches are enqueued one by one. */
 struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
 
 /* The buffers and events of one run. */
 struct run_buffer {
-  struct run_order *order; /* pinned, like end */
-  struct run_end *end;     /* written by the device */
-  /* host is pinned and holds staged planes. device holds these, followed by other planes. */
+  struct run_order *order; /* page-locked memory: what the GPU must do in this run */
+  struct run_end *end;     /* page-locked memory: the GPU writes here when the run has ended */
+  /* host: page-locked memory for input planes that come from ordinary memory. device: memory for the copies of these
+   * planes, followed by copies of other planes. */
   uint8_t *host, *device;
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
   bool pixels; /* true: planes were copied to the device for this run */
   int64_t submitted_ns;
   struct picture *pictures[BATCH_MAX]; /* pictures that the run writes */
-  bool on_device;                      /* true: the pictures are not copied to the host */
-  /* The pictures are copied to the host by the download stream, so that the run's last event is downloaded. */
+  bool on_device;                      /* true: the pictures stay in device memory and are not copied to the host */
+  /* True: the download stream copies the pictures to the host, so the run has ended when the event `downloaded` has.
+   * False: the run's last kernel copies them, or nothing does. */
   bool downloads;
 };
 
 struct buffer_room {
-  size_t host, device; /* bytes of each buffer */
+  size_t host, device; /* bytes of run_buffer's host and device */
 };
 
-/* Ops that one launch does (fuse.h). */
+/* A sequence of ops that one launch does together (fuse.h), at the index of its first op. */
 struct fused {
-  int count, pattern; /* count 0: the op is not fused, or not the first one */
+  int count, pattern; /* number of ops, 0 if no sequence begins with this op; index in fuse.c's list of patterns */
 };
 
 struct cuda_program {
@@ -47,50 +50,56 @@ struct cuda_program {
   void **state;            /* address of each of the plan's states */
   void *states;            /* memory of the states that the program owns */
   size_t states_bytes;
-  struct arena_share working; /* the arena, then scratch */
+  struct arena_share working; /* the arena's memory for temporaries, followed by each lane's scratch */
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
-  size_t scratch_at[SCRATCH_AREAS]; /* offset of each area in a lane's scratch */
-  int lanes;                        /* number of lanes, each with its own scratch */
-  struct run_order *order;          /* the device's copy of the present run's order */
-  struct run_block *block;          /* block in that copy, which the launches read */
+  size_t scratch_at[SCRATCH_AREAS]; /* offset of each scratch area from the beginning of a lane's scratch */
+  int lanes;               /* 1, or 2 if some regions run in parallel to other ops; each lane has scratch of its own */
+  struct run_order *order; /* the device's copy of the present run's order */
+  struct run_block *block; /* parameters of the present run, in `order`, which the launches read */
   struct run_ring *ring;
-  struct run_pins *pins; /* orders and ends of all buffers */
+  struct run_pins *pins; /* page-locked memory of all runs' orders and ends */
   struct run_buffer buffer[RUNS_IN_FLIGHT];
-  struct buffer_room room; /* size of each buffer */
+  struct buffer_room room; /* bytes of the buffers, the same for all runs */
   bool has_output;
-  /* Candidates are timed until this time, in seconds of CLOCK_MONOTONIC. 0: none are timed. */
+  /* Choices between ways are timed until this time, in seconds of CLOCK_MONOTONIC. 0: none is timed. */
   double tune_until;
   struct planes output; /* layout of the pictures that runs write */
   size_t output_bytes;
-  struct durations durations; /* times that its runs took, for the wait in collect */
+  struct durations durations; /* times that the last runs took, by which collect plans its wait */
   struct launches launches;
   struct plan_loop loop;       /* the plan's loop, in numbers of launches */
   struct plan_region *regions; /* the plan's regions, in numbers of launches */
   struct graphs graphs;
-  /* The same for the other set of weights. Not used if the plan reads no weight that is in two sets. */
+  /* True: other_launches and other_graphs are those for the second set of weights, which adapters change
+   * (weight_merges.h). False: the plan reads no weight that is in two sets, so that the first launches are right for
+   * both. */
   bool doubled;
   struct launches other_launches;
   struct graphs other_graphs;
-  int set, lane;         /* set of weights, and lane, of the launches that are being created */
-  struct choice *chosen; /* choice of each op, for the other set's launches; NULL: none yet */
+  int set, lane; /* the launches that are created at present are for this set of weights and this lane */
+  /* For each op: the way that was chosen, to be used again for the other set's launches; NULL: none yet. */
+  struct choice *chosen;
 };
 
 static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
-/* Returns the graph for the next run. */
+/* Returns the graph for the next run's part, which leaves out as much of its idle controls and styles as possible;
+ * NULL: launches are enqueued one by one. other: the graph for the second set of weights. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other);
 
-/* Returns a scratch area for the launches that are being created. */
+/* Returns the address of a scratch area, for the lane whose launches are being created. */
 static inline void *program_scratch(const struct cuda_program *program, int area) {
   return (char *)program->scratch + (size_t)program->lane * program->scratch_bytes + program->scratch_at[area];
 }
 
-/* Chooses the element types of all temporaries and states. States that `owner` also has keep their types. */
+/* Chooses the element types of all temporaries and states. States that `owner` (a program whose states this one shares,
+ * or NULL) has as well keep their types. */
 int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err);
-/* Creates the memory of the states. It is zeroed on the stream of struct preparing. owner may be NULL. */
+/* Creates the memory of those states that owner does not have, and takes the addresses of the others from it. The
+ * memory is zeroed on the stream of struct preparing. owner may be NULL. */
 int states_create(struct cuda_device *device, struct cuda_program *program, const struct cuda_program *owner,
                   struct error *err);
 void states_free(struct cuda_device *device, struct cuda_program *program);
@@ -100,10 +109,11 @@ struct element tensor_element(const struct cuda_program *program, struct tensor 
 /* Returns the device address of a tensor's first element; NULL with err set if a resource cannot be loaded. */
 void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                   struct element *element, enum role role, struct error *err);
-/* Returns the address for a kernel that takes only this type; any other type is an error. */
+/* Returns the address, as tensor_data does, for a kernel that takes this type alone. Any other type is an error. */
 void *tensor_data_as(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                      enum dtype type, enum role role, struct error *err);
-/* Returns the address for a kernel that takes FP32 and FP16. Stores the type in *type. */
+/* Returns the address, as tensor_data does, for a kernel that takes FP32 and FP16. Stores the tensor's type in
+ * *type. */
 void *tensor_data_either(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                          enum dtype *type, struct error *err);
 

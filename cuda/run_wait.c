@@ -1,16 +1,18 @@
 #include "cuda/run_wait.h"
 
-/* The margin by which a thread wakes before the expected end. It grows by margin_up after a late wake, and shrinks by
- * margin_down after one that was too early: eight of these undo one late wake. */
+/* All times are in nanoseconds. A thread is woken by a margin before the expected end of a run. The margin grows by
+ * margin_up after each late wake, and shrinks by margin_down after each wake that was too early: eight of these undo
+ * one late wake. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
 static const int64_t margin_up = 8000, margin_down = 1000;
-/* A thread that wakes earlier than this could have slept longer. The limit is lower for a thread that polls memory,
+/* A wake is too early if the run ends more than this long after it. The limit is lower for a thread that polls memory,
  * because it uses the processor meanwhile. */
 static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-static const int64_t at_once_most = 120000; /* limit for short naps, in which the thread saw the end at once */
+/* In so short a time before the end all naps are short, so that the end is seen nearly at once. */
+static const int64_t at_once_most = 120000;
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -28,20 +30,21 @@ static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   return least;
 }
 
-/* Returns the least delay of many runs: if one run in ten begins at once and the others do not, that run must not be
- * seen late. */
+/* Returns the least of the last DELAYS delays between submission and beginning. The mean would be wrong: if one run in
+ * ten begins at once, the thread must be awake early enough for that run, too. */
 static int64_t expected_delay(const struct durations *durations) {
   return least_of(durations->delays_ns, durations->delays < DELAYS ? durations->delays : DELAYS);
 }
 
-/* Returns the time from submission to the expected end, by the shortest of the last runs. A longer run costs some more
- * questions; a shorter one would be seen late. */
+/* Returns the nanoseconds from submission to the expected end, by the shortest of the last runs. If a run takes longer,
+ * the thread only asks a few times more; if it were shorter than expected, the thread would see its end late. */
 static int64_t expected_duration(const struct durations *durations) {
   return expected_delay(durations) +
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
-/* Asks until the run has ended. *early_ns: how long before the end the thread was there; -1: it came after the end. */
+/* Calls world->ended, with naps between the calls, until the run has ended, and returns its result. *early_ns:
+ * nanoseconds from the first call to the end; -1: the run had already ended. */
 static int ask(const struct wait_world *world, int64_t *early_ns) {
   int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;
@@ -89,15 +92,16 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   return ended;
 }
 
-/* Updates the expected delay. A thread that came late knows only an upper limit of the delay. Using that as the delay
- * would make it come later each time. */
+/* Updates the expected delay. A thread that woke after the end knows only an upper limit of the delay; if it took that
+ * for the delay, it would wake later each time. */
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))
     durations->delays_ns[durations->delays++ % DELAYS] = delay_ns;
 }
 
-/* Returns the end of a run that was seen late: the expected end, if that is earlier. */
+/* Returns the time at which a run ended that the thread saw late: the expected end, or the time at which it was seen if
+ * that is earlier. */
 static int64_t late_end(const struct waiter *waiter, const struct durations *durations, int64_t took_ns) {
   return smaller(waiter->seen_ns, waiter->begun_ns + expected_delay(durations) + took_ns);
 }

@@ -16,8 +16,9 @@
 
 enum { DURATIONS = 8, DELAYS = 64 };
 
-/* Times of one program's last runs: their durations, and their delays from submission to beginning. In the delay the
- * device may have been busy with an earlier run or with OpenGL. */
+/* Times of one program's last runs, in rings of which count and delays are the numbers of values written so far:
+ * recent_ns are durations on the device, delays_ns the times from submission to beginning, in which the device may have
+ * been busy with an earlier run or with OpenGL. */
 struct durations {
   int64_t recent_ns[DURATIONS], delays_ns[DELAYS];
   unsigned count, delays;
@@ -25,28 +26,29 @@ struct durations {
 
 /* State of a thread that waits for one run after the other. Zeroed at first. */
 struct waiter {
-  int64_t ended_ns;  /* approximate end of the last run */
-  int64_t margin_ns; /* the thread is woken this long before the expected end */
+  int64_t ended_ns;  /* approximate end of the last run, by wait_world.now_ns as are all times here */
+  int64_t margin_ns; /* the thread is woken this long before the expected end; 0 before the first wait */
   int64_t begun_ns;  /* approximate beginning of the run that was waited for */
   int64_t seen_ns;   /* time at which the thread saw the end */
-  bool saw;          /* true: the thread was awake before the end */
-  bool at_once;      /* true: it also saw the end directly */
+  bool saw;          /* true: the thread was awake when the run ended */
+  /* True: it had then been awake for at most 0.12 ms, in which naps are short, so that seen_ns is nearly the end. */
+  bool at_once;
 };
 
-/* Functions that a wait needs. */
+/* The functions by which a wait sees the world, so that tests can replace them. */
 struct wait_world {
   int64_t (*now_ns)(void *opaque);
   void (*sleep_until)(void *opaque, int64_t ns);
   int (*ended)(void *opaque); /* 1: the run has ended; 0: not yet; -1: it never will */
-  bool looks;                 /* true: `ended` takes next to no time */
+  bool looks;                 /* true: `ended` only reads memory, so that it may be called all the time */
   void *opaque;
 };
 
-/* Waits for a run. Returns 1, or -1 if `ended` returned -1. */
+/* Waits for a run that was submitted at submitted_ns. Returns 1 when it has ended, or -1 if `ended` returned -1. */
 int wait_for_run(struct waiter *waiter, const struct durations *durations, int64_t submitted_ns,
                  const struct wait_world *world);
-/* Learns from a run: took_ns is its duration by the device's clock, which does not include the delay before it
- * began. */
+/* Corrects the expectations of later waits after wait_for_run has returned. took_ns: the run's duration by the device's
+ * clock, without the delay before it began. */
 void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns);
 
 #endif

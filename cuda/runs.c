@@ -38,7 +38,7 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* The place where a run finds a frame's planes. */
+/* The place from which a run reads a frame's planes. */
 enum way {
   WAY_NONE,     /* there is no frame */
   WAY_IN_PLACE, /* at their own address */

@@ -6,28 +6,31 @@
 #include "cuda/check.h"
 
 enum {
-  FIRST_TILES = 2048,     /* tiles of a slice before the first measurement */
-  FORM_ELEMENTS = 1 << 24 /* elements of a slice of other forms */
+  FIRST_TILES = 2048,     /* tiles that a slice calculates until the time of one was measured */
+  FORM_ELEMENTS = 1 << 24 /* most elements of other forms that a slice makes */
 };
-/* Target time of a slice. A frame may lose 0.3 ms, and some tiles take longer than those that were timed. */
+/* Milliseconds that a slice should take. A frame may lose 0.3 ms, and some tiles take longer than those that were
+ * timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
 
 struct merge {
   const struct weight_change *changes;
-  int count; /* 0: no change is under way */
+  int count; /* number of changes; 0: none is under way */
   struct blends blends;
-  struct blend_args args; /* arguments for all tiles */
-  unsigned tiles;         /* tiles made so far */
-  int forms;              /* entries of the set's table of forms that were visited */
-  bool sent;              /* true: the copy of the result to the host has begun */
-  bool *changed;          /* for each resource: true if changes belong to it */
+  struct blend_args args; /* arguments of launch_blend for the tiles of all changes */
+  unsigned tiles;         /* how many of these tiles are calculated */
+  /* How many entries of derived[the set that is changed] were looked at, and made anew if their weight has changed. */
+  int forms;
+  bool sent;     /* true: the copy of args.overflow to `finding` was enqueued */
+  bool *changed; /* for each resource: true if one of the changes is to this weight */
   void *lists;
   size_t list_bytes;
-  int *finding; /* pinned copy of args.overflow */
+  /* Page-locked copy of *args.overflow: 0, or 1 + the number of a weight with a value that is not finite. */
+  int *finding;
   cudaEvent_t begun, ended, found;
-  bool timing; /* true: a slice of timed_tiles is being timed */
+  bool timing; /* true: the events begun and ended enclose a slice of timed_tiles, whose time was not read yet */
   unsigned timed_tiles, slice;
 };
 
@@ -199,7 +202,8 @@ static int send_finding(struct cuda_device *device, struct error *err) {
   return cuda_check(cudaEventRecord(m->found, device->queue.stream), doing, err);
 }
 
-/* Reads the result. Returns 1 if it is not there yet. */
+/* Reads whether the kernels have found a value that is not finite. Returns 0 if not, -1 with an error if so, and 1 if
+ * their result has not arrived yet. wait: waits until it has. */
 static int look_at_finding(struct cuda_device *device, bool wait, struct error *err) {
   struct merge *m = device->merge;
   cudaError_t status = wait ? cudaEventSynchronize(m->found) : cudaEventQuery(m->found);

@@ -1,5 +1,6 @@
-/* Weights that adapters add to, in two sets. Runs read one set. Changes are made in the other set, in slices between
- * runs, and then runs switch to that set; nothing is copied. Each program has separate launches for each set. */
+/* Weights that adapters change without a pause: each is in two sets. Runs read one set, while changes are calculated
+ * into the other, a slice of them between two runs. Then runs read that set, and nothing has to be copied. A program
+ * that reads such weights has separate launches for each set. */
 #ifndef CUDA_WEIGHT_MERGES_H
 #define CUDA_WEIGHT_MERGES_H
 

@@ -11,7 +11,8 @@
 /* A form whose rows follow from the resource's rows in order, so that some rows can be made alone. */
 struct cuda_form {
   struct form form;
-  size_t (*bytes)(const struct resource *r, size_t elements); /* bytes of the form for some elements of the resource */
+  /* Returns the bytes of the form of `elements` elements of the resource. */
+  size_t (*bytes)(const struct resource *r, size_t elements);
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
 };
@@ -115,9 +116,12 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 struct update {
   const struct weight_change *changes;
   int count;
-  struct segment *segments; /* for each change: its rows, then their other forms; source is the offset in the shadow */
+  /* For each change: a segment with the changed rows, then one for each other form; source is an offset in the
+   * shadow. */
+  struct segment *segments;
   int segment_count;
-  size_t bytes; /* size of the shadow: the segments' data, their list, and the lists of blends */
+  /* Bytes of the shadow buffer: the segments' data, then the list of segments, then the lists of blends. */
+  size_t bytes;
   size_t list_at, blends_at;
   struct blends blends;
 };

@@ -1,8 +1,9 @@
-/* target = base + sum of the pieces, where most pieces are products: weight * scale * left right.
+/* Adds the terms of adapters to weights of the checkpoint: target = base + sum of terms. Most terms are a LoRA's:
+ * weight * scale * left right, the product of two small matrices.
  *
  * Each thread block calculates a tile of one weight, and each thread 4 rows and 8 columns of it. Products are summed in
- * FP32, as the definition says; tensor cores would round the factors. Weights with products alone, which nearly all
- * are, have a kernel of their own, which adds the products directly to the result. */
+ * FP32, as the CPU device does; tensor cores would round the factors to FP16. Nearly all weights have only products
+ * without gains. These have a kernel of their own, which adds the products directly to the result. */
 #include "cuda/kernels/blend.h"
 #include "cuda/kernels/common.cuh"
 
@@ -19,11 +20,11 @@ enum {
 };
 
 struct tile {
-  int row, column;       /* place of the tile's first value in the weight */
-  int my_row, my_column; /* place of the thread's first value in the weight */
+  int row, column;       /* row and column in the weight of the tile's first value */
+  int my_row, my_column; /* row and column in the weight of the thread's first value */
 };
 
-/* The values of a thread. */
+/* The values that a thread calculates: 4 rows, and in each two groups of 4 columns. */
 struct block {
   float at[DOWN][GROUPS][GROUP];
 };
@@ -141,8 +142,8 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
 
 /* --- products --- */
 
-/* Copies rows and columns of the factors, from depth `first` on, to shared memory. The left ones are multiplied by
- * factor. */
+/* Copies to shared memory the next DEPTH columns of the tile's rows of `left`, multiplied by factor, and the next DEPTH
+ * rows of the tile's columns of `right`, both from index `first` of the rank on; zeros outside of the matrices. */
 __device__ __forceinline__ void share(const struct blend_task &task, const struct tile &t, const float *left,
                                       const float *right, int rank, int first, float factor, struct factors &shared) {
   const int r = (int)threadIdx.x / DEPTH, k = (int)threadIdx.x % DEPTH;
@@ -182,9 +183,9 @@ __device__ __forceinline__ void multiply(const struct blend_task &task, const st
   }
 }
 
-/* --- pieces that are more than one product --- */
+/* --- terms that are not a single product --- */
 
-/* Returns one value of a kind of piece that needs no sum. */
+/* Returns one value of a BLEND_DENSE or BLEND_KRONECKER term, before weight and scale. */
 __device__ float value_of(const struct blend_task &task, const struct blend_piece &p, int row, int column) {
   if (p.kind == BLEND_DENSE)
     return p.left[(size_t)row * task.columns + column];
@@ -193,7 +194,8 @@ __device__ float value_of(const struct blend_task &task, const struct blend_piec
          p.right[((size_t)(row % p.block_rows) * task.taps + tap) * p.block_channels + channel % p.block_channels];
 }
 
-/* Calculates the tile of a piece, before gain and weight. All threads of a block take the same branches. */
+/* Calculates a term's values in the tile, before gain and weight. All threads of a block take the same branches,
+ * because some of them wait at barriers. */
 __device__ void fill(const struct blend_task &task, const struct tile &t, const struct blend_piece &p,
                      struct factors &shared, struct block &d) {
   d = {};
@@ -238,7 +240,7 @@ __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __g
   const struct tile t = find_tile(task, place - task.first_tile);
   struct block sum;
   load(task, t, sum);
-  /* Add the pieces. */
+  /* Add the terms. */
   if constexpr (plain) {
     for (int i = 0; i < task.pieces; i++) {
       const struct blend_piece &piece = p.pieces[task.first_piece + i];

@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 }; /* size of a tile */
+/* Rows and columns of the part of a weight that one thread block calculates. */
+enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 };
 
 /* The term that one adapter adds: a struct blend_term whose factors are in device memory. */
 struct blend_piece {
@@ -21,7 +22,8 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* Some rows of a weight. The tiles of all tasks are numbered consecutively. */
+/* A range of rows of one weight, which is calculated from base (the checkpoint's values) and the terms [first_piece,
+ * first_piece + pieces). It is cut into tiles. Tiles are numbered from task to task without gaps. */
 struct blend_task {
   const void *base;
   void *target;
@@ -29,7 +31,8 @@ struct blend_task {
   int rows, columns, taps, channels;
   int first_piece, pieces;
   unsigned first_tile;
-  bool plain; /* true: all its pieces are products without gains */
+  /* True: every term is BLEND_PRODUCT with GAIN_NONE (an ordinary LoRA), so that the faster kernel can do it. */
+  bool plain;
 };
 
 static inline unsigned blend_tiles(int rows, int columns) {
@@ -37,13 +40,13 @@ static inline unsigned blend_tiles(int rows, int columns) {
   return down * (((unsigned)columns + BLEND_COLUMNS - 1) / BLEND_COLUMNS);
 }
 
-/* tasks, pieces and *overflow are in device memory. The caller sets *overflow to 0. If a value is not finite in its
- * target's type, *overflow becomes 1 + the task's number, the largest one if there are several. */
+/* The arguments of launch_blend. tasks, pieces and *overflow are in device memory. The caller sets *overflow to 0. If a
+ * value is not finite in its target's type, *overflow becomes 1 + the task's number, of several the largest. */
 struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;
   int count;
-  unsigned first, tiles; /* the tiles that this launch calculates */
+  unsigned first, tiles; /* number of the first tile, and of tiles, that this launch calculates */
   bool any_plain, any_other;
   int *overflow;
 };

@@ -26,7 +26,8 @@ enum { C = 32, WARPS = 8, THREADS = 32 * WARPS, GROUPS = 4, CHUNK = 4 };
 
 template <int WIDTH_, int HEIGHT_> struct tile {
   static constexpr int WIDTH = WIDTH_, HEIGHT = HEIGHT_;
-  /* Halves of the result with this border. Eight pixels are written at a time. */
+  /* Returns the FP16 values of a tile with a border of this many pixels on each side, rounded up, because eight pixels
+   * are written at a time. */
   static constexpr int size(int border) {
     return ((HEIGHT + border) * (WIDTH + border) + 7) / 8 * 8 * C;
   }

@@ -1,8 +1,8 @@
-/* The first nodes of every run, and the last. They copy parameters and pixels between host and device.
+/* The first two nodes of every run and the last one, which copy parameters and pixels between host and device.
  *
- * Pixels are copied by several thread blocks, because one cannot use the whole bandwidth of the bus. The order is read
- * by one thread block: if several read the same line of the host's memory, they do so one after the other, a
- * microsecond each. */
+ * Pixels are copied by several thread blocks, because one cannot use the whole bandwidth of the bus. The run's order
+ * (struct run_order) is read by one thread block: if several read the same line of the host's memory, they do so one
+ * after the other, a microsecond each. */
 #include "cuda/kernels/carry.h"
 #include "cuda/kernels/common.cuh"
 

@@ -27,29 +27,32 @@ struct run_end {
   uint32_t there, computed, done; /* input copied; result calculated; result copied */
 } __attribute__((aligned(16)));
 
-/* The order of a run, page-locked: the first kernel of a run reads it, and makes a copy on the device for the
- * others. */
+/* A run's orders to the GPU: parameters, addresses, and copies to make. The host writes it to page-locked memory. The
+ * first kernel of the run copies it to device memory, where the run's other kernels read it. */
 struct run_order {
   struct run_block block; /* must be first: kernels find it at the order's address */
   struct carry up[CARRIES_UP], down[CARRIES_DOWN];
   int ups, downs;
-  struct run_end *end;             /* the last kernel writes here */
-  uint32_t number;                 /* not 0 */
-  uint64_t begun, there, computed; /* used on the device alone: its clock, in ns */
+  struct run_end *end; /* the last kernel writes here */
+  uint32_t number;     /* number of the run, which the GPU writes to end->number; never 0 */
+  /* Written by the device in its own copy: the GPU's clock in ns when the run began, its input was copied, its result
+   * was calculated. */
+  uint64_t begun, there, computed;
 } __attribute__((aligned(CARRY_UNIT)));
 
-/* Two runs' orders, used in turn. Graphs are captured once, so a run finds its order through this struct on the device.
- * arrived is 0 between launches. */
+/* The addresses of the orders of two runs, in device memory. Runs use them in turn: run number `turn` reads order[turn
+ * % 2]. Captured graphs contain only the address of this struct, so that they never change. arrived counts thread
+ * blocks of one launch, and is 0 between launches. */
 struct run_ring {
   const struct run_order *order[2];
   unsigned turn, arrived;
 };
 
-/* Copies the order in turn to *order, advances the turn, and copies the input as the order says. These are the first
- * two nodes of every run. */
+/* launch_begin copies the order whose turn it is to *order, advances ring->turn, and copies the input as the order
+ * says. These are the first two nodes of every run. */
 enum { BEGIN_LAUNCHES = 2 };
 cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
-/* Copies the result as the order says, and tells the host that the run has ended. This is the last node of every
+/* Copies the result as the order says, and writes to order->end that the run has ended. This is the last node of every
  * run. */
 cudaError_t launch_end(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
 

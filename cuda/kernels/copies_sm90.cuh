@@ -41,8 +41,8 @@ struct pixel {
   int w, h, n;
 };
 
-/* Copies `pixels` neighbouring pixels of the convolution's rows. at: the first window's origin; dx, dy: the place
- * within the windows. */
+/* Copies the input pixels that one tap of a convolution reads for `pixels` neighbouring output pixels. at: the input
+ * position of the first window's upper left corner; dx, dy: the tap's column and row in the window. */
 __device__ __forceinline__ void load_pixels(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
                                             const pixel &at, uint16_t dx, uint16_t dy) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
@@ -65,7 +65,8 @@ __device__ __forceinline__ void store_box(uint32_t from, const CUtensorMap *map,
                : "memory");
 }
 
-/* Stores pixels that are each at (dx, dy) of a 2x2 square. w, h: the first square. */
+/* Stores results of a convolution that makes 2x2 output pixels of each input pixel: those at column dx and row dy of
+ * their squares. w, h: column and row of the first square. */
 __device__ __forceinline__ void store_quarter(uint32_t from, const CUtensorMap *map, int c, int w, int h, int dx,
                                               int dy) {
   asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),

@@ -12,12 +12,12 @@ extern "C" {
 struct depth_args {
   const half_t *x, *residual; /* residual may be NULL */
   half_t *y;
-  float *range;            /* [3]: lowest value, highest value, and 1 if they are set */
-  float *means;            /* means of the squares; has room for DEPTH_SQUARES_MAX */
+  float *range;            /* 3 floats: least value, greatest value, and 1 if these are set, 0 before the first frame */
+  float *means;            /* means of the squares into which a depth map is divided; has room for DEPTH_SQUARES_MAX */
   int n, h, w, c;          /* size of x */
   int y_h, y_w, y_c;       /* size of y */
   int rows, columns, size; /* rows and columns of patches or squares, and their size in pixels */
-  int skip;                /* rows of tokens to skip before the patches */
+  int skip;                /* number of tokens at the beginning of x that stand for no patch (the class token) */
   float scale[3], bias[3];
   const struct run_block *block;
   int control;

@@ -126,14 +126,16 @@ template <class T> struct epilogue : consumer<T> {
     return true;
   }
 
-  /* Returns the offset of two columns of a chunk in its stage. */
+  /* Returns the offset in bytes, from the beginning of a chunk, of the two results that a lane has in this row and
+   * group of 8 columns. */
   template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
     int within = lane % 4 * 4;
     return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  /* Returns the gains of the thread's two rows. Rows behind the last one are never stored. */
+  /* Returns the gains by which the thread's two rows are multiplied (OP_INJECT); 1 for all other ops. Rows behind the
+   * last one get its gain, and are never stored. */
   __device__ __forceinline__ float2 gains() const {
     if (T::END != END_GAIN)
       return make_float2(1, 1);

@@ -8,9 +8,9 @@ namespace halo_sm90 {
 
 enum { BARRIER_GROUP = 1 }; /* named barriers: add the warpgroup's number */
 
-/* Returns the descriptor of a K-major operand: rows of one pixel's bytes in groups of 8, with `distance` bytes from
- * group to group. Pixels of 16 bytes are not swizzled, and `further` is the distance from one place's pixels to those
- * of the next. */
+/* Returns wgmma's descriptor of an operand whose rows are pixels: PIXEL_BYTES each, in groups of 8, with `distance`
+ * bytes from one group to the next. Pixels of 16 bytes are not swizzled. A product then sums over two taps of the
+ * window, and `further` is the distance in bytes from the first tap's pixels to the second tap's. */
 template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
   constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128  ? 1u << 30
                                : S::PIXEL_BYTES == 64 ? 2u << 30
@@ -24,7 +24,8 @@ template <class S> __device__ __forceinline__ uint64_t describe_weights(const me
   return describe<S>(m.weights(tap), 8 * S::PIXEL_BYTES, S::WEIGHT_BYTES);
 }
 
-/* Returns the offset in a tile of the first pixel of a place of the window. */
+/* Returns the offset in bytes, from the beginning of a tile, of the pixel that tap number `tap` of the window reads for
+ * the tile's first output pixel. */
 template <class S> __device__ __forceinline__ int tap_offset(const params &p, const place &at, int tap) {
   int dy = tap / 3, dx = tap % 3;
   if (S::STRIDE == 2)
@@ -33,7 +34,8 @@ template <class S> __device__ __forceinline__ int tap_offset(const params &p, co
   return (row * S::BORDERED + column) * S::PIXEL_BYTES;
 }
 
-/* Returns the distance from a place to the next one. The last next place has zero weights, which complete a pair. */
+/* Returns the distance in bytes from a tap's pixels to those of the next tap. 0 for the last tap: if taps are taken in
+ * pairs, it is paired with zero weights, so that any pixels will do. */
 template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }

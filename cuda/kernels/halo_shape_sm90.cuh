@@ -40,10 +40,10 @@ struct shape {
   static constexpr int BORDERED_TALL = STRIDE == 1 ? TALL + 2 : TALL + 1;
   static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
-  /* Places of the window, from the first of the upper pixel to the last of the lower one. wgmma sums over 16 values, so
-   * places with 8 channels are taken in pairs. */
+  /* Taps of a column's window, from the first one of its upper pixel to the last one of its lower pixel. wgmma sums
+   * over 16 values, so taps with 8 channels are taken in pairs. */
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
-  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* bytes of one place */
+  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* bytes of the weights of one tap */
   static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
   static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* output buffers with their own memory */
   static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
@@ -59,22 +59,23 @@ struct shape {
 struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
-  const __half *time; /* added like bias */
+  const __half *time; /* FP16 vector that is added like bias; NULL: none */
   __half *few;        /* y if it has FEW channels */
   bool has_residual;
   float least;                /* lower limit of a result, for ReLU */
   int columns, width, height; /* columns of y; size of a picture with FEW channels */
   int doubled;                /* 1: the input is upsampled by 2 */
   int sides;                  /* if doubled: log2 of how many of a pixel's four output pixels are in different tiles */
-  int tall;                   /* rows of a tile, of the input, or of y with STRIDE 2 */
+  int tall;                   /* rows of the input that a tile advances by; with STRIDE 2 rows of y */
   int distance;               /* bytes from one group of 8 pixels of a tile to the next */
   int input_bytes;            /* bytes of a plane */
   int pad;
-  divisor across, down; /* strips of a picture; tiles of a strip */
+  divisor across, down; /* strips of 8 columns in a picture's width; tiles of a strip from top to bottom */
   int count;            /* number of tiles */
 };
 
-/* A tile's first pixel, and which of the four upsampled pixels the tile calculates. */
+/* The place of a tile: x, y: column and row of its first pixel; n: number of the picture; right, below: which of the
+ * four output pixels of an input pixel it calculates, if the input is upsampled. */
 struct place {
   int x, y, n, right, below;
 };

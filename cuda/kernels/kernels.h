@@ -47,16 +47,18 @@ extern const struct gemm_tile_size gemm_tile_sizes[TILES];
 
 struct run_block;
 
-/* OP_INJECT's gain g for each picture of a product's rows. The run's parameters decide it. */
+/* The gain of OP_INJECT: a product's rows are multiplied by a factor that differs from picture to picture. It is
+ * calculated from the run's parameters, for this control and step. */
 struct product_gain {
   bool there; /* false: the gain is 1 */
   const struct run_block *block;
   int control, step;
-  float guess; /* gain of a latent's first picture if the control runs in guess mode */
+  float guess; /* gain for the first picture of each latent, if the control runs in guess mode */
   struct guidance_rows rows;
 };
 
-/* y[rows, columns] = epilogue(A W^T). A is x itself, or the input windows of a convolution gathered from x. */
+/* Arguments of a matrix product, y[rows, columns] = epilogue(A W^T), with one row for each output pixel: rows = n *
+ * out_h * out_w. A is x itself (kernel 1), or the input windows of a convolution, gathered from x. */
 struct gemm_args {
   const half_t *x, *x2;   /* [n, h, w, c], and [n, h, w, c2] concatenated after it; c and c2 are multiples of 8 */
   const half_t *weight;   /* [columns, taps, c + c2], 16-byte aligned */
@@ -79,15 +81,17 @@ struct gemm_args {
   unsigned *arrived; /* gemm_tiles counters, which are 0 before and after a launch; NULL when splits is 1 */
 };
 
-int gemm_tiles(const struct gemm_args *args); /* thread blocks of one split */
+/* Returns the number of a product's tiles, which is that of the thread blocks of one split. */
+int gemm_tiles(const struct gemm_args *args);
 size_t gemm_partial_bytes(const struct gemm_args *args);
 cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- narrow.cu: 3x3 convolutions with few channels over many pixels --- */
 
-/* Arguments are those of a gemm with kernel 3, stride 1, pad 1, no x2. Channels c to columns: 8 to 32 or 64; 32 or 64
- * to the same number, or to at most 16. Each thread block keeps all weights and a tile of the input with its border in
- * shared memory. */
+/* Return whether launch_narrow can do a product, and with how much shared memory. The arguments are those of a gemm
+ * with kernel 3, stride 1, pad 1 and no x2. It can do these numbers of channels, from c to columns: 8 to 32 or 64; 32
+ * or 64 to the same number, or to at most 16. Each thread block keeps all weights, and a tile of the input with its
+ * border, in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
 int narrow_shared_bytes(const struct gemm_args *args); /* bytes of one thread block; not every GPU has that many */
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
@@ -123,8 +127,8 @@ struct gather_args {
 };
 cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args);
 
-/* y = epilogue(x): bias, time, residual, activation and gain as in gemm_args, for a library's product. x may be y. With
- * ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
+/* y = epilogue(x): finishes the product of a library, which has neither bias, time, residual, activation nor gain; the
+ * fields mean the same as in gemm_args. x may be y. With ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
 struct epilogue_args {
   const half_t *x;
   const float *bias;
@@ -135,7 +139,7 @@ struct epilogue_args {
   bool residual_last;
   enum activation act;
   struct product_gain gain;
-  int pixels; /* rows of a picture */
+  int pixels; /* rows of the product for one picture, for which the gain is the same */
 };
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
@@ -185,7 +189,8 @@ struct segment {
 /* Copies all segments. list is in device memory. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
-/* --- pixels.cu, sample.cu: kernels that read the run's parameters, and the steps of the latents --- */
+/* --- pixels.cu, sample.cu: kernels that read the run's parameters: conversion of pixels, sampler's steps, embeddings
+ * --- */
 
 /* The conversion of stored numbers to R, G, B: value = (number - zero) * scale for each component, then the matrix. */
 struct coding {
@@ -205,7 +210,8 @@ struct planes {
   int pitch[3];
 };
 
-/* The parameters that a run's kernels read. */
+/* The parameters that a run's kernels read from device memory: those of the run, and the planes of its frames and
+ * pictures. */
 struct run_block {
   struct run_params run;
   struct planes input[FRAMES_MAX], output[BATCH_MAX];
@@ -218,7 +224,8 @@ struct run_block {
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again);
 
-/* Conditional nodes of the graph being captured, and the condition of each node's region. */
+/* The arguments of launch_decide: for each conditional node of the graph being captured, the condition under which the
+ * region in its body runs. */
 enum { DECISIONS_MAX = 32 };
 struct decisions {
   int count;
@@ -226,7 +233,7 @@ struct decisions {
   cudaGraphConditionalHandle node[DECISIONS_MAX];
 };
 
-/* Tells each node whether its body runs, which region_runs decides for the block's iteration. */
+/* Sets each node to run or skip its body, by its condition, the run's parameters and block->iteration. */
 cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
                           const struct decisions *decisions);
 
@@ -239,8 +246,8 @@ struct pixels_args {
   /* pixels_in: [n, h, w, 8] or NULL. The same pixels with channels of zeros, as a convolution reads them. */
   half_t *padded;
   int n, h, w;
-  int out_h, out_w; /* pixels_out: size of the pictures */
-  int first;        /* pixels_in: number of the first frame */
+  int out_h, out_w; /* pixels_out: height and width of the pictures that are written */
+  int first;        /* pixels_in: index in block->input of the frame for the first picture */
   float scale, bias, input_scale, input_bias;
 };
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
@@ -256,7 +263,7 @@ struct map_args {
   enum map_kind kind;
   int control, w, h;
   float scale, bias; /* conversion to 8-bit codes: floor(x * scale + bias) */
-  /* The rest is set by launch_map: parts of scratch, and the number of the hysteresis pass. */
+  /* launch_map sets all following fields: addresses in scratch, and the number of the pass of hysteresis. */
   struct ushort4 *along;
   struct uchar4 *mean;
   unsigned *weak, *strong[2];
@@ -282,7 +289,9 @@ struct sample_args {
   void *y;
   enum dtype y_type;
   size_t count; /* elements of one row of y: a latent, a slot or an embedding */
-  int n;        /* rows of y, latents or text positions; of a ring, or 0 */
+  /* Rows of y, latents or text positions; launch_shift: entries of the ring; launch_store_slot: slots of a ring, or
+   * 0. */
+  int n;
   /* [kept_n] pixels of the mask, or NULL. The mask is `size` times as wide and high as the latent. */
   const float *kept_pixels;
   int w, size;               /* width of the latent; pixels of the mask for one pixel of the latent */
@@ -312,14 +321,15 @@ cudaError_t launch_end_token(const struct launch_queue *queue, const struct samp
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
 /* y += gain * x, for n pictures of count elements. c 1: all pictures share one x; else c is 0. */
 cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
-/* y += each picture's own row of table. Used for convolutions. */
+/* y += the row of table that belongs to each picture: the time embedding after a convolution, where pictures of a batch
+ * are at different timesteps. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
-/* Sums for the standard deviation of a latent's predictions, which launch_guide uses to rescale. Does nothing in a run
- * that does not rescale. */
+/* Calculates the sums from which launch_guide gets the standard deviation of a latent's predictions, to rescale them.
+ * Does nothing in a run that does not rescale. */
 enum { GUIDE_BLOCKS = 32 };
 cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args);
@@ -327,13 +337,14 @@ cudaError_t launch_step(const struct launch_queue *queue, const struct sample_ar
 
 /* --- style.cu --- */
 
-/* OP_STYLE. Slots follow each other in memory, tokens * pitch halves each. */
+/* Arguments of OP_STYLE, attention to style pictures. k and v have a slot for each style picture; slots follow each
+ * other in memory, tokens * pitch FP16 values each. */
 struct style_args {
   const struct run_block *block;
   const half_t *q, *k, *v;
   half_t *y;
   int n, count, heads, d;  /* count: rows of a picture */
-  int tokens, pitch, last; /* tokens and pitch of a slot; number of the last slot */
+  int tokens, pitch, last; /* tokens of a slot; elements from one token to the next; number of the last slot */
   int q_pitch, y_pitch;    /* elements from one row to the next */
   float scale;
   int part;
@@ -341,11 +352,11 @@ struct style_args {
 };
 cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
 
-/* OP_JOIN. */
+/* Arguments of OP_JOIN: y = x, then x2, plus position if there is one. */
 struct join_args {
   const void *x, *x2; /* FP32 or FP16 */
   enum dtype x_type, x2_type;
-  const half_t *position; /* or NULL */
+  const half_t *position; /* NULL: nothing is added */
   half_t *y;
   size_t first, count; /* elements of x; elements of y */
 };

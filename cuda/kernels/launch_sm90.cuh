@@ -58,7 +58,8 @@ inline bool encode_input(const struct product_device *device, CUtensorMap *map, 
                         : encode_windows(device, map, data, c, a, rows);
 }
 
-/* Describes y as squares of 2x2 pixels, with the dimensions columns, x within, x, y within, y of all pictures. */
+/* Makes the tensor map of y for a convolution that makes 2x2 output pixels of each input pixel. Its dimensions are:
+ * channels, column within the 2x2 pixels, input column, row within the 2x2 pixels, input rows of all pictures. */
 inline bool encode_quarters(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a,
                             int box_columns) {
   cuuint64_t c = (cuuint64_t)a->columns, w = (cuuint64_t)a->w, h = (cuuint64_t)a->h * a->n;

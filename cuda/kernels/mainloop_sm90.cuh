@@ -51,7 +51,7 @@ template <class T> struct producer {
     const CUtensorMap *map;
     uint32_t to;
     int c;
-    uint32_t place; /* dy, dx: the place in the window */
+    uint32_t place; /* row and column of the tap within the window, packed into one word */
   };
 
   __device__ __forceinline__ input_block find_input(int s, int tap, int inner) const {
@@ -200,7 +200,8 @@ template <class T> struct consumer {
   const params &p;
   work<T> w;
   char *memory;
-  unsigned *told; /* shared memory, one for each consumer: how many splits arrived earlier */
+  /* Shared memory, one for each consumer: how many splits of its tile had arrived before this one. */
+  unsigned *told;
   int group, thread, lane, rank;
   float sum[T::HIGH][T::N / 8][4];
   ring<T> at;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Rows and columns of y in a thread block's tile. */
+/* Tiles by the rows and columns of y that a thread block calculates at a time. */
 enum product_tile {
   PRODUCT_128x80,
   PRODUCT_128x160,
@@ -26,19 +26,20 @@ enum product_tile {
   PRODUCT_TILES
 };
 
-/* Two neighbouring thread blocks. They load what both need only once (the weights of the same columns, or the input of
- * the same rows), or share a tile, each with half of the sum. */
+/* The way in which two neighbouring thread blocks work together. PAIR_WEIGHTS: they have the same columns, and load
+ * their weights only once. PAIR_INPUT: they have the same rows, and load their input only once. PAIR_SUM: they have the
+ * same tile, each with half of the sum. */
 enum product_pair { PAIR_NONE, PAIR_WEIGHTS, PAIR_INPUT, PAIR_SUM, PRODUCT_PAIRS };
 
 struct product_tile_size {
   int m, n;
-  int blocks; /* thread blocks that a multiprocessor holds */
+  int blocks; /* thread blocks that run on a multiprocessor at a time */
 };
 extern const struct product_tile_size product_tile_sizes[PRODUCT_TILES];
 
-/* With gemm.upsample the weights are those of launch_quarters: each pixel becomes 2x2 pixels, and each of these is a
- * 2x2 convolution with weights of its own. gemm.tile is not used; gemm.partial has product_partial_bytes and
- * gemm.arrived product_counters. */
+/* With gemm.upsample each input pixel becomes 2x2 output pixels, and each of these four is a 2x2 convolution with
+ * weights of its own, in the layout of launch_quarters. gemm.tile is not used. gemm.partial has product_partial_bytes,
+ * and gemm.arrived has product_counters counters, all 0 between launches. */
 struct product_args {
   struct gemm_args gemm;
   enum product_tile tile;
@@ -47,7 +48,8 @@ struct product_args {
 
 /* The driver's functions that make tensor maps for the copy engine. */
 struct product_device {
-  void *encode_tiled, *encode_im2col; /* NULL: the program has no such kernels for the current device */
+  /* Functions of the driver; NULL: the program has no such kernels for the current device. */
+  void *encode_tiled, *encode_im2col;
 };
 
 void product_open(struct product_device *device);

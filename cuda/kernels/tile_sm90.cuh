@@ -12,7 +12,7 @@ namespace product_sm90 {
 using namespace attention;
 
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
-enum { BARRIER_GROUP = 1 }; /* named barriers: add the consumer's number */
+enum { BARRIER_GROUP = 1 }; /* numbers of named barriers; the consumer's number is added */
 /* More than half of a multiprocessor's shared memory, so that no second thread block fits. */
 constexpr int ALONE_BYTES = 118000;
 
@@ -28,7 +28,7 @@ struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
-  /* Registers of the producers and of the two consumers, where HIGH is 2. */
+  /* If HIGH is 2: registers of each thread of the producers (GIVEN), and of each thread of the consumers (TAKEN). */
   static constexpr int GIVEN = 40, TAKEN = 232;
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* warps of the two producers */
   static constexpr int HALF = N / 2;                                             /* rows of W in one copy */
@@ -61,13 +61,14 @@ struct params {
   const float *bias;
   const __half *time;
   bool has_residual;
-  float least; /* lower limit of a result, for ReLU */
-  __half *few; /* y if its rows are not a multiple of 16 bytes, else NULL */
+  float least; /* least value of a result: 0 with ReLU, else -infinity */
+  __half *few; /* y, if its rows are too short for the copy engine (no multiple of 16 bytes); else NULL */
   float *partial;
   unsigned *arrived;
-  /* Parts of the sum that are added through the workspace; all parts, including those of pairs; blocks of the sum. */
+  /* splits: parts of a tile's sum that are added through the workspace; parts: all parts, including those that the two
+   * thread blocks of a PAIR_SUM exchange directly; depth: number of 64-channel blocks in the whole sum. */
   int splits, parts, depth;
-  int part, longer; /* blocks of a part; the first `longer` parts have one more */
+  int part, longer; /* blocks in each part of the sum; the first `longer` parts have one more */
   int x_blocks;
   divisor tap_blocks;
   int c, channels;       /* channels of x; of x and x2 together */
@@ -75,10 +76,11 @@ struct params {
   int columns, gate;     /* columns of y; distance in W from values to gates, or 0 */
   divisor out_w, pixels; /* width and pixels of a picture of the product's rows; not used if taps is 1 */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
-  /* If a thread block has several tiles (every gridDim.y-th): the number of tiles in a row; else 0. */
+  /* tiles in a row of tiles, if a thread block has several of them (every gridDim.y-th); else 0 */
   int column_tiles;
   int row_tiles; /* tiles in a column, for turns_kernel */
-  /* Tiles of columns for each of the 2x2 pixels that a row becomes. 0: a row is one pixel of y. */
+  /* With an upsampled input: tiles in a row of tiles, for each of the 2x2 output pixels that a row of the product
+   * stands for. 0: a row is one pixel of y. */
   int quarter_tiles;
   enum product_pair pair;
   struct product_gain gain; /* used with END_GAIN */
@@ -88,12 +90,14 @@ struct params {
 
 /* The present tile. Each thread that needs it has its own copy. */
 template <class T> struct work {
-  uint32_t base;      /* address of shared memory */
-  int row, column;    /* first row of the product and first column of y in the tile */
-  int quarter;        /* number of the pixel, of the 2x2 pixels that a row becomes */
-  int begin, end;     /* first and last block of the sum */
-  int tile;           /* number of the tile in its row */
-  int vectors_parity; /* which of the two places has this tile's bias and time row; also the phase of their barrier */
+  uint32_t base;   /* address of shared memory */
+  int row, column; /* first row of the product and first column of y in the tile */
+  int quarter;     /* which of the 2x2 output pixels of an input pixel is calculated: 0 to 3, row after row */
+  int begin, end;  /* first block of the sum, and the one after the last */
+  int tile;        /* number of the tile in its row */
+  /* 0 or 1: which of the two buffers for bias and time row this tile uses, and the parity of the barrier that says that
+   * they have arrived. */
+  int vectors_parity;
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
     row = (int)blockIdx.x * T::M;
@@ -127,7 +131,8 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Barriers: full ones and empty ones of the stages, one of bias and time row, and those of the inboxes. */
+  /* Returns the address of a barrier. In memory they are: one full barrier for each stage, one empty barrier for each
+   * stage, one for bias and time row, and one for each consumer's inbox. */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
@@ -143,7 +148,8 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t inbox_full(int group) const {
     return barrier(2 * T::STAGE_BARRIERS + 1 + group);
   }
-  /* Returns the first row of W in this half of the tile. */
+  /* Returns the first row of W for the left (0) or right (1) half of the tile's columns. With GEGLU these are the
+   * values and the gates. */
   __device__ __forceinline__ int weight_row(const params &p, int half) const {
     return column + half * (p.gate ? p.gate : T::HALF);
   }

@@ -26,7 +26,7 @@ struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
-enum { BARRIER_TURN = 1 }; /* named barriers: add the consumer's number */
+enum { BARRIER_TURN = 1 }; /* numbers of named barriers; the consumer's number is added */
 
 /* The tiles of a thread block, and its shared memory. */
 struct turns {
@@ -60,7 +60,7 @@ struct turns {
     return base + T::BOX_OFFSET + i * T::BOX_BYTES;
   }
 
-  /* Returns the tile in the form that the other kernels use. */
+  /* Returns the present tile as struct work, which the producers' functions take. */
   __device__ __forceinline__ work<T> as_work() const {
     work<T> w(p, base);
     w.row = row();
@@ -70,9 +70,9 @@ struct turns {
     return w;
   }
 
-  /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, when its stage is free. block:
-   * number within the tile; inner: number within the tap; place: the tile's place for bias and time row, which
-   * rotate. */
+  /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, as soon as its stage is free.
+   * block: number of the block within the tile; tap: number of the tap; inner: number of the block within the tap;
+   * place: which of the PLACES buffers holds the tile's bias and time row. Tiles use these buffers in turn. */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
     for (int place = 0; there(); tile += (int)gridDim.x, place = (place + 1) % T::PLACES) {

@@ -1,4 +1,6 @@
-/* cuDNN: 3x3 convolutions. Even indices are fused with their epilogue, odd ones are raw. */
+/* cuDNN: 3x3 convolutions. A choice's index is 2 i or 2 i + 1 for the i-th engine that cuDNN offers: even with bias,
+ * time, residual and activation in the same kernel, odd for the convolution alone, after which a kernel of this program
+ * does the rest. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 
