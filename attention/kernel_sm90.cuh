@@ -130,8 +130,7 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* If BY_WARP, each warp stores its own 16 rows, else the four warps store their 64 rows together. leads() is true for
-   * the thread that starts the store. */
+  /* Each warp stores its own 16 rows, else four warps store 64 together. leads(): the thread that starts the store. */
   static constexpr bool BY_WARP = T::STORE_ROWS == 16;
   __device__ __forceinline__ bool leads() const {
     return (BY_WARP ? lane : thread) == 0;
@@ -146,9 +145,8 @@ template <class T> struct Consumer {
     named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
-  /* Bring the consumers' first exponentials of a range of keys into order, if consumers take turns at products:
-   * consumer 0 begins, and each one lets the next begin. All of them get their first scores at nearly the same time;
-   * without an order all would be slow, and finish together. */
+  /* If consumers take turns at products, each begins its first exponentials when the one before has done its own. All
+   * get their first scores at nearly the same time; without an order all would be slow, and finish together. */
   __device__ __forceinline__ void first_begin() const {
     if (consumer > 0)
       named_sync(BARRIER_FIRST + consumer, 256);

@@ -87,7 +87,7 @@ __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
 struct OnlineSoftmax {
   float max[2];    /* the reference m, a score; -inf before the first score */
   float limit[2];  /* the score above which m is replaced */
-  float offset[2]; /* what is added to a scaled score: -scale * m; 0 where m is subtracted before scaling */
+  float offset[2]; /* a summand for each scaled score: -scale * m; 0 where m is subtracted before scaling */
   float sum[2];    /* sum of the probabilities in this thread's own columns */
   bool far;        /* true: some row of the warp has an m beyond FAR */
 

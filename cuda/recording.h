@@ -4,7 +4,8 @@
 
 #include "cuda/program.h"
 
-/* The launches of one part of a run, with the weights of one set: what record_part puts on a stream. */
+/* The launches of one part of a run, with the weights of one set. record_part puts
+ * them on a stream. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;

@@ -20,8 +20,9 @@ struct merge {
   int count; /* number of changes; 0: none is under way */
   struct blends blends;
   struct blend_args args; /* arguments of launch_blend for the tiles of all changes */
-  unsigned tiles;         /* how many of these tiles are calculated */
-  /* How many entries of derived[the set that is changed] were looked at, and made anew if their weight has changed. */
+  unsigned tiles;         /* number of these tiles that are calculated already */
+  /* Number of entries in derived[the set that is changed] that were looked at, and made anew if their weight has
+   * changed. */
   int forms;
   bool sent;     /* true: the copy of args.overflow to `finding` was enqueued */
   bool *changed; /* for each resource: true if one of the changes is to this weight */

@@ -92,7 +92,7 @@ struct params {
 template <class T> struct work {
   uint32_t base;   /* address of shared memory */
   int row, column; /* first row of the product and first column of y in the tile */
-  int quarter;     /* which of the 2x2 output pixels of an input pixel is calculated: 0 to 3, row after row */
+  int quarter;     /* number of the output pixel among the 2x2 of an input pixel: 0 to 3, row after row */
   int begin, end;  /* first block of the sum, and the one after the last */
   int tile;        /* number of the tile in its row */
   /* 0 or 1: which of the two buffers for bias and time row this tile uses, and the parity of the barrier that says that

@@ -43,7 +43,7 @@ static char *find_file(const char *path) {
   return strdup(path);
 }
 
-/* Opens `file`, which was found for `path`, and groups its tensors. */
+/* Opens `file`, which find_file has found for `path`, and groups its tensors by module. */
 static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
   if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
     return error_set(err, STATUS_MODEL,
@@ -56,7 +56,7 @@ static int open_found(struct opening *o, const char *path, const char *file, str
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
   int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
-  /* FaceID files hold an IP-Adapter and a LoRA */
+  /* A FaceID file has a LoRA besides its IP-Adapter, but is no adapter of weights. */
   if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER))
     result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)
@@ -67,7 +67,7 @@ static int open_file(struct opening *o, const char *path, struct error *err) {
 
 /* --- modules of the model --- */
 
-/* The number of tensors that fit no module of the model, and the name of the first one. */
+/* Counts the tensors that fit no module of the model, and keeps the name of the first one for the message. */
 struct unmatched {
   int count;
   const char *first;
@@ -173,7 +173,8 @@ static int find_modules(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* A file may name a module in both layouts, that of single files and that of diffusers. The latter is used then. */
+/* Leaves out groups that change a module a second time. If a file names a module in both layouts, that of single files
+ * and that of diffusers, the group with diffusers' names is used. Two groups in one layout are an error. */
 static int choose_names(struct opening *o, struct error *err) {
   struct group **of_module = calloc((size_t)o->table.module_count + 1, sizeof(*of_module));
   int result = of_module ? 0 : error_set(err, STATUS_FAILED, "out of memory");
@@ -218,7 +219,7 @@ static int plan(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* The work of threads that read factors: each takes the next recipe until none is left. */
+/* The data that the threads which read factors share. Each thread takes the next recipe until none is left. */
 struct filling {
   struct opening *opening;
   int next;

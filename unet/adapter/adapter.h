@@ -20,10 +20,12 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/blend.h"
 
-/* The change that an adapter makes to one tensor of the checkpoint. */
+/* A change of one tensor of the checkpoint: `term` says what is added to it. */
 struct adapter_place {
   const struct safetensor *tensor;
-  struct blend_term term; /* the term's weight is 1; its store is set by the caller */
+  /* The change itself. Its weight is 1; the caller of adapter_open sets its store, the index of the factors'
+   * resource. */
+  struct blend_term term;
 };
 
 /* The families of models for which files are made. Those from BASE_OTHER on have no U-Net, or one that is not

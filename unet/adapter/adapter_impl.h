@@ -11,9 +11,10 @@ struct cJSON;
 struct group {
   struct adapter_key key; /* key of one of the tensors */
   const struct safetensor *piece[PIECES];
-  enum family family; /* FAMILY_FULL: a plain difference without factors */
-  int module;         /* index in the model's table of modules; -1: none */
-  bool original;      /* the name is that of the single-file layout */
+  enum family family; /* the kind of change; FAMILY_FULL: a difference that is added as it is, without factors */
+  int module;         /* index in the table of the model's modules; -1: the model has no such module */
+  /* True: the module was found by its name in the layout of single files; false: by that of diffusers. */
+  bool original;
 };
 
 /* All tensors of a file, grouped by module, and counts of those that belong to no group. */
@@ -68,15 +69,15 @@ bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank
 
 /* --- factors.c --- */
 
-/* How a group of tensors is used: it changes the module's weight, its bias, or both. */
+/* The use of a group's tensors: they change the module's weight, its bias, or both. */
 struct recipe {
   const struct group *group;
   const struct module *module;
   int weight, bias; /* indices of these changes in adapter->places; -1: none */
 };
 
-/* Checks the tensors' shapes against the module, adds the places, and reserves memory for the factors: *used is the
- * number of values so far. */
+/* Checks the tensors' shapes against the module, adds its weight and bias to adapter->places, and reserves values for
+ * the factors in adapter->factors. *used: number of values reserved so far. */
 int recipe_plan(struct recipe *recipe, const struct peft *peft, struct adapter *adapter, size_t *used,
                 struct error *err);
 /* Reads the factors into adapter->factors. Several threads may do this for different recipes of one adapter. */

@@ -36,7 +36,8 @@ const char *base_name(enum adapter_base base) {
   return names[base];
 }
 
-/* A text that shows the family: a module's path begins with it, or has it anywhere. '#' stands for a number. */
+/* A text that shows for which family a file is. It must be at the beginning of a module's path, or anywhere in it. '#'
+ * stands for a number. */
 static const struct sign {
   const char *text;
   bool anywhere;
@@ -150,8 +151,9 @@ static enum adapter_base base_of_width(int width) {
   return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
 }
 
-/* Tells transformers apart that name their blocks alike in diffusers, by the number of the block and the width: FLUX
- * (19 blocks), HunyuanVideo (20), SD 3 (up to 38) and Qwen-Image (60); and LTX from Mochi and CogVideoX. */
+/* Returns the family of a transformer network, from the number of a block and the width of its layer, for families
+ * whose blocks have the same names in diffusers: FLUX (19 blocks), HunyuanVideo (20), SD 3 (up to 38) and Qwen-Image
+ * (60); LTX, Mochi and CogVideoX. */
 static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   if (begins(rest, "attn1_to_") || begins(rest, "attn2_to_"))
     return width == 2048 || width == 4096 ? BASE_LTX : width == 3072 || width == 1920 ? BASE_MOCHI : BASE_UNKNOWN;
@@ -162,8 +164,8 @@ static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   return block > 20 ? BASE_QWEN : block > 18 ? BASE_HUNYUAN : BASE_FLUX;
 }
 
-/* Returns true if the block's number is too high for FLUX. HunyuanVideo has one double block and two single blocks
- * more. FLUX.2 has still more, but other widths. */
+/* Returns true if the block's number is too high for FLUX, so that the file is for HunyuanVideo, which has one double
+ * block and two single blocks more. FLUX.2 has still more blocks, but other widths. */
 static bool is_beyond_flux(const char *path, int width) {
   int block;
   if (width != 3072 && width != 15360)
@@ -182,8 +184,8 @@ static enum adapter_base base_of_blocks(const struct group *g, const char *path)
   return base_of_alike(path + end, block, columns(g));
 }
 
-/* Tells by width: the layers that compute keys and values from the text have as many inputs as the text encoding has
- * channels, and those of a text encoder have its width. */
+/* Returns the family by the width of a layer: layers that compute keys and values from the text have as many inputs as
+ * the text encoding has channels, and layers of a text encoder have its width. */
 static enum adapter_base base_by_width(const struct group *g, const char *path) {
   if (begins(path, "blocks_#_"))
     return BASE_UNKNOWN;
@@ -211,13 +213,13 @@ static enum adapter_base base_of_group(const struct group *g) {
   return width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : name;
 }
 
-/* Returns true if the family `next` replaces `before`: among U-Nets the more specific one, among others the first in
- * the enum. Others go before U-Nets. */
+/* Returns true if the family `next`, found later in the file, is to replace `before`. Families without a U-Net replace
+ * those with one. Among U-Nets the more specific family counts, among the others the first one in the enum. */
 static bool says_more(enum adapter_base next, enum adapter_base before) {
   return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
 }
 
-/* Returns true if several families share the names by which this one was found. */
+/* Returns true if other families share the names by which this family was found, so that metadata may decide. */
 static bool is_open(enum adapter_base base) {
   return base == BASE_UNKNOWN || base == BASE_FLUX || base == BASE_WAN || base == BASE_LUMINA || base == BASE_MOCHI ||
          base == BASE_TRANSFORMER;

@@ -20,7 +20,7 @@ static int64_t side(const struct safetensor *t, int dimension) {
   return dimension < t->rank ? t->shape[dimension] : 1;
 }
 
-/* The shape of a model's tensor: rows, and columns [taps, channels] in the order of resources. */
+/* The shape of a tensor of the model, as resources store it: rows, each with `taps` times `channels` columns. */
 struct extent {
   int64_t rows, channels, taps;
 };
@@ -207,14 +207,15 @@ static struct product loha_product(const struct group *g, int which) {
                : (struct product){g->piece[PIECE_W1_A], g->piece[PIECE_W1_B], g->piece[PIECE_T1], true};
 }
 
-/* --- a Kronecker product: each factor whole, or itself a product --- */
+/* --- a Kronecker product, each of whose two factors is one tensor or a product of two --- */
 
 static struct product lokr_product(const struct group *g, int which) {
   return which ? (struct product){g->piece[PIECE_W2_A], g->piece[PIECE_W2_B], g->piece[PIECE_T2], true}
                : (struct product){g->piece[PIECE_W1_A], g->piece[PIECE_W1_B], NULL, false};
 }
 
-/* Computes the shapes of both factors from the tensors' shapes. The tensors are checked against these afterwards. */
+/* Finds the shapes of both factors from the shapes of the tensors. The caller then checks that the tensors have
+ * them. */
 static int lokr_extents(const struct group *g, const struct extent *e, struct extent left_right[2], struct error *err) {
   const struct safetensor *whole = g->piece[PIECE_W1], *rows = whole ? whole : g->piece[PIECE_W1_A],
                           *channels = whole ? whole : g->piece[PIECE_W1_B];

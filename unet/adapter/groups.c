@@ -12,7 +12,8 @@ struct entry {
   struct adapter_key key;
 };
 
-/* Orders tensors by module: by the beginning of the name up to the piece. */
+/* Orders tensors by the module that they change: by the part of their names before the end that tells what the tensor
+ * is. */
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
   size_t shorter = x->key.module < y->key.module ? x->key.module : y->key.module;
@@ -65,7 +66,7 @@ static bool is_whole(const struct group *g) {
   }
 }
 
-/* Refuses an incomplete group. The message lists the pieces that are there. */
+/* Refuses a group that lacks a tensor. The message lists the tensors that are there. */
 static int refuse_part(const struct group *group, const struct entry *entry, struct error *err) {
   static const char *const names[PIECES] = {"the factor of the input",
                                             "the factor of the output",
@@ -114,7 +115,7 @@ static bool is_alpha_alone(const struct group *group) {
   return true;
 }
 
-/* --- all of them --- */
+/* --- all groups of a file --- */
 
 static void leave_out(struct groups *groups, const struct safetensor *t) {
   if (!groups->left_out++)
@@ -182,7 +183,8 @@ void groups_free(struct groups *groups) {
 
 /* --- summary --- */
 
-/* Returns the part of the model; guesses it if the module's name does not tell. */
+/* Returns the part of the model to which a module belongs. If the beginning of the name does not tell, a module of
+ * "encoder_layers" is taken for the text encoder's, and any other for the U-Net's. */
 static enum part guess_part(const struct adapter_key *key) {
   char name[512];
   if (key->part != PART_ANY)

@@ -75,10 +75,11 @@ static int add_component(struct module_table *table, const struct component *com
   return 0;
 }
 
-/* Adds names in the single-file layout to the modules of one predictor; argument of add_originals. */
+/* The arguments of add_originals, which gives the modules of one U-Net their names in the single-file layout as
+ * well. */
 struct originals {
   struct module_table *table;
-  int first, end; /* range of the predictor's own names in the table */
+  int first, end; /* range in table->names of the U-Net's names in diffusers' layout */
   struct error *err;
 };
 
@@ -146,8 +147,8 @@ static void replace_end(char *path, const char *from, const char *to) {
     strcpy(path + length - size, to);
 }
 
-/* Replaces a layer's name by diffusers' attention processors with that in the model: attn1_processor_to_out becomes
- * attn1_to_out_0, self_attn_to_out becomes self_attn_out_proj. */
+/* Replaces the name that older diffusers gave to a layer in an attention processor by the layer's name in the model:
+ * attn1_processor_to_out becomes attn1_to_out_0, self_attn_to_out becomes self_attn_out_proj. */
 static void name_processor(char path[PATH_MAX_LENGTH]) {
   static const char word[] = "_processor_";
   static const char *const text_names[][2] = {{"self_attn_to_q", "self_attn_q_proj"},
@@ -162,7 +163,8 @@ static void name_processor(char path[PATH_MAX_LENGTH]) {
   replace_end(path, "_to_out", "_to_out_0");
 }
 
-/* Writes the module's name in the spelling of the table. Returns false if it is too long. */
+/* Writes the path of a key's module as the table spells names, with underscores instead of dots. Returns false if it is
+ * too long. */
 static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH]) {
   if (key->length + 16 > PATH_MAX_LENGTH)
     return false;
@@ -185,7 +187,8 @@ static int first_name(const struct module_table *table, const char *text) {
   return low;
 }
 
-/* Returns the module with this name in this part of the model; -1: there is none, -2: there are several. */
+/* Returns the index of the module with this name in this part of the model; -1: there is none, -2: there are several.
+ * *original: true if it was found by its name in the single-file layout. */
 static int find_in(const struct module_table *table, const char *path, enum part part, bool *original) {
   int found = -1;
   for (int i = first_name(table, path); i < table->name_count && !strcmp(table->names[i].text, path); i++) {

@@ -32,7 +32,8 @@ struct module_table {
 int modules_init(struct module_table *table, const struct checkpoint *checkpoint, struct error *err);
 void modules_free(struct module_table *table);
 
-/* Returns the index of the module that the key names; -1: there is none, or there are several. */
+/* Returns the index in table->modules of the module that the key names; -1: there is none, or there are several.
+ * *original: true if it was found by its name in the single-file layout. */
 int modules_find(const struct module_table *table, const struct adapter_key *key, bool *original);
 /* Returns true if the module exists in the original text encoder but not in this model, because no picture depends on
  * it: a projection that is not read, or a layer after the last one that is read. */

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ends of names, which tell what the tensor is. PEFT may append the name of an adapter, and ".weight". */
+/* The ends of tensors' names, each with the role that it shows. PEFT may add the name of an adapter, and ".weight",
+ * behind the end. */
 static const struct ending {
   const char *text;
   enum piece piece;
@@ -136,7 +137,8 @@ const char *adapter_key_refused(const char *name) {
   return NULL;
 }
 
-/* Removes the text from the end of a name of *length characters; false if the name ends otherwise. */
+/* Removes the text from the end of a name of *length characters, and returns true. Returns false if the name does not
+ * end with it. */
 static bool cut(const char *name, size_t *length, const char *text) {
   if (!ends(name, *length, text))
     return false;
@@ -172,7 +174,8 @@ static const struct ending *find_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Looks for an end to which PEFT appends the adapter's name, and removes it. */
+/* Looks for an end behind which PEFT has written the adapter's name, and removes both from the name. NULL: there is
+ * none. */
 static const struct ending *find_peft_ending(const char *name, size_t *length) {
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (starts(endings[i].text, ".lora_") && cut(name, length, endings[i].text))
@@ -218,7 +221,8 @@ static const struct beginning *find_beginning(const struct adapter_key *key) {
   return NULL;
 }
 
-/* Removes one such word from the beginning of the path, or a repeated underscore. Returns false if there is none. */
+/* Removes one of the words in beginnings[] (such as "unet_"), or a repeated underscore, from the beginning of the path.
+ * Returns false if the path begins with none. */
 static bool cut_beginning(struct adapter_key *key, const char *name) {
   /* The module's own path may begin with such a word: "transformer_blocks" is a list of layers. */
   const struct beginning *beginning = starts(key->path, "transformer_blocks") ? NULL : find_beginning(key);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The role of a tensor in its module. */
+/* The role of a tensor in its module: one of the factors, a scale, or the whole difference. */
 enum piece {
   PIECE_DOWN, /* LoRA: [rank, in, ..] */
   PIECE_UP,   /* LoRA: [out, rank, ..] */
@@ -40,7 +40,7 @@ struct adapter_key {
   bool kohya;       /* the name is in the style of kohya's scripts, which write an alpha for each module */
   const char *path; /* the module's path: points into the name, with dots or underscores */
   size_t length;
-  /* length of the name without what the tensor is; the name up to there is the same for all tensors of a module */
+  /* length of the name up to the end that tells the role; this beginning is the same for all tensors of a module */
   size_t module;
 };
 

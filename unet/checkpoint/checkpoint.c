@@ -14,14 +14,15 @@
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
-/* Text and path of a config file; the path is for messages. own: the config is a family's, and there is no such
- * file. */
+/* A config file that was read. path is for messages. own: its text is that of a published family (family.h) because the
+ * model is one file, so that nothing exists at the path. */
 struct config_file {
   char *path, *text;
   bool own;
 };
 
-/* Reads a config. close_config must be called afterwards, even after a failure. */
+/* Reads the config `name` in the folder, or that of the family if the model is one file. close_config must be called
+ * afterwards, even after a failure. */
 static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
                        struct error *err) {
   *file = (struct config_file){.path = text_path(folder, name)};
@@ -37,7 +38,8 @@ static void close_config(struct config_file *file) {
   free(file->text);
 }
 
-/* Does the same, and keeps the path as that of the part's config, if it is a real file. */
+/* Frees the text, and the path too unless there is a file at it; then the part keeps the path, as that of its
+ * config. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;
@@ -55,7 +57,8 @@ static void check_part(struct config *index, const char *key, const char *class)
   config_ignore(index, (const char *const[]){key, NULL});
 }
 
-/* The further contents of model_index.json. */
+/* The contents of model_index.json other than the names of the classes: whether there is a second text encoder, and
+ * whether an empty negative prompt is zeros. */
 struct index {
   bool text_encoder_2, zero_negative;
 };
@@ -128,7 +131,8 @@ static int open_weights(const struct checkpoint *c, struct component *component,
                    : safetensors_open(&component->files, component->folder, basename, err);
 }
 
-/* Adds a predictor. unet: a file or folder whose weights replace its own, or NULL. */
+/* Adds a U-Net with its config and its weights. unet: a file or folder whose weights are used instead of the model's
+ * own, or NULL. */
 static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
                          struct prediction_signs *signs, struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
@@ -235,7 +239,7 @@ static int load_styles(struct checkpoint *c, const char *folder, struct error *e
   return result;
 }
 
-/* --- whether the parts fit --- */
+/* --- checks that the parts fit each other --- */
 
 static int check_latents(const struct predictor *predictor, const struct autoencoder *autoencoder, struct error *err) {
   const struct unet_config *unet = &predictor->config;

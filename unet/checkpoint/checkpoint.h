@@ -32,15 +32,16 @@ struct checkpoint {
   bool image_condition;  /* the predictors read [latent | latent of the input picture]: InstructPix2Pix, mini */
   float image_scale;     /* factor from the autoencoder's own output to that latent of the input picture */
   int noisiest;          /* the timestep at which strength 1 begins; 0: the last one of the training */
-  bool one_timestep;     /* the predictor was trained at the noisiest timestep only: SDXS */
+  bool one_timestep;     /* true: the U-Net was trained at the noisiest timestep only (SDXS) */
   bool inpainting; /* the predictors read [latent | mask | latent of the picture with the masked region removed] */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   int text_encoder_count, predictor_count;
   struct autoencoder autoencoder;
   struct scheduler_config scheduler;
-  struct error scheduler_refusal; /* if scheduler.lacks is set: why the scheduler's file cannot be followed */
-  struct styles *styles;          /* NULL: the model has no styles.json */
+  /* If scheduler.lacks is not 0: the error that says what in the scheduler's file is not supported. */
+  struct error scheduler_refusal;
+  struct styles *styles; /* NULL: the model has no styles.json */
 };
 
 /* Opens a model, and checks that its networks fit each other (channels, text width, vocabulary). The caller closes
@@ -65,17 +66,18 @@ void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *o
 /* Prints a description of a file that is not a model. */
 void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
-/* The following functions make resources from weights. name is the key without the component's prefix
- * ("conv_in.weight"); the resource is called "unet/conv_in.weight". If the tensor is missing or has another shape, they
- * fail with a message that names file, key and both shapes, and return a tensor whose space is TENSOR_NONE. */
+/* The following functions make resources (unet/plan/resources.h) from the weights of a part, for plans to read. name is
+ * the key without the part's prefix ("conv_in.weight"); the resource is called "unet/conv_in.weight". If the tensor is
+ * missing or has another shape, they fail with a message that names file, key and both shapes, and return a tensor
+ * whose space is TENSOR_NONE. */
 /* Returns true if there is such a tensor. */
 bool checkpoint_has(const struct component *from, const char *name);
-/* A tensor, or its first `rows` rows. */
+/* A tensor from which a resource, or a part of it, is made: the first `rows` rows of the tensor `name`. */
 struct stack_part {
   const char *name;
   int rows;
-  int of;       /* number of rows of the file's tensor; 0: the same as rows */
-  int exponent; /* the file's values are multiplied by 2 to this power */
+  int of;       /* number of rows that the file's tensor must have; 0: the same as rows */
+  int exponent; /* the file's values are multiplied by 2 to the power of this */
 };
 /* Makes a convolution's weight: [rows][in][kernel][kernel] in the file, [rows, kernel, kernel, in] as a resource. */
 struct tensor checkpoint_conv(const struct component *from, struct resources *to, const struct stack_part *part, int in,

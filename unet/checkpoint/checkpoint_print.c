@@ -57,7 +57,8 @@ static void print_tensors(const struct safetensors *files, FILE *out) {
   }
 }
 
-/* The width of the text that the network reads differs between families. */
+/* Tells a folder's family by the width of the text that the U-Net reads; that of a single file was recognised when it
+ * was opened. */
 const char *checkpoint_family(const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   if (c->single && single_family(c->single))

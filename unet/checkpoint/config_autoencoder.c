@@ -1,4 +1,5 @@
-/* Reads vae/config.json, by the class of autoencoder that it names. */
+/* Reads vae/config.json: finds the class that the file names, and lets that class's reader (autoencoders.h) do the
+ * rest. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"

@@ -16,8 +16,8 @@ struct scheduler_class {
   enum beta_schedule beta_schedule;
 };
 
-/* All classes that are known. A sampler's class has the sampler's identifier (unet/base/samplers.h). Classes with other
- * identifiers belong to samplers that are not built in: DDIM runs in their place. */
+/* All scheduler classes of diffusers that are known. A class is named by an identifier: that of a sampler in
+ * unet/base/samplers.h, or one of its own if that sampler is not built in; DDIM then runs in its place. */
 #define CLASS_TABLE(S)                                                                                                 \
   S(euler, .name = "EulerDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                    \
     .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
@@ -140,7 +140,7 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
   return &unknown_class;
 }
 
-/* The words that a field may have, by index; NULL: no word has this index. */
+/* The words that a field may have, by the value that each stands for. NULL: no word stands for this value. */
 struct choices {
   const char *const *words;
   int count;
@@ -189,7 +189,8 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
-/* Reads noise levels for a class that is not built in. They are used by the sampler that the user chooses instead. */
+/* Reads the noise levels of a class that is not built in. They apply to the sampler that the user chooses in its
+ * place. */
 static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
   bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
   if (other && config_bool(config, "use_karras_sigmas", false)) {
@@ -202,7 +203,8 @@ static void read_other_sigmas(struct scheduler_config *scheduler, struct config 
   config_only_string(config, "final_sigmas_type", "zero");
 }
 
-/* Reads the spacing of noise levels, if they have one of their own, and the level at which the last step ends. */
+/* Reads use_karras_sigmas and similar fields, which choose a spacing of noise levels other than that of the timesteps,
+ * and final_sigmas_type, the level at which the last step ends. */
 static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
   static const char *const finals[] = {"zero", "sigma_min"};
   scheduler->sigmas = SPACING_AUTO;
@@ -309,7 +311,8 @@ static void read_variance(const struct scheduler_config *scheduler, struct confi
     read_choice(config, "variance_type", CHOICES(variances, "fixed_small is"), 0);
 }
 
-/* Warns that Stable Diffusion's betas are assumed, if an unknown class's file leaves out some of them. */
+/* Logs a warning if the class is unknown and its file leaves out some of the betas: those of Stable Diffusion are then
+ * used. */
 static void log_betas(const struct scheduler_class *class, const struct config *config, const char *name,
                       const struct log *log) {
   bool whole =
@@ -321,8 +324,8 @@ static void log_betas(const struct scheduler_class *class, const struct config *
              config->path, name);
 }
 
-/* Clears an error about a feature that a choice of the user may replace, and records it in `lacks`. *first becomes the
- * first such error. */
+/* Moves an error from the config to scheduler->lacks, because it is about a feature that the user may replace by
+ * choosing another sampler. The config can then be read on. *first becomes the first such error. */
 static void put_off(struct scheduler_config *scheduler, struct config *config, enum scheduler_lack lack,
                     struct error *first) {
   if (!config->failed)
@@ -391,7 +394,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_steps(scheduler, class, &config, &first);
   config_ignore(&config, no_matter);
   if (config_finish(&config, scheduler->lacks ? NULL : &first))
-    scheduler->lacks |= LACKS_SAMPLER; /* because of an unknown field */
+    scheduler->lacks |= LACKS_SAMPLER; /* a field is unknown, and may be one that the sampler needs */
   if (scheduler->lacks && err)
     *err = first;
   return scheduler->lacks ? -1 : 0;

@@ -65,7 +65,8 @@ static void read_layers(struct unet_config *unet, struct config *config) {
   config_ints(config, "layers_per_block", 2, 1, LAYERS_MAX, unet->layers, unet->levels);
 }
 
-/* Reads one of two block types for each level; usual[]: the default. */
+/* Reads the block type of each level, which must be `plain` or the one with attention. usual[]: the values if the field
+ * is missing. */
 static void read_block_types(struct unet_config *unet, struct config *config, const char *key, const char *plain,
                              const char *cross, const bool usual[4], bool reversed, bool *attention) {
   bool given = config_has(config, key);
@@ -219,8 +220,8 @@ int unet_config_parse(struct unet_config *unet, const char *text, const char *pa
 
 /* --- ControlNets --- */
 
-/* Reads the number of transformer blocks, which may be 0: an attention then consists of its two projections only, as in
- * the smaller variants for SDXL. */
+/* Reads the number of transformer blocks at each level of a ControlNet. It may be 0, as in the smaller variants for
+ * SDXL: an attention then consists of its two projections only. */
 static void read_own_depths(struct unet_config *body, struct config *config) {
   static const char *const depths = "transformer_layers_per_block";
   int levels = body->levels;

@@ -62,7 +62,7 @@ static int parse(struct control_network *network, const char *text, const char *
                                       : controlnet_config_parse(&network->controlnet, text, path, err);
 }
 
-/* Reads folder/config.json, whose path is kept as that of the part's config. Returns 1 if there is none. */
+/* Reads folder/config.json, and keeps its path as that of the network's config. Returns 1 if there is no such file. */
 static int read_config(struct control_network *network, const char *folder, struct error *err) {
   char *path = text_path(folder, "config.json"), *text = NULL;
   if (!path)
@@ -192,8 +192,8 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
 
 /* --- properties that no tensor shows --- */
 
-/* Reads the config that web UIs write next to a file: "control_v11e_sd15_shuffle.yaml". *says becomes false if there is
- * none, or if it does not have the field. */
+/* Reads whether a file's network is pooled from the config that web UIs write next to it, such as
+ * "control_v11e_sd15_shuffle.yaml". *says becomes false if there is no config, or if it does not have the field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;
@@ -214,8 +214,8 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
-/* Returns true if the name contains "shuffle": that of the file or folder, or, for a file with diffusers' standard
- * name, that of its folder. */
+/* Returns true if the name contains "shuffle": the name of the file or folder; or the name of the folder in which the
+ * file is, if the file has the standard name of diffusers. */
 static bool is_named_shuffle(const char *path) {
   if (has_word(path, "shuffle") || strncmp(text_last_part(path), "diffusion_pytorch_model", 23))
     return has_word(path, "shuffle");
@@ -225,7 +225,7 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* Decides by the name whether a network with a config that lacks the field is pooled. */
+/* Decides by the network's name whether it is pooled, if its config does not have the field. Logs what was assumed. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
@@ -237,8 +237,8 @@ static void settle_pooling(struct control_network *network, const struct log *lo
            network->path);
 }
 
-/* Decides whether the output of a network without a config is pooled, which no tensor shows. Of the published ones,
- * only "shuffle" is. */
+/* Decides whether a network without a config is pooled, that is, whether it adds the mean of its output over the
+ * picture. No tensor shows it. Of the published networks only "shuffle" is. */
 static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
   bool says, pooled = false;
   if (network->type != CONTROL_CONTROLNET)
@@ -261,7 +261,8 @@ static int find_pooling(struct control_network *network, const struct log *log, 
 
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 
-/* Replaces the file's tensors by a view of them under the names of a diffusers folder. */
+/* Replaces the set of the file's tensors by a view in which they have the names of a diffusers folder. add: the
+ * function of original.h for this kind of network. */
 static int view_original(struct control_network *network, add_part *add, const char *prefix, struct error *err) {
   struct safetensors *files = network->weights.files, *view = NULL;
   int result = view_open(&view, &files, 1, err);
@@ -272,7 +273,8 @@ static int view_original(struct control_network *network, add_part *add, const c
   return result;
 }
 
-/* Renames the file's tensors if needed. Returns 1 if the keys are already diffusers'. */
+/* Gives the file's tensors the names of a diffusers folder, if they have others. Returns 1 if nothing had to be
+ * changed. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   if (network->type == CONTROL_T2I)
@@ -363,7 +365,7 @@ void control_network_close(struct control_network **network) {
   free(n);
 }
 
-/* --- whether the network fits the model --- */
+/* --- checks that the network fits the model --- */
 
 static const char *type_name(const struct control_network *network) {
   return network->type == CONTROL_T2I ? "T2I-Adapter" : "ControlNet";

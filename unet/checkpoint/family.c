@@ -53,8 +53,8 @@ static const char *find_file(const char *folder, const char *name) {
   return file->text;
 }
 
-/* Returns a copy of the JSON object with further fields, ", \"name\": value", at its end. The caller frees it. NULL:
- * out of memory. */
+/* Returns a copy of a JSON object's text, with the text `fields`, such as ", \"name\": value", inserted before its last
+ * bracket. The caller frees it. NULL: out of memory. */
 static char *add_fields(const char *object, const char *fields) {
   char *text;
   int end = (int)(strrchr(object, '}') - object);
@@ -123,7 +123,8 @@ static int find_context(const struct safetensors *files) {
   return 0;
 }
 
-/* Counts levels by the downsampling blocks between them, and layers by the res blocks before the first of these. */
+/* Counts the levels of the U-Net, which are one more than its downsampling blocks, and the layers of its first level,
+ * which are the res blocks before the first downsampling block. */
 static void count_levels(struct signs *signs) {
   char name[64];
   signs->levels = 1;
@@ -165,7 +166,8 @@ static void read_signs(struct signs *signs, const struct safetensors *files) {
 
 /* --- refusals --- */
 
-/* Returns what the file is if it resembles a supported model but is another one; NULL: it is not. */
+/* Returns the name of the network for the message, if the file resembles a supported model but is of another kind;
+ * NULL: it is none of these. */
 static const char *look_alike(const struct signs *signs) {
   if (safetensors_find(signs->files, "cc_projection.weight"))
     return "Zero123, which turns objects";
@@ -209,8 +211,8 @@ static const struct family_row *find_row(const struct signs *signs) {
 
 /* --- prediction --- */
 
-/* Tells the two kinds of SD 2 apart by the standard deviation of a norm's trained biases, the only sign in the file
- * itself. */
+/* Tells SD 2 and SD 2 base apart, of which only the first predicts v. The standard deviation of a norm's trained biases
+ * differs, and is the only sign in the tensors. *v: true if the network predicts v. */
 static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   const struct safetensor *t = find_unet(signs, "output_blocks.11.1.transformer_blocks.0.norm1.bias");
   *v = false;
@@ -235,8 +237,8 @@ static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   return result;
 }
 
-/* Decides what the network predicts: by its signs; without any, SD 2 by its values, and others by what is usual in
- * their family. */
+/* Decides what the network predicts. Signs in the file or in a config next to it come first. Without any, SD 2 is told
+ * by its weights (v_by_spread), and other families get what is usual for them. */
 static int find_prediction(struct family *family, const struct signs *signs, struct error *err) {
   bool v = false;
   if (prediction_read(&family->signs, signs->files, err))

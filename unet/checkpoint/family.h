@@ -13,8 +13,8 @@ struct family {
   const struct family_row *row;
   int in_channels;
   enum prediction prediction;
-  char prediction_by[160]; /* the sign that told the prediction: "its tensor v_pred" */
-  bool guessed;            /* the prediction is a guess */
+  char prediction_by[160]; /* the sign by which the prediction was found, for messages: "its tensor v_pred" */
+  bool guessed;            /* true: no sign was found, so that the prediction is only the usual one of the family */
   bool zero_snr;
   struct prediction_signs signs;
 };

@@ -13,7 +13,7 @@
 
 enum {
   KEY_MAX = 512,
-  HEAD_DIM = 64 /* in every resampler */,
+  HEAD_DIM = 64 /* channels of a head, in every resampler */,
   ATTENTIONS_MAX = 1024,
   TOKENS_LIMIT = 1024,
   DIMENSION_MAX = 1 << 16
@@ -154,7 +154,8 @@ static int read_vision(struct ip_adapter *a, const char *folder, struct error *e
   return result;
 }
 
-/* Returns the width of the encoder's output that the projection reads. */
+/* Returns how many channels the encoder gives to the projection: those of its last layer, or those of its embedding for
+ * the linear kind. */
 static int width_given(const struct ip_adapter *a) {
   return a->config.projection == IP_LINEAR ? a->vision.projection_dim : a->vision.hidden_size;
 }

@@ -6,7 +6,8 @@
 
 #include "unet/base/text.h"
 
-/* Returns the name without the prefixes that programs add to a transformer's names. */
+/* Returns the rest of a tensor's name after the prefixes that programs put before the names of a transformer network,
+ * such as "model.diffusion_model.". */
 static const char *skip_prefixes(const char *name) {
   static const char *const prefixes[] = {"model.diffusion_model.", "diffusion_model.", "transformer.", "model.",
                                          "net."};
@@ -42,8 +43,8 @@ bool weights_unet_layout(const struct safetensors *files, const char **prefix, b
   return false;
 }
 
-/* Returns true if a tensor's name matches the pattern of has_name; '=' text: a tensor has exactly this name; '%': there
- * is a U-Net in any layout. */
+/* Returns true if the file has a tensor whose name matches the pattern, as has_name says. Two more patterns: '=' text:
+ * a tensor has exactly this name; '%': there is a U-Net in any layout. */
 static bool matches(const struct safetensors *files, const char *text) {
   const char *prefix;
   bool original;

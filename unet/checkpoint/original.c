@@ -47,8 +47,8 @@ static int add(struct safetensors *view, const struct safetensor *t, const char 
   return view_add(view, &(struct view_tensor){.name = key, .from = t}, err);
 }
 
-/* Writes the diffusers name of a tensor into key, which has KEY_MAX bytes. Returns false if the network has no such
- * name. */
+/* The type of functions that write the diffusers name of a tensor into key, which has KEY_MAX bytes. They return false
+ * if their network has no tensor of this name. */
 typedef bool naming(const void *opaque, const char *name, char *key);
 
 static int add_named(struct safetensors *view, const struct safetensors *files, const char *prefix, naming *named,
@@ -57,7 +57,7 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
     const struct safetensor *t = safetensors_at(files, i);
     const char *name = after(t->name, prefix);
     char key[KEY_MAX];
-    /* in a file with several networks, tensors that belong to none of them */
+    /* In a file with several networks (no prefix), some tensors belong to none of them. */
     bool beside = !*prefix && original_is_harmless(t->name);
     if (name && !beside && add(view, t, named(opaque, name, key) ? key : NULL, err))
       return -1;
@@ -67,8 +67,8 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
 
 /* --- the U-Net --- */
 
-/* The meaning of one number in input_blocks or output_blocks. Numbers may be missing, so it is derived from the tensors
- * in each block. */
+/* The meaning in diffusers of a numbered block, input_blocks.N or output_blocks.N: a res block of some level, or a
+ * downsampling. Numbers may be missing in a file of few blocks, so it is found out from the tensors in each block. */
 struct place {
   enum { PLACE_NONE, PLACE_RESNET, PLACE_DOWN } kind;
   int block, layer;
@@ -179,7 +179,8 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
 
 struct controlnet_names {
   struct numbering numbering;
-  int last_hint; /* number of the last convolution that reads the map; numbers between are activations */
+  /* Number of the last convolution that reads the map; the activations between the convolutions have numbers, too. */
+  int last_hint;
 };
 
 static bool name_in_hint(const struct controlnet_names *names, const char *name, char *key) {
@@ -259,12 +260,13 @@ static int pass_name(const struct numbering *numbering, const char *original, or
   return name_in_unet(numbering, original, key) ? each(opaque, original, key) : 0;
 }
 
-/* Calls `each` for every module that a block may have. Names that the block cannot have are skipped. */
+/* Calls `each` for every module that block number `number` of input_blocks or output_blocks (list) may have. Modules
+ * that a block of this kind cannot have are skipped. */
 static int pass_block(const struct numbering *numbering, const char *list, int number, original_name *each,
                       void *opaque) {
   static const char *const others[] = {"0.op.", "1.", "1.conv.", "2.conv."};
   const struct place *place = &numbering->out[number], *next = place + (number + 1 < BLOCKS_MAX);
-  /* the last res block of its up block, after which an upsampler may follow */
+  /* True for the last res block of an up block, after which an upsampling may follow. */
   bool last = !next->kind || next->block != place->block;
   char original[KEY_MAX];
   int result = 0;
@@ -378,7 +380,7 @@ int original_open_clip(struct safetensors *view, const struct safetensors *files
 /* --- AutoencoderKL --- */
 
 struct kl_levels {
-  int count; /* levels of the decoder, which are numbered in reverse */
+  int count; /* number of levels; the decoder numbers them in reverse */
 };
 
 static bool name_in_attention(const char *name, const char *where, char *key) {

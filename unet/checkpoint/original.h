@@ -8,29 +8,30 @@
 
 #include "unet/checkpoint/tensor_view.h"
 
-/* U-Nets, of any number of levels and layers. */
+/* Adds a U-Net with any number of levels and layers. */
 int original_unet(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
-/* ControlNets, including the layers that read the map. */
+/* Adds a ControlNet, including the layers that read the map. */
 int original_controlnet(struct safetensors *view, const struct safetensors *files, const char *prefix,
                         struct error *err);
-/* T2I-Adapters with two layers at each level. */
+/* Adds a T2I-Adapter with two layers at each level. */
 int original_t2i(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
-/* Both halves of an AutoencoderKL. */
+/* Adds both halves of an AutoencoderKL. */
 int original_kl(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
-/* CLIP with the names of transformers. */
+/* Adds a CLIP text encoder whose tensors have the names of transformers. */
 int original_clip(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
-/* OpenCLIP, including the layers and the projection that a model does not use. */
+/* Adds an OpenCLIP text encoder. This includes layers and a projection that a model may not use. */
 int original_open_clip(struct safetensors *view, const struct safetensors *files, const char *prefix,
                        struct error *err);
 
-/* Calls `each` for the beginning of every module's name in a U-Net, "input_blocks.1.0.in_layers.2.", with diffusers'
- * name for it, "down_blocks.0.resnets.0.conv1.". layers: number of layers at each of the levels; blocks are numbered
- * without gaps. Stops at the first result other than 0, and returns it. */
+/* Calls `each` for every module of a U-Net, with the beginning of its tensors' names in the original layout
+ * ("input_blocks.1.0.in_layers.2.") and in diffusers ("down_blocks.0.resnets.0.conv1."). layers: number of layers at
+ * each of the levels. Blocks are numbered without gaps. Stops at the first call that does not return 0, and returns its
+ * result. */
 typedef int original_name(void *opaque, const char *original, const char *name);
 int original_unet_names(int levels, const int *layers, original_name *each, void *opaque);
 
-/* Returns true if a tensor of a single file is not a weight of a network: constants of the training, averaged copies,
- * counters. */
+/* Returns true if a tensor of a single file is no weight of a network and can be left out: a constant of the training,
+ * an averaged copy, a counter. */
 bool original_is_harmless(const char *name);
 
 #endif

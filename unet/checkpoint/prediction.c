@@ -44,9 +44,10 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
 
 /* --- configs next to the file --- */
 
-/* The findings in a config, which is read line by line. */
+/* The findings in a web UI's config, which is read line by line. */
 struct yaml {
-  bool says, latent; /* the config tells what the network predicts; it is that of a latent diffusion model */
+  /* Says: a line tells what the network predicts; latent: a line names a latent diffusion model. */
+  bool says, latent;
   enum prediction prediction;
   bool zero_snr;
   char strange[64]; /* the first unknown word for the prediction: "parameterization: edm"; "": none */
@@ -118,7 +119,8 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says;
 }
 
-/* Adds the sign in a config's text. name: the config's name, for messages; by: how the sign names it. */
+/* Adds the sign in the text of a web UI's config, if there is one. name: the config's name, for messages; by: the words
+ * by which messages name the sign. */
 static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
   struct yaml yaml = parse(text);
   struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};

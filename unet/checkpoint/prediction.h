@@ -9,7 +9,7 @@
 #include "unet/checkpoint/safetensors.h"
 #include "unet/sample/sampler.h"
 
-/* The place where a sign was found, in the order of trust. */
+/* The place where a sign was found. A place earlier in this list is trusted more. */
 enum prediction_witness {
   WITNESS_TENSOR,   /* the tensor v_pred or ztsnr, which some programs write into the file */
   WITNESS_CONFIG,   /* NAME.yaml next to NAME.safetensors, as web UIs write it */
@@ -24,10 +24,11 @@ struct prediction_sign {
 };
 
 struct prediction_signs {
-  struct prediction_sign first; /* the most trusted sign; WITNESS_NONE: there is no sign */
-  struct prediction_sign other; /* a sign that contradicts the first; WITNESS_NONE: there is none */
-  char strange[160];            /* a sign with an unknown word: "m.yaml says ..."; "": none */
-  bool zero_snr;                /* the schedule ends at pure noise; only with v prediction */
+  struct prediction_sign first; /* the most trusted sign; its witness is WITNESS_NONE if there is no sign */
+  /* The most trusted sign that contradicts the first one; its witness is WITNESS_NONE if there is none. */
+  struct prediction_sign other;
+  char strange[160]; /* a sign with an unknown word: "m.yaml says ..."; "": none */
+  bool zero_snr;     /* the schedule ends at pure noise; only with v prediction */
 };
 
 /* Reads all signs of a file, and of configs next to it. */

@@ -17,7 +17,7 @@
 enum { SAFETENSOR_RANK_MAX = 5 };
 
 struct safetensor {
-  const char *name; /* the name by which the tensor is found */
+  const char *name; /* the name by which safetensors_find finds the tensor */
   /* the name in the file, for messages; differs from name only in a view. No two tensors share the memory of this
    * string */
   const char *key;
@@ -42,12 +42,13 @@ int safetensors_open_file(struct safetensors **files, const char *path, struct e
 /* Closes the set; the files are closed with the last view that shares them. Stores NULL; takes NULL. */
 void safetensors_close(struct safetensors **files);
 
-/* Return the number of tensors, and the tensor at an index. They are sorted by name. */
+/* Return the number of tensors in the set, and the tensor at an index from 0 to that number - 1. Tensors are sorted by
+ * name. */
 size_t safetensors_count(const struct safetensors *files);
 const struct safetensor *safetensors_at(const struct safetensors *files, size_t index);
 /* Returns the tensor of this name, which may be unusable; NULL: there is none. */
 const struct safetensor *safetensors_find(const struct safetensors *files, const char *name);
-/* Does the same for a name made by printf. */
+/* Returns the tensor of a name that is made by printf, or NULL as safetensors_find does. */
 PRINTF_LIKE(2, 3)
 const struct safetensor *safetensors_find_printed(const struct safetensors *files, const char *format, ...);
 /* Returns a dimension of a usable tensor if it is from 1 to `most`, else 0. t may be NULL. */

@@ -12,8 +12,10 @@ struct safetensors {
   int opened_count;
   struct safetensor *list; /* sorted by name after opening */
   size_t count, capacity;
-  struct cJSON *metadata;   /* __metadata__; NULL: none */
-  int shares;               /* number of owners; each safetensors_close removes one */
+  struct cJSON *metadata; /* __metadata__; NULL: none */
+  /* Number of owners: the caller that opened it, and views; each safetensors_close removes one, the last one frees
+   * it. */
+  int shares;
   struct safetensors **set; /* for a view: the sets that it is made of, of which it owns a share */
   int set_count;
 };

@@ -17,7 +17,9 @@ struct single {
   struct family family;
 };
 
-/* The prefixes of the parts in a file. For each part the first prefix that the file has is used. */
+/* The parts that a file may have, with the prefix of each part's keys, and the function that adds its tensors to a view
+ * under the names of a diffusers folder. A part may have one of several prefixes; the first one that the file has is
+ * used. */
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 static const struct place {
   const char *part, *prefix;
@@ -151,7 +153,8 @@ static const struct place *place_of(const char *name) {
   return NULL;
 }
 
-/* Marks the place from which the model reads each of its parts. */
+/* Sets read[i] for those entries of places[] from which the model reads a part. second: the model has two text
+ * encoders. */
 static void choose_places(const struct single *single, bool second, bool read[PLACES]) {
   for (int i = 0; i < PLACES; i++)
     read[i] = &places[i] == find_place(single, places[i].part) && (second || strcmp(places[i].part, "text_encoder_2"));

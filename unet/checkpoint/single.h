@@ -19,14 +19,16 @@ int single_open(struct single **single, const struct checkpoint_sources *sources
                 struct error *err);
 void single_close(struct single **single); /* Closes the file. Stores NULL; takes NULL. */
 
-/* Reads the config at such a path. The caller frees *text. Returns 1 if the path is not below the file's own. */
+/* Reads the config for a path below the file's own, such as "model.safetensors/unet/config.json". The caller frees
+ * *text. Returns 1 if the path is not below the file's own, or if --config gives the configs. */
 int single_config(const struct single *single, const char *path, char **text, struct error *err);
 /* Opens the weights of a part as a view of the file. */
 int single_weights(const struct single *single, struct component *component, struct error *err);
 /* Refuses tensors of parts that the model would not read, and tensors of no part. second: the model has two text
  * encoders. */
 int single_check_parts(const struct single *single, bool second, struct error *err);
-/* Opens the tokenizer at such a path. Returns 1 if the path is not below the file's own. */
+/* Opens the tokenizer for a path below the file's own. Returns 1 if the path is not below it, or if --config gives the
+ * tokenizer. */
 int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err);
 
 /* Returns the family's name, "SD 1"; NULL: it was not recognised, because --config gives the configs. */

@@ -6,7 +6,7 @@
 
 #include "unet/sample/sampler.h"
 
-/* A setting that may be left to the files. */
+/* A setting that the user may turn on or off, or leave to what the files say. */
 enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
 
 enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PREDICTION_SAMPLE };

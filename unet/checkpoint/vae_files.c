@@ -22,7 +22,7 @@ static const struct safetensor *find(const struct safetensors *files, const char
   return safetensors_find(files, name);
 }
 
-/* Returns a dimension of the tensor; 0: there is no such tensor, or the dimension is too large. */
+/* Returns dimension number d of the tensor; 0: there is no such tensor, or the dimension is too large for a network. */
 static int dimension(const struct safetensor *t, int d) {
   bool fits = t && t->usable && d < t->rank && t->shape[d] > 0 && t->shape[d] <= 1 << 14;
   return fits ? (int)t->shape[d] : 0;
@@ -58,8 +58,8 @@ static int read_kl(struct autoencoder *a, bool xl, struct error *err) {
   return 0;
 }
 
-/* Counts the blocks of each level in the encoder or decoder of a tiny autoencoder. Each level begins and ends with a
- * convolution. Returns the number of levels; 0: the tensors form no such sequence. */
+/* Counts the blocks of each level in the encoder or decoder (half: the beginning of its names) of a tiny autoencoder.
+ * Each level begins and ends with a convolution. Returns the number of levels; 0: the tensors form no such sequence. */
 static int count_blocks(const struct safetensors *files, const char *half, int blocks[LEVELS_MAX]) {
   char block[64], conv[64];
   int level = -1;
@@ -132,7 +132,8 @@ static int add_renamed(struct safetensors *view, const struct safetensors *files
   return 0;
 }
 
-/* Completes the view and stores it in *files instead of the set that it shows, even after a failure. */
+/* Finishes the view and stores it in *files in place of the set from which it was made, so that both are closed
+ * together. result: -1 if making the view has failed already. Returns -1 after any failure. */
 static int take_view(struct safetensors **files, struct safetensors *view, int result, struct error *err) {
   if (!result)
     result = view_finish(view, err);
@@ -218,8 +219,8 @@ static int view_pair(struct autoencoder *a, const char *encoder, const char *dec
   return result;
 }
 
-/* Writes the paths of both files of a pair, of which path is one: "taesd_encoder.safetensors". Returns false if the
- * name is not that of a pair. */
+/* Writes the paths of the two files of a pair. path is that of either file, such as "taesd_encoder.safetensors".
+ * Returns false if its name contains neither "encoder" nor "decoder". */
 static bool name_pair(const char *path, char encoder[PATH_LENGTH_MAX], char decoder[PATH_LENGTH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
   for (const char *at = name; (at = strstr(at, "coder")); at++) /* the last one in the name counts */
@@ -303,7 +304,7 @@ static int view_file(struct autoencoder *a, const char *path, struct error *err)
   return is_half(a->weights.files) ? view_half(a, path, err) : view_whole(a, err);
 }
 
-/* Reads the config.json in the same folder, of which the file is then a part. Returns 1 if there is none. */
+/* Reads the config.json in the folder of the file at `path`. Returns 1 if there is none. */
 static int read_config(struct autoencoder *a, const char *path, struct error *err) {
   const char *slash = strrchr(path, '/');
   char config[PATH_LENGTH_MAX], *text = NULL;

@@ -8,12 +8,14 @@
 
 /* Returns the path of the config next to a file. The caller frees it. NULL: there is none. */
 char *yaml_beside(const char *path);
-/* Returns the value of a key on the line that ends at `end`, without quotes, and stores its length; NULL: the line does
- * not have the key. The key's case is ignored, and a tag or an anchor before the value is skipped. */
+/* Finds a key on the line that ends at `end`. Returns its value without quotes and stores the value's length; NULL: the
+ * line does not have the key. Upper and lower case of the key are the same, and a tag or an anchor before the value is
+ * skipped. */
 const char *yaml_find(const char *line, const char *end, const char *key, size_t *length);
-/* Does the same up to the line's comment; if nothing follows the key, the value on the next line counts. */
+/* Finds a key on the line that begins at `line`. Returns its value up to the line's end or comment; if nothing follows
+ * the key, the value is that on the next line. NULL: the line does not have the key. */
 const char *yaml_find_below(const char *line, const char *key, size_t *length);
-/* Returns true for true, yes and 1; case is ignored. */
+/* Returns true if the value is true, yes or 1, in upper or lower case. */
 bool yaml_is_true(const char *value, size_t length);
 /* Returns the end of the line, or the beginning of its comment. */
 const char *yaml_line_end(const char *line);

@@ -9,7 +9,8 @@
 
 enum { ADDED_MAX = 4096 };
 
-/* The result, and what it is made from. */
+/* The arguments of all steps: the files' contents, to which tokens are added; the vocabulary; and the four
+ * listings (tokenizer_impl.h) that name added tokens. */
 struct adding {
   struct tokenizer_files *files;
   const struct vocabulary *vocabulary;
@@ -168,7 +169,7 @@ static int add_from_whole(struct adding *adding, struct error *err) {
   return 0;
 }
 
-/* --- roles --- */
+/* --- tokens with a role: start, end, unknown and padding --- */
 
 /* The four tokens with a role, in the order in which transformers adds them: if one text has two roles, the later one
  * decides its kind. */

@@ -30,13 +30,15 @@ static const struct merge *find(const struct bpe *bpe, int left, int right) {
   return bpe->count ? bsearch(&key, bpe->merges, bpe->count, sizeof key, compare_pairs) : NULL;
 }
 
-/* A token of a word, in a doubly linked list. With list and heap, a word of n bytes takes O(n log n). */
+/* A token of the word that is being merged, in a doubly linked list. With list and heap, a word of n bytes takes O(n
+ * log n). */
 struct symbol {
   int id, before, after; /* indices of the neighbours; -1: none */
   bool gone;
 };
 
-/* A merge of the symbol at `place` and the one after it, which was possible when it was queued. */
+/* A possible merge of the symbol number `place` and the one after it. By the time it leaves the heap, another merge may
+ * have changed these symbols. */
 struct candidate {
   int rank, place, id;
 };

@@ -11,12 +11,13 @@ struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
   enum text_fix fix;
-  int length, room; /* tokens of a chunk, and how many of these are left for text */
-  int comma;        /* id of the comma's token; -1: the comma is not a single token */
-  int done;         /* number of chunks, including those beyond PROMPT_CHUNKS_MAX */
+  /* Tokens of a chunk, with start and end token; how many of these the text may have: length - 2. */
+  int length, room;
+  int comma; /* id of the comma's token; -1: the comma is not a single token */
+  int done;  /* number of chunks, including those beyond PROMPT_CHUNKS_MAX */
   int ids[PROMPT_LENGTH_MAX];
   float weights[PROMPT_LENGTH_MAX];
-  int count, last_comma; /* tokens in this chunk so far, and index of the last comma; -1: none */
+  int count, last_comma; /* text tokens in this chunk so far; index in ids of the last comma, -1: none */
 };
 
 /* Writes a chunk's ids and weights. weights NULL: all are 1. */

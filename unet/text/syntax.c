@@ -49,7 +49,8 @@ static bool is_word_before(const char *text, size_t at) {
   return at && is_word(text + from, at - from);
 }
 
-/* Returns the next position, from `at` on, of the word on its own; length: there is none. */
+/* Returns the position of the next `word` that stands alone, without letters or digits next to it, from `at` on;
+ * `length`: there is none. */
 static size_t find_word(const char *text, size_t length, size_t at, const char *word) {
   size_t size = strlen(word);
   for (; at + size <= length; at++)
@@ -104,7 +105,7 @@ static void add_words(struct reader *r, size_t from, size_t to) {
 
 /* --- square brackets that have a meaning in AUTOMATIC1111, and are plain text here --- */
 
-/* An open square bracket, which may be a schedule or an alternation. */
+/* An open square bracket. In AUTOMATIC1111's interface it would be a schedule, [a:b:0.5], or an alternation, [a|b]. */
 struct editing {
   size_t at, colon; /* position of the last colon directly inside; `at` if there is none */
   int depth;        /* number of round brackets that are open around it */

@@ -21,7 +21,7 @@ int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct erro
 int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
 void tokenizer_close(struct tokenizer **tokenizer); /* Frees the tokenizer. Stores NULL; takes NULL. */
 
-/* The tokens of a text, without start and end token. Zeroed: none. The caller frees ids. */
+/* A list of tokens' ids, without start and end token. An empty one is zeroed. The caller frees ids. */
 struct token_list {
   int *ids, count, room;
 };
@@ -37,11 +37,13 @@ void tokenizer_frame(const struct tokenizer *tokenizer, const int *words, int co
 int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char *text, int *ids, int length,
                      struct error *err);
 
-/* Returns the added token with the lowest id from `ids` on, and stores that id in *id; NULL: there is none. */
+/* Returns the text of the added token with the lowest id that is at least `ids`, and stores its id in *id; NULL: there
+ * is none. */
 const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id);
 /* tokenizer_vocabulary returns the highest id + 1; the others return the ids of the start, end and padding tokens. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
-/* Returns the most tokens of a text by the files; 0: unknown. */
+/* Returns the most tokens that a text may have by the tokenizer's files, including start, end and padding; 0:
+ * unknown. */
 int tokenizer_longest(const struct tokenizer *tokenizer);
 /* Returns true if the text is an added token, which the files list besides the vocabulary. */
 bool tokenizer_has_added(const struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length);

@@ -10,15 +10,17 @@
 /* A token that is found in the text itself, before it is split into words. */
 struct added_token {
   char *text;
-  char *folded; /* the normalised text; NULL: it is not needed */
+  /* The text in lower case and NFC, to look for in normalised text; NULL: it is not looked for there. */
+  char *folded;
   int id;
   bool normalised; /* looked for in normalised text; false: in the text as written */
-  bool guessed;    /* no file tells which of the two applies */
+  /* True: no file tells whether it is looked for in normalised text, so that `normalised` is a guess. */
+  bool guessed;
 };
 
 struct tokenizer_files {
   struct bpe bpe;
-  int byte_id[2][256]; /* token of each byte: [0] inside a word, [1] at its end */
+  int byte_id[2][256]; /* ids of the tokens of all bytes: byte_id[0] inside a word, byte_id[1] at its end */
   struct added_token *added;
   int added_count;
   int start, end, pad, unknown;

@@ -69,7 +69,7 @@ int tokenizer_check_merges(const struct tokenizer_files *files, const struct voc
 
 /* --- added_tokens.c --- */
 
-/* A file that may be in the folder. json NULL: it is missing. */
+/* A file of the folder that may be missing; json is then NULL. */
 struct listing {
   char *path;
   cJSON *json;

@@ -1,4 +1,4 @@
-/* The tokens of a vocabulary by text (a hash table) and by id. */
+/* Finds the tokens of a vocabulary, by text in a hash table and by id in a list. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
