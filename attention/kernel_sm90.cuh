@@ -366,7 +366,7 @@ template <class T> struct Consumer {
    * order of the keys, and returns true. With two pieces the later one needs no slot, because a sum of two does not
    * depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
-    /* Has the other of two pieces finished? */
+    /* Has the cluster with the other of two parts finished? */
     int first = work.cluster_of(piece.tile * work.blocks);
     int last = work.cluster_of((piece.tile + 1) * work.blocks - 1);
     int others = last - first;
@@ -444,7 +444,7 @@ template <class T> struct Consumer {
   }
 };
 
-/* Runs a consumer warpgroup over all its pieces, beginning with `piece`. */
+/* Runs a consumer warpgroup over all parts of tiles that its thread block calculates, beginning with `piece`. */
 template <class T>
 __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared, char *memory,
                                         int *arrived, int warpgroup) {

@@ -1,5 +1,6 @@
-/* Partial results of the Hopper kernel. Where several pieces, warpgroups or thread blocks share a tile and split its
- * keys, each has O and a softmax state of its own; these functions store, send and add them. */
+/* Partial results of the Hopper kernel. Several warpgroups or thread blocks may share a tile and split its keys, and a
+ * balanced launch cuts tiles into ranges of keys. Each then has O and a softmax state of its own; these functions
+ * store, send and add them. */
 #ifndef ATTENTION_PARTIAL_SM90_CUH
 #define ATTENTION_PARTIAL_SM90_CUH
 

@@ -225,8 +225,8 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
     tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
-/* Waits until there is room for a piece's Q, and stores the place of its tile in shared memory. q_full tells the
- * consumers that both Q and the place are there. */
+/* Waits until the last tile's Q and result have left shared memory, so that the next Q can be loaded, and stores the
+ * new tile's coordinates in shared memory. The barriers q_full tell the consumers that both are there. */
 template <class T>
 __device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, const Place &at, int parity) {
   barrier_wait(shared.q_empty(), parity);
@@ -246,7 +246,8 @@ template <class T> __device__ __forceinline__ void load_queries(const params_sm9
                   at.row + 64 * g, at.batch);
 }
 
-/* Loads Q, K and V of all pieces, beginning with `piece`. memory: shared memory as a pointer. */
+/* Loads Q, K and V of all parts of tiles that this thread block calculates, beginning with `piece`. memory: shared
+ * memory as a pointer. */
 template <class T>
 __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared,
                                         char *memory) {

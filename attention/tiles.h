@@ -229,9 +229,10 @@ struct params_sm90 {
   bool k_batched, v_batched; /* false: all batch rows share batch row 0 */
   bool k2_batched, v2_batched;
   bool balanced;
-  float scale;        /* scale of the scores, times log2(e) */
-  unsigned *arrivals; /* [thread blocks][row groups]: finished pieces of the tile that starts in a cluster's range */
-  float4 *partials;   /* [thread blocks][2][row groups][DP / 8 + 1][128] */
+  float scale; /* scale of the scores, times log2(e) */
+  /* [thread blocks][row groups]: number of finished parts of the tile whose first keys are in a cluster's range. */
+  unsigned *arrivals;
+  float4 *partials; /* [thread blocks][2][row groups][DP / 8 + 1][128] */
 };
 
 shape_info describe_sm90(int dp, shape_sm90 shape);

@@ -8,6 +8,6 @@
 /* Opens the arena. If the driver or the GPU cannot reserve addresses, this succeeds without an arena, and each program
  * gets working memory of its own. Returns -1 if host memory for the arena's list is missing. */
 int cuda_arena_open(struct cuda_device *device, struct error *err);
-void cuda_arena_close(struct cuda_device *device); /* must be called when no program is left */
+void cuda_arena_close(struct cuda_device *device); /* no program may be left when it is called */
 
 #endif

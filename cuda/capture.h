@@ -4,8 +4,8 @@
 
 #include "cuda/cuda_device.h"
 
-/* Records the launches that `record` makes into the queue. Returns NULL with err set on failure. The caller destroys
- * the graph. */
+/* Calls record(device, queue, opaque), which enqueues launches on a stream, and returns them as a graph that is ready
+ * to be launched. Nothing runs. Returns NULL with err set on failure. The caller destroys the graph. */
 cudaGraphExec_t graph_capture(struct cuda_device *device, const struct launch_queue *queue,
                               cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue,
                                                     const void *opaque),

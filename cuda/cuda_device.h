@@ -113,23 +113,26 @@ struct lane {
   void *workspace;
   unsigned *arrivals; /* all 0 between kernels */
   float *norm_partial;
-  void *attention; /* memory of the largest attention so far; 0 between launches */
+  /* Scratch of attention kernels: attention_bytes, as much as the largest one so far needs; 0 between launches. */
+  void *attention;
   size_t attention_bytes;
 };
 enum { LANES = 2 };
 
-/* State of the preparation of programs. */
+/* What the thread that prepares programs uses while another one may submit runs. */
 struct preparing {
-  /* Allows one program at a time to be prepared or released. Taken before base.weights. */
+  /* Held while a program is prepared or released, so that this happens to one program at a time. A thread that needs
+   * base.weights as well locks this one first. */
   pthread_mutex_t lock;
-  struct launch_queue queue;           /* for trials and captures */
-  cudaStream_t loop_body, region_body; /* used to capture the bodies of loop and regions */
-  cudaEvent_t loaded;                  /* trials wait for it, until weights are loaded */
-  /* Memory of trials while a program is prepared: workspace and counters as below, then operands. NULL: not needed
-   * yet. */
+  struct launch_queue queue; /* for trials and captures */
+  /* For the capture of a graph: the loop's body, and the bodies of regions in it. */
+  cudaStream_t loop_body, region_body;
+  cudaEvent_t loaded; /* trials wait for it, until weights are loaded */
+  /* Memory in which ways are timed while a program is prepared: workspace, then counters as in struct lane, then
+   * operands. NULL: nothing had to be timed yet. */
   void *memory;
   size_t bytes;
-  bool cramped; /* true: there was too little memory for trials */
+  bool cramped; /* true: memory for trials could not be allocated, so that no way was timed */
 };
 
 struct cuda_device {
@@ -142,11 +145,12 @@ struct cuda_device {
   struct launch_queue queue; /* compute stream */
   cudaStream_t upload, download;
   struct waiter waiter;
-  pthread_t waits; /* the waiting thread, whose timers were made exact */
+  pthread_t waits; /* if `waited`: the thread that has waited for a run, whose sleeps were made exact */
   bool waited;
   bool use_graph;
   bool stamps;
-  cudaEvent_t origin; /* with stamps: an event that happened at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
+  /* If stamps is true: an event, and origin_ns is its time by CLOCK_MONOTONIC; NULL: none yet. */
+  cudaEvent_t origin;
   int64_t origin_ns;
   struct attn_device attention;
   struct product_device product;
@@ -157,7 +161,8 @@ struct cuda_device {
   cudaStream_t memory; /* orders the pool's allocations; used for nothing else */
   struct device_counters counters;
   struct picture_home *picture_home;
-  struct staging writes; /* writes of tensors, in order with runs */
+  /* For writes of states and weights by callers, on the compute stream, so in order with runs. */
+  struct staging writes;
 
   /* The following fields are protected by base.weights. */
   struct chunk *chunks;

@@ -7,11 +7,12 @@
 
 #include "cuda/program.h"
 
-/* Fills program->fused. */
+/* Searches the plan's ops for sequences that one launch can do, and stores them in program->fused. */
 int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Adapts the lifetimes of temporaries to the program's launches. lifetimes: a copy of the plan's temporaries. */
+/* Prolongs the lifetimes of temporaries that a fused sequence uses: those that it reads last until its last op, and
+ * those that it writes begin with its first op. lifetimes: a copy of plan->temporaries, which is changed. */
 void fusions_lifetimes(const struct cuda_program *program, struct temporary *lifetimes);
-/* Appends the launch of the fused ops that begin with number `index`. */
+/* Appends the launches of the sequence that begins with op number `index` to program->launches. */
 int fused_prepare(struct cuda_device *device, struct cuda_program *program, int index, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@
 /* Appends the launches of op number `index` to program->launches. */
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                struct error *err);
-/* Stores the bytes that an op needs of each scratch area. */
+/* Stores in bytes[] how much memory an op needs of each scratch area; the areas are those of ways/way.h. */
 void op_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                 size_t bytes[SCRATCH_AREAS]);
 

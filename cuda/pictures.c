@@ -171,7 +171,8 @@ static int copy(struct cuda_picture *picture, struct error *err) {
   return 0;
 }
 
-/* Waits for a kind of memory. A picture is given out when its run was collected, so it is complete on the device. */
+/* Makes the picture readable in this kind of memory: copies it to the host if that is wanted and was not done yet. On
+ * the device it is complete, because a picture is given out only after its run was collected. */
 static int wait(struct picture *base, enum memory kind, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
   if (kind != MEMORY_HOST || picture->copied)

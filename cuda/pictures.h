@@ -8,15 +8,15 @@
 
 extern const struct picture_owner cuda_picture_owner;
 
-/* Creates and closes the data that all pictures of a device share. Pictures that are in use when the device is closed
- * stay valid. */
+/* pictures_open creates the data that all pictures of a device share. shared: other libraries, such as OpenGL, may
+ * import the pictures' memory. pictures_close may be called while pictures are in use; they stay valid. */
 int pictures_open(struct cuda_device *device, bool shared, struct error *err);
 void pictures_close(struct cuda_device *device);
 
-/* Prepares a picture for a run, which will write this many bytes from plane 0 on. Stores the planes' addresses on the
- * device; the host's memory counts as unfilled. */
+/* Prepares a picture for a run, which will write this many bytes to device memory, from plane 0 on. The copy in host
+ * memory is then out of date until picture_copied is called or a reader waits for it. */
 void picture_begin(const struct frame *frame, size_t bytes);
-/* Tells that the host's memory is filled. */
+/* Notes that the run has copied the picture to host memory, so that readers need not copy it. */
 void picture_copied(struct picture *picture);
 
 #endif

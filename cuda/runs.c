@@ -475,7 +475,7 @@ static void sleep_until(void *opaque, int64_t ns) {
   platform_sleep_until_ns(ns);
 }
 
-/* The run that a thread waits for, and the time of its first question. */
+/* The run that a thread waits for. since_ns: the time of the first call of has_ended for it; 0: there was none yet. */
 struct awaited {
   const struct run_buffer *buffer;
   cudaStream_t stream;

@@ -11,12 +11,13 @@ double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* A first run may load code, which takes less than loading_s. Runs longer than long_s are timed one by one, until they
- * have taken enough_s together. If the best time so far is below short_s, the others are not run once alone before they
- * are repeated. */
+/* Limits in seconds. A first run may include loading code, which takes less than loading_s: launches whose first run is
+ * slower than twice the best time so far, plus loading_s, are not timed further. Launches of at least long_s are timed
+ * one by one, until they have taken enough_s together; shorter ones in a graph of repeats. If the best time so far is
+ * below short_s, that graph is run without a first run. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
-/* The launches to time, and the stream. */
+/* The launches to time, the queue on which they run, and the events before and after them. */
 struct stopwatch {
   struct cuda_device *device;
   const struct launch_queue *queue;
@@ -24,7 +25,8 @@ struct stopwatch {
   cudaEvent_t start, stop;
 };
 
-/* A measured time. disturbed: a program ran at the same time. Negative: a failure. */
+/* A measured time; seconds are negative after a failure. disturbed: a run of some program went on at the same time, so
+ * that the time may be too long. */
 struct reading {
   double seconds;
   bool disturbed;

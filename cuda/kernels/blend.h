@@ -40,8 +40,9 @@ static inline unsigned blend_tiles(int rows, int columns) {
   return down * (((unsigned)columns + BLEND_COLUMNS - 1) / BLEND_COLUMNS);
 }
 
-/* The arguments of launch_blend. tasks, pieces and *overflow are in device memory. The caller sets *overflow to 0. If a
- * value is not finite in its target's type, *overflow becomes 1 + the task's number, of several the largest. */
+/* The arguments of launch_blend. tasks, pieces (the terms of all tasks) and *overflow are in device memory. The caller
+ * sets *overflow to 0. If a value is not finite in its target's type, *overflow becomes 1 + the task's number, of
+ * several the largest. */
 struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;

@@ -1,6 +1,6 @@
-/* Parts of a transformer block with few channels in one launch each: row_enter.cu, row_attend.cu, row_leave.cu. With up
- * to 256 channels a thread block has whole rows, so that norms need no other thread block, and the weights are loaded
- * while the kernel ahead still runs. */
+/* Parts of a transformer block in one launch each: its start (row_enter.cu), its attentions (row_attend.cu) and its
+ * feed-forward layers (row_leave.cu). With at most 256 channels a thread block has whole rows, so that norms need no
+ * other thread block, and the weights are loaded while the kernel ahead still runs. */
 #ifndef CUDA_KERNELS_ROWS_H
 #define CUDA_KERNELS_ROWS_H
 
@@ -22,7 +22,8 @@ struct row_product {
   const float *bias;
 };
 
-/* y = W1 norm(x), z = W2 layer norm(y): the start of a transformer, up to the queries, keys and values. */
+/* The start of a transformer, up to the queries, keys and values: y = W1 group_norm(x), z = W2 layer_norm(y). groups 0:
+ * y = W1 x. */
 struct row_enter {
   const half_t *x;           /* [n, rows, c] */
   int groups;                /* groups of the group norm over each picture; 0: no norm */

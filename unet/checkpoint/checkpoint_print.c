@@ -75,7 +75,8 @@ const char *checkpoint_family(const struct checkpoint *c) {
   }
 }
 
-/* Prints the family, and what the U-Net reads besides the latent and was trained for. */
+/* Prints the family, the inputs of the U-Net other than the latent, and the kind of training if that is a special
+ * one. */
 static void print_family(const struct checkpoint *c, FILE *out) {
   const struct unet_config *unet = &c->predictors[0].config;
   int latent = c->autoencoder.latent_channels;
