@@ -31,7 +31,8 @@ int context_open(struct context *context, SDL_Window *window, struct error *err)
     context_close(context);
     return -1;
   }
-  /* Adaptive synchronisation: a late frame is shown at once, torn, and not a whole refresh later. */
+  /* Prefers adaptive synchronisation (-1): a frame that misses a refresh of the display is shown at once, torn, instead
+   * of at the next refresh. Not every driver has it; 1 is ordinary synchronisation. */
   context->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
   SDL_GL_SetSwapInterval(context->interval);
   const char *renderer = (const char *)glGetString(GL_RENDERER);

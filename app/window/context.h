@@ -1,4 +1,4 @@
-/* A window's OpenGL context: how it is created, and how its loss is noticed. Only the main thread uses it. */
+/* A window's OpenGL context: creates it, and notices when it is lost. Only the main thread calls these functions. */
 #ifndef APP_WINDOW_CONTEXT_H
 #define APP_WINDOW_CONTEXT_H
 
@@ -10,20 +10,21 @@
 
 struct context {
   SDL_GLContext gl;
-  int interval;  /* swap interval, as SDL_GL_SetSwapInterval takes it */
-  bool software; /* true if the CPU draws, as Mesa's llvmpipe does */
-  bool resets;   /* true if the driver can tell that the context was lost */
-  /* when the driver was asked last */
+  /* argument for SDL_GL_SetSwapInterval: -1 adaptive, 1 ordinary synchronisation with the display */
+  int interval;
+  bool software; /* true: OpenGL draws on the processor, as Mesa's llvmpipe does */
+  bool resets;   /* true: the driver can report that the context was lost */
+  /* when the driver was last asked whether the context is lost (platform_now_ns) */
   int64_t looked_ns;
 };
 
-/* Creates a context, which is then the current one, with vertical synchronisation if the driver has it. Returns -1 and
- * err on failure; nothing needs to be closed then. */
+/* Creates a context and makes it current, with vertical synchronisation if the driver has it. Returns 0; -1 with err:
+ * there is nothing to close. */
 int context_open(struct context *context, SDL_Window *window, struct error *err);
-/* Frees the context, which may be lost. Does nothing if there is none. */
+/* Frees the context, even if it is lost. Does nothing if there is none. */
 void context_close(struct context *context);
-/* Returns true if the current context was lost, because the GPU was reset for instance. Asks the driver only once in
- * 100 ms, because the question may take long. */
+/* Returns true if the current context was lost, for example because the GPU was reset. The driver is asked only once in
+ * 100 ms, because asking may take long; between that the answer is false. */
 bool context_is_lost(struct context *context, int64_t now_ns);
 
 #endif

@@ -11,14 +11,15 @@
 enum {
   HEADER_BYTES = 128,
   LOOK_MS = 20,
-  /* After so long the program is assumed not to come back. */
+  /* The curtain ends by itself if the program that started it has not removed it after this many ms. */
   PATIENCE_MS = 60000,
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
 /* --- in the program --- */
 
-/* Stores the picture in a file without a name: a line of numbers, then the pixels. Returns its descriptor, or -1. */
+/* Stores the picture in a file without a name, which the curtain's process inherits: a line of numbers, then the
+ * pixels. Returns the file's descriptor, or -1. */
 static int hold(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
   size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;
@@ -78,7 +79,7 @@ static bool read_picture(const char *text, size_t size, struct curtain_picture *
   return read;
 }
 
-/* Shows the whole picture, scaled to the window's size. */
+/* Draws the whole picture, scaled to the window's size. */
 static void show(SDL_Window *window, SDL_Surface *picture) {
   SDL_Surface *surface = SDL_GetWindowSurface(window);
   if (surface && !SDL_BlitScaled(picture, NULL, surface, NULL))
@@ -92,7 +93,7 @@ static SDL_Window *make(const struct curtain_picture *picture) {
   return SDL_CreateWindow("reverie", place->left, place->top, place->width, place->height, flags);
 }
 
-/* Returns the picture as a surface, whose rows SDL has from the top to the bottom. */
+/* Returns the picture as an SDL surface. The picture's rows are from bottom to top, and SDL's from top to bottom. */
 static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   SDL_Surface *surface =
       SDL_CreateRGBSurfaceWithFormat(0, picture->width, picture->height, 32, SDL_PIXELFORMAT_XBGR8888);
@@ -103,7 +104,7 @@ static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   return surface;
 }
 
-/* Shows the picture until the program closes the connection or ends. */
+/* Shows the picture until the program closes the connection (line) or ends. full: the window fills its display. */
 static void show_until_told(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
   SDL_ShowWindow(window);

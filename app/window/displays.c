@@ -6,7 +6,7 @@
 
 #include "app/window/x11.h"
 
-/* Writes a list such as: 0 "HDMI-1", 1 "DP-2". */
+/* Writes a list of all displays for an error message, such as: 0 "HDMI-1", 1 "DP-2". */
 static void list_displays(char *list, size_t size) {
   size_t used = 0;
   *list = 0;
@@ -29,7 +29,8 @@ static bool has_words(const char *name, const char *words) {
   return false;
 }
 
-/* Finds a display by its whole name, or by a part that no other name has. */
+/* Finds a display by its whole name, or by a part of it that occurs in no other display's name. Returns 0, or -1 with
+ * err. */
 static int find_name(const char *words, int *display, struct error *err) {
   char list[300];
   int found = 0;

@@ -1,5 +1,5 @@
-/* The displays of the system: finds one by its number or name, and follows where it is when it is unplugged, plugged in
- * again or moved. */
+/* The displays of the system. Finds one by its number or name, and notices when it is unplugged, plugged in again or
+ * moved. Only the main thread calls these functions. */
 #ifndef APP_WINDOW_DISPLAYS_H
 #define APP_WINDOW_DISPLAYS_H
 
@@ -8,24 +8,24 @@
 
 #include "unet/base/error.h"
 
-/* Stores the number of the display that words names: by its number, its name, or a part of its name that no other
- * display has. Returns -1 and STATUS_USAGE if there is no such display. */
+/* Stores the number of the display that `words` names: by its number from 0, its name, or a part of its name that
+ * occurs in no other. Returns 0, or -1 with err and STATUS_USAGE if there is no such display. */
 int displays_find(const char *words, int *number, struct error *err);
 
 struct display_place {
   char name[96];
-  unsigned long x11_name; /* the monitor's atom on X11; 0: the system is not X11 */
-  SDL_Rect bounds;        /* position and size when it was last connected */
-  /* the display is disconnected */
+  unsigned long x11_name; /* name of the monitor on X11, an atom; 0: the system is not X11 */
+  SDL_Rect bounds;        /* position and size on the desktop when the display was last connected */
+  /* true: the display is disconnected at the moment */
   bool gone;
 };
 
 enum display_change { DISPLAY_SAME, DISPLAY_GONE, DISPLAY_CAME };
 
-/* Describes the display of that number. window is any window of the program. */
+/* Stores name and position of display `number`, for display_place_follow. window: any window of the program. */
 void display_place_begin(struct display_place *place, SDL_Window *window, int number);
-/* Looks for the display again. Returns DISPLAY_GONE when it has been disconnected, and DISPLAY_CAME when it is back or
- * was moved. */
+/* Looks for the display again. Returns DISPLAY_GONE once when it has been disconnected, DISPLAY_CAME once when it is
+ * connected again or was moved, otherwise DISPLAY_SAME. */
 enum display_change display_place_follow(struct display_place *place, SDL_Window *window);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files that the build puts into the program (embed.sh): the shaders as C strings, and the font. */
+/* Data that the build compiles into the program (embed.sh): the shaders as C strings, and the font's file. */
 #ifndef APP_WINDOW_EMBED_H
 #define APP_WINDOW_EMBED_H
 

@@ -1,5 +1,5 @@
-/* Finds fonts of the system for characters that the built-in font lacks. fonts_fontconfig.c asks fontconfig;
- * fonts_paths.c, for builds without it, tries files that usually have Chinese, Japanese and Korean characters. */
+/* Finds installed fonts for characters that the built-in font lacks. fonts_fontconfig.c asks the library fontconfig;
+ * builds without it use fonts_paths.c, which tries files that usually have Chinese, Japanese and Korean characters. */
 #ifndef APP_WINDOW_FONTS_H
 #define APP_WINDOW_FONTS_H
 
@@ -10,14 +10,15 @@ struct fonts;
 
 struct font_file {
   char path[4096];
-  int index; /* number of the font within the file */
+  int index; /* index of the font in the file, from 0 */
 };
 
-/* Reads the list of fonts, which may take seconds. Returns NULL on failure. The caller frees it with fonts_close. */
+/* Reads the list of installed fonts, which may take seconds; any thread may call it. Returns NULL on failure. The
+ * caller frees it with fonts_close. */
 struct fonts *fonts_open(void);
-void fonts_close(struct fonts **fonts); /* stores NULL; takes NULL */
-/* Stores font `number` (from 0) of those that may have this character. Returns false if there are no more. Takes
- * NULL. */
+void fonts_close(struct fonts **fonts); /* stores NULL; accepts a pointer to NULL */
+/* Stores the file of candidate `number` (from 0, the best first) among the fonts that may have this character. Returns
+ * false if there are no more. fonts may be NULL. */
 bool fonts_find(const struct fonts *fonts, uint32_t character, int number, struct font_file *file);
 
 #endif

@@ -3,8 +3,8 @@
 #include <fontconfig/fontconfig.h>
 #include <stdio.h>
 
-/* struct fonts stands for a configuration of fontconfig. It is not the default one, which other libraries of this
- * process may be using at the same time. */
+/* struct fonts is never defined: a pointer to it is a pointer to a configuration of fontconfig. It is not the default
+ * configuration, which other libraries in this process may be using on other threads. */
 static FcConfig *config_of(const struct fonts *fonts) {
   return (FcConfig *)(void *)(uintptr_t)fonts;
 }
@@ -19,7 +19,8 @@ void fonts_close(struct fonts **fonts) {
   *fonts = NULL;
 }
 
-/* Returns the outline font with this character that the user's language and fontconfig's rules prefer. NULL: failed. */
+/* Returns the scalable font with this character that fontconfig's rules and the user's language prefer; NULL:
+ * failed. */
 static FcPattern *match(FcConfig *config, uint32_t character) {
   FcResult result;
   FcPattern *wish = FcPatternCreate(), *found = NULL;

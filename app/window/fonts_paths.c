@@ -23,7 +23,7 @@ static const char *const paths[] = {
 };
 enum { PATHS = sizeof paths / sizeof *paths };
 
-/* There is nothing to open: the list of paths stands for struct fonts. */
+/* Nothing has to be opened, so the returned pointer only stands for the constant list of paths. */
 struct fonts *fonts_open(void) {
   return (struct fonts *)(void *)(uintptr_t)paths;
 }

@@ -1,4 +1,5 @@
-/* Helpers for OpenGL that the picture and the overlay share. They need a current context. */
+/* Helper functions for OpenGL that present.c (the picture) and sheet.c (the overlay) share. They need a current
+ * context. */
 #ifndef APP_WINDOW_GL_UTIL_H
 #define APP_WINDOW_GL_UTIL_H
 
@@ -6,14 +7,15 @@
 
 #include "unet/base/error.h"
 
-/* Compiles and links two shaders, which are GLSL 3.30 texts. name is for the error message. Returns the program, or 0
- * and err on failure. */
+/* Compiles and links two shaders, given as GLSL 3.30 source text. name: used in the error message. Returns the program,
+ * which the caller deletes; 0 with err on failure. */
 GLuint gl_program(const char *name, const char *vertex, const char *fragment, struct error *err);
 
-/* Returns a new texture without contents, clamped at its edges. filter is GL_LINEAR or GL_NEAREST. */
+/* Returns a new texture without contents, clamped at its edges; the caller deletes it. filter: GL_LINEAR or
+ * GL_NEAREST. */
 GLuint gl_texture(GLint filter);
 
-/* Clears OpenGL's error flags, so that glGetError tells of the next call only. */
+/* Clears OpenGL's error flags, so that the next glGetError only reports errors of later calls. */
 void gl_forget_errors(void);
 
 #endif

@@ -10,20 +10,20 @@
 #include "app/window/fonts.h"
 #include "app/window/hud_text.h"
 
-/* A character that no font has is searched for only once. After MISSING_MAX of them, or with OTHERS_MAX fonts open,
- * nothing is searched for. */
+/* SIZE_FIRST: font size in pixels until glyphs_set_size. A character that no font has is searched for only once. No
+ * search is started any more after MISSING_MAX such characters, or once OTHERS_MAX installed fonts are open. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
-/* When glyphs are closed, a running search gets so long before it is abandoned. */
+/* When glyphs are closed, a search that is still running may take this long to end before it is abandoned. */
 static const int64_t leave_ns = 500000000;
 
-/* A search for a font of the system. It runs on a thread of its own, because the system may have to read all fonts
- * first. Neither pictures nor the end of the program wait for it. */
+/* A search for an installed font. It runs on a thread of its own, because the first one may have to read all fonts.
+ * Neither pictures nor the end of the program wait for it. */
 struct search {
   struct errand errand;
   struct fonts *fonts;
-  bool asked; /* fonts was opened */
+  bool asked; /* fonts_open was called; `fonts` is NULL if it failed */
   uint32_t character;
-  int number; /* which of the fonts that may have the character, from 0 */
+  int number; /* which of the fonts that may have the character is tried, from 0 */
   bool found;
   struct font_file file;
 };
@@ -31,7 +31,7 @@ struct search {
 struct glyphs {
   TTF_Font *own;
   int size, advance;
-  struct search *search; /* freed by its own thread if it is abandoned */
+  struct search *search; /* if it is abandoned, its own thread frees it */
   TTF_Font *others[OTHERS_MAX];
   int other_count;
   uint32_t missing[MISSING_MAX];
@@ -121,7 +121,8 @@ static void look(void *opaque) {
   search->found = fonts_find(search->fonts, search->character, search->number, &search->file);
 }
 
-/* Starts a search. Returns true if it runs. */
+/* Starts to search for an installed font with this character. number: which candidate is tried, from 0. Returns true if
+ * the search runs. */
 static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) {
   struct search *search = glyphs->search;
   struct error ignored;
@@ -164,13 +165,13 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
 
 /* --- drawing --- */
 
-/* Characters that are drawn with one call: several of one column each in the built-in font, or a single other one.
- * Combining marks belong to the character before them. */
+/* Characters that are drawn with one call: either several characters of the built-in font that take one column each, or
+ * a single character that is wide or of another font. Combining marks belong to the character before them. */
 struct piece {
   TTF_Font *font;
   size_t bytes;
   int columns;
-  bool placed; /* the glyph is centred in its columns */
+  bool placed; /* true: the glyph is of another font or wide, and is centred in its columns */
 };
 
 static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t length) {
@@ -191,7 +192,8 @@ static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t l
   return piece;
 }
 
-/* Draws a piece on the built-in font's baseline. A glyph that is wider than its columns loses its sides. */
+/* Copies the drawn characters to the surface at x, y, aligned with the baseline of the built-in font. A glyph that is
+ * wider than its columns is cut on both sides. */
 static void put(struct glyphs *glyphs, SDL_Surface *surface, SDL_Surface *drawn, const struct piece *piece, int x,
                 int y) {
   int room = piece->columns * glyphs->advance;

@@ -12,7 +12,7 @@
 enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANEL_GRAPH, PANELS };
 
 static const int64_t refresh_ns = 100000000, graph_ns = 50000000;
-/* Time that the graph covers. */
+/* Time span that the graph of frame times covers. */
 static const int64_t graph_length_ns = 10000000000;
 
 static const struct color ground = {24, 27, 33, 255}, over_picture = {16, 18, 22, 205},
@@ -30,12 +30,13 @@ struct hud {
   struct typeface *face;
   struct words panels[PANELS];
   enum hud_layout layout;
-  int width, height; /* size of the drawable that the panels were laid out for */
+  int width, height; /* size in pixels of the drawable for which the panels were laid out last */
   int64_t updated_ns, graphed_ns;
-  int alert_lines;                     /* lines that alerts take */
-  int alert_columns, alert_lines_most; /* room for alerts, in characters and lines */
+  int alert_lines; /* number of text lines that alerts take at the moment */
+  /* number of characters in a line of alerts, and of lines that alerts may take */
+  int alert_columns, alert_lines_most;
   int help_pages;
-  int cursor; /* place of the typed line's cursor, in pixels from the line's left edge */
+  int cursor; /* distance in pixels from the left edge of the typed line to its text cursor */
 };
 
 int hud_open(struct hud **out, struct error *err) {
@@ -66,7 +67,8 @@ static struct hud_type get_type(const struct hud *hud) {
   return (struct hud_type){typeface_size(hud->face), typeface_advance(hud->face), typeface_line(hud->face)};
 }
 
-/* Chooses the font size by the drawable's height, or by its width if it is narrow. Returns true if the size changed. */
+/* Chooses the font size by the drawable's height, or by its width if that is small for the height. Returns true if the
+ * size has changed. */
 static bool fit_type(struct hud *hud, int width, int height) {
   int wide = width * 3 / 4;
   return typeface_fit(hud->face, height < wide ? height : wide);
@@ -93,7 +95,8 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
 
 /* --- marked text --- */
 
-/* Draws a line of marked text. Returns how many columns it has. */
+/* Draws a line of text that contains marks, bytes that switch the colour (hud_text.h). Returns how many columns it
+ * takes. */
 static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, int columns, const char *text) {
   int column = 0;
   enum tone tone = TONE_PLAIN;
@@ -116,8 +119,8 @@ static int get_notice_height(const struct hud *hud) {
   return type.line + 2 * type.size;
 }
 
-/* Stores the room for a panel's words, in characters and lines. The room of alerts and of a notice stays free. In the
- * operator's window notices and figures stand beside the list. */
+/* Stores how many characters a line of this panel may have, and how many lines fit. Room for alerts and a notice is
+ * left free. In the operator's window, notices and figures are beside the parameter list. */
 static void get_room(struct hud *hud, enum panel_kind kind, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;
@@ -130,7 +133,8 @@ static void get_room(struct hud *hud, enum panel_kind kind, int width, int heigh
   *lines = (height - 2 * type.size - places.top - get_notice_height(hud)) / type.line;
 }
 
-/* Draws a panel as large as its words need, in as many columns of text as its height makes necessary. */
+/* Draws a panel of text. If its lines do not fit in one column into the window's height, they are in several side by
+ * side. */
 static void draw_words(struct hud *hud, enum panel_kind kind, int width, int height) {
   struct words *words = &hud->panels[kind];
   const struct hud_type type = get_type(hud);
@@ -156,7 +160,8 @@ static void draw_words(struct hud *hud, enum panel_kind kind, int width, int hei
 
 /* --- the panels that have a place --- */
 
-/* Draws a panel into its area. An area of size 0 gets an empty sheet. */
+/* Draws a panel that has a fixed area in the window. If the area has size 0, nothing is shown. below: background
+ * colour. */
 static void draw_lines(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
   const struct hud_type type = get_type(hud);
   if (!sheet_begin(&words->sheet, area->width, area->height, below))
@@ -182,7 +187,7 @@ static void draw_row(struct hud *hud, struct sheet *sheet, const char *text, int
   draw_line(hud, sheet, x + from * type.advance, y, columns - from, text + 6 + HUD_NAME_COLUMNS);
 }
 
-/* Draws the list. The first character of each row is its mark, which is skipped. */
+/* Draws the parameter list. The first character of each row tells if it is selected ('>') and is not drawn. */
 static void draw_list(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
   const struct hud_type type = get_type(hud);
   if (!*words->text || !sheet_begin(&words->sheet, area->width, area->height, below)) {
@@ -237,7 +242,8 @@ static void draw_input(struct hud *hud, struct words *words, const struct hud_ar
 
 /* --- the graph --- */
 
-/* Returns the least number of 1, 2 or 5 times a power of ten that is not below ms. */
+/* Returns the smallest number that is 1, 2 or 5 times a power of ten and at least ms, as the top of the graph's
+ * scale. */
 static double round_up(double ms) {
   double power = pow(10, floor(log10(fmax(ms, 0.1)))), times = ms / power;
   return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
@@ -341,7 +347,7 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   return true;
 }
 
-/* Returns true if the graph has nothing to show because no picture has come for so long. */
+/* Returns true if the graph is empty, because no picture has come for as long as it covers. */
 static bool is_empty(const struct recent_times *recent, int64_t now_ns) {
   const struct recent_time *last = recent_times_before(recent, 0);
   return !last || now_ns - last->at_ns > graph_length_ns;
@@ -366,7 +372,7 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
   return true;
 }
 
-/* Lays alerts out. Returns true if they take more or fewer lines than before. */
+/* Breaks alerts into lines that fit, and stores how many they are. Returns true if that number has changed. */
 static bool fit_alerts(struct hud *hud, const struct hud_content *content, int width, int height) {
   char text[HUD_TEXT_MAX];
   int before = hud->alert_lines;
@@ -388,7 +394,8 @@ bool hud_update(struct hud *hud, const struct hud_content *content, int width, i
   if (words_due)
     hud->updated_ns = now_ns;
   for (enum panel_kind kind = 0; kind < PANEL_GRAPH; kind++)
-    if (words_due || kind == PANEL_ROWS || kind == PANEL_LINE) /* list and line react to the user at once */
+    /* the parameter list and the typed line show at once what the user does */
+    if (words_due || kind == PANEL_ROWS || kind == PANEL_LINE)
       changed |= update_panel(hud, kind, content, width, height, all);
   return update_graph(hud, content, width, height, now_ns, all) || changed;
 }
@@ -433,8 +440,8 @@ int hud_help_pages(const struct hud *hud) {
   return hud->help_pages;
 }
 
-/* Returns true if a panel is not drawn because another one has its place. Over the picture, the help replaces figures
- * and list, and the list replaces the figures if there is no room for both side by side. */
+/* Returns true if a panel is not drawn because another one is in its place. Over the picture, the help replaces figures
+ * and parameter list; the list replaces the figures if both do not fit side by side. */
 static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width, int height) {
   const struct sheet *figures = &hud->panels[PANEL_FIGURES].sheet, *list = &hud->panels[PANEL_ROWS].sheet;
   bool help = *hud->panels[PANEL_HELP].text;
@@ -446,7 +453,8 @@ static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout
   return help || (kind == PANEL_FIGURES && meet);
 }
 
-/* Text is never drawn over other text: the help and the notice, which may cover something, are opaque. */
+/* No text is drawn over other text: the help and the notice, which may be in front of other panels, have an opaque
+ * background. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
   static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH,  PANEL_ROWS,  PANEL_LINE,

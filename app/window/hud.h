@@ -1,9 +1,10 @@
-/* The overlay. Over the picture it shows alerts in a bar at the top, figures in the top left corner, a notice below
- * them, the help in the middle, the list of parameters on the right, and the line that the user types at the bottom. In
- * the operator's window these stand around the picture, together with a graph.
+/* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, figures in the top left corner,
+ * a notice below them, the help in the middle, the list of parameters on the right, and the line that the user types at
+ * the bottom. In the operator's window these panels are around the picture, together with a graph of frame times.
  *
- * Each panel is a sheet (sheet.h), which is drawn again only when its contents change: words at most ten times a
- * second, list and line at once because they react to the user. Only the main thread calls this. */
+ * Each panel is a texture (struct sheet, sheet.h), which is drawn anew only when its contents change: text at most ten
+ * times a second, the parameter list and the typed line at once because they react to the user. Only the main thread
+ * calls these functions. */
 #ifndef APP_WINDOW_HUD_H
 #define APP_WINDOW_HUD_H
 
@@ -18,57 +19,61 @@
 
 struct hud;
 
-/* Contents of the overlay. Strings are read during hud_update only. */
+/* Contents of the overlay. hud_update reads the strings and keeps no pointer to them. */
 struct hud_content {
   enum hud_layout layout;
-  /* show figures, show the help; without figures, alerts and notices are hidden as well */
+  /* Show figures; show the help. Over the picture, alerts and notices are shown only together with figures. */
   bool figures, help;
-  int help_page;                     /* page of the help, from 0 */
-  bool running;                      /* the engine is open; otherwise only state is shown */
-  double fps, frame_ms;              /* over the last seconds */
-  double budget_ms;                  /* 0: there is no budget */
-  double source_fps;                 /* 0: unknown */
-  const char *hardware;              /* the hardware that decodes the source; NULL: software does */
-  double latency_ms, latency_p99_ms; /* from capture to screen, over the last seconds; 0: unknown */
-  long dropped, missed;              /* since the start */
+  int help_page;        /* page of the help, from 0 */
+  bool running;         /* the engine is open; if not, only `state` is shown as a figure */
+  double fps, frame_ms; /* pictures a second, and time of a frame, over the last seconds */
+  double budget_ms;     /* longest time that a frame should take; 0: no limit */
+  double source_fps;    /* frames a second of the source; 0: unknown */
+  const char *hardware; /* name of the hardware that decodes the source; NULL: software decodes it */
+  /* time from capture to screen over the last seconds, median and 99th percentile; 0: unknown */
+  double latency_ms, latency_p99_ms;
+  /* since the start: frames that were dropped, and pictures that took longer than budget_ms */
+  long dropped, missed;
   struct hud_prompt {
     const char *words;
-    float share;           /* the prompt's share in the picture, 0 to 1 */
-  } prompts[SLOT_PRESETS]; /* prompts in use */
+    float share;           /* weight of the prompt in the blend of prompts, 0 to 1 */
+  } prompts[SLOT_PRESETS]; /* the prompts in use */
   int prompt_count;
-  const char *model, *loading;     /* name of the model in use; name of one that is being loaded, or NULL */
-  const struct parameters *values; /* NULL: none are shown */
-  /* "512x512, governed to 448x448"; NULL: size and steps are what the user asked for */
+  const char *model, *loading;     /* name of the model in use, and of one that is being loaded (NULL: none is) */
+  const struct parameters *values; /* current values of parameters; NULL: no values are shown */
+  /* Says how the time budget has reduced the size: "512x512, governed to 448x448"; NULL: it has not. */
   const char *governed;
-  const char *outputs;               /* "recording 0:12"; NULL: there are no outputs */
-  const char *state;                 /* "loading the model"; NULL: nothing is waited for */
-  const struct alerts *alerts;       /* NULL: none */
-  int64_t now_ns;                    /* time from which the age of alerts is computed */
-  const char *notice;                /* NULL: none */
-  const struct panel *panel;         /* list of parameters and line of text; NULL: none */
-  const struct recent_times *recent; /* data of the operator's graph; NULL: none */
+  const char *outputs;         /* recordings and streams in words, such as "recording 0:12"; NULL: there are none */
+  const char *state;           /* what the user waits for, such as "loading the model"; NULL: nothing */
+  const struct alerts *alerts; /* alerts to show; NULL: none */
+  int64_t now_ns;              /* current time, from which it is computed how long alerts have lasted */
+  const char *notice;          /* short message to the user; NULL: none */
+  const struct panel *panel;   /* state of the parameter list and of the typed line; NULL: neither is shown */
+  /* times of recent frames for the graph in the operator's window; NULL: no graph */
+  const struct recent_times *recent;
 };
 
-/* Returns true if the list of parameters is visible with this content. */
+/* Returns true if the parameter list is visible with this content. */
 bool hud_shows_list(const struct hud_content *content);
 
-/* hud_open, hud_update, hud_draw and hud_close need a current OpenGL context. Returns 0, or -1 and err. */
+/* Opens the overlay, hidden until hud_update. A current OpenGL context is needed here and for hud_update, hud_draw and
+ * hud_close. The caller closes it with hud_close. Returns 0, or -1 with err. */
 int hud_open(struct hud **hud, struct error *err);
-void hud_close(struct hud **hud); /* stores NULL; takes NULL */
+void hud_close(struct hud **hud); /* stores NULL; accepts a pointer to NULL */
 
-/* Stores where the panels are in a drawable of this size. */
+/* Stores the positions of all panels in a drawable of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
-/* Stores where the list's rows are. */
+/* Stores where the rows of the parameter list are, so that clicks can be assigned to them. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
 
-/* Takes new content for a drawable of this size. Returns true if the overlay has to be drawn again. */
+/* Takes new content for a drawable of this size in pixels. Returns true if the overlay has to be drawn again. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
-/* Stores where the typed line's cursor is in the drawable, as of the last hud_update. An input method shows there what
- * it composes. */
+/* Stores the position of the typed line's text cursor in pixels of the drawable, as of the last hud_update. Input
+ * methods show their candidates there. */
 void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor);
-/* Returns the number of pages of the help, as of the last hud_update; 0: it is not shown. */
+/* Returns the number of pages of the help, as of the last hud_update; 0: the help is not shown. */
 int hud_help_pages(const struct hud *hud);
-/* Draws the overlay over what the current window shows. */
+/* Draws the overlay over what was drawn in the current window. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height);
 
 #endif

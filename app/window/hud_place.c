@@ -4,9 +4,9 @@
 
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS, FIGURES_LINES = 8, GRAPH_LINES = 8 };
 
-/* If the room beside the list has fewer columns than this, alerts are placed above the list. */
+/* If fewer character columns than this fit beside the parameter list, alerts are above the list and not beside it. */
 enum { ALERT_COLUMNS = 40 };
-/* The list takes at most LIST_PART / WHOLE of the operator's window. */
+/* The parameter list takes at most LIST_PART / WHOLE of the operator's window's width. */
 enum { LIST_PART = 3, WHOLE = 5 };
 
 static int least(int a, int b) {
@@ -67,7 +67,8 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
       graph = GRAPH_LINES * type->line;
   figures = least(figures, line_top - places->top);
   int picture = line_top - figures - graph - 2 * margin - places->top;
-  if (picture < line_top / 5 || picture + alerts < line_top / 3) { /* a low window has no graph */
+  /* without the graph the picture has enough height */
+  if (picture < line_top / 5 || picture + alerts < line_top / 3) {
     picture += graph + margin;
     graph = 0;
   }

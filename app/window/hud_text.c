@@ -9,7 +9,7 @@
 #include "app/window/cells.h"
 #include "unet/base/text.h"
 
-/* Text that grows in a buffer of HUD_TEXT_MAX bytes. */
+/* Appends to a buffer of HUD_TEXT_MAX bytes. */
 struct writer {
   char *text;
   size_t used;
@@ -35,14 +35,15 @@ static void end_line(struct writer *writer) {
   }
 }
 
-/* Writes text from outside the program. Its control characters are removed, because they would be read as marks. */
+/* Appends text that does not come from the program, such as file names and prompts. Control characters are removed,
+ * because they would be read as colour marks. */
 static void put_foreign(struct writer *writer, enum tone tone, const char *words) {
   char clean[512];
   snprintf(clean, sizeof clean, "%s", words);
   put(writer, tone, "%s", text_clean(clean));
 }
 
-/* Writes a rate. Rates below 1 need a second digit after the point, and rates below 0.1 a third. */
+/* Appends a rate, with one digit after the point from 1 on, two below 1, and three below 0.1. */
 static void put_fps(struct writer *writer, double fps) {
   if (fps > 0)
     put(writer, TONE_PLAIN, fps < 0.0995 ? "%5.3f" : fps < 0.995 ? "%4.2f" : "%4.1f", fps);
@@ -73,7 +74,7 @@ static void put_model(struct writer *writer, const struct hud_content *content) 
   end_line(writer);
 }
 
-/* Writes the line about source, latency and budget. */
+/* Appends the line of figures about the source, the latency and the time budget. */
 static void put_way(struct writer *writer, const struct hud_content *content) {
   if (content->source_fps > 0) {
     put(writer, TONE_DIM, "source ");
@@ -135,7 +136,8 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   end_line(writer);
 }
 
-/* Returns true if figures, alerts and notices are shown; the operator's window always shows them. */
+/* Returns true if figures, alerts and notices are shown: always in the operator's window, elsewhere if the user wants
+ * figures. */
 static bool shows_words(const struct hud_content *content) {
   return content->figures || content->layout == HUD_OPERATOR;
 }
@@ -151,10 +153,11 @@ void hud_figures_text(char *text, const struct hud_content *content) {
     put_figures(&writer, content);
 }
 
-/* How much is written about each alert, the most first. */
+/* Ways to write an alert, in order of length: with duration and reason, with duration, with its name alone. */
 enum alert_style { ALERT_FULL, ALERT_SHORT, ALERT_BARE, ALERT_STYLES };
 
-/* Writes an alert, such as "source lost 0:12: nothing came for 2 s". */
+/* Writes an alert with its duration and reason, such as "source lost 0:12: nothing came for 2 s", or shorter as style
+ * says. */
 static void print_alert(char *out, size_t size, const struct alert *alert, enum alert_style style, int64_t now_ns) {
   long seconds = (long)((now_ns - alert->since_ns) / 1000000000);
   if (style == ALERT_BARE)
@@ -211,8 +214,8 @@ void hud_notice_text(char *text, const struct hud_content *content) {
   }
 }
 
-/* Returns the last space at which the line's beginning fits into the columns. NULL: there is no such space, or the
- * whole line fits. */
+/* Returns the last space in the line before which the text fits into the columns. NULL: there is none, or the whole
+ * line fits. */
 static char *find_break(char *line, int columns) {
   size_t length = strcspn(line, "\n"), fits = cells_fit(line, length, columns);
   if (fits >= length)
@@ -237,14 +240,16 @@ static bool is_mark(char c) {
   return c > 0 && c < TONES;
 }
 
-/* Returns true between two figures: at two spaces after a mark or before one, unless the spaces pad a number. */
+/* Returns true if one figure ends and the next begins at `at`: there are two spaces next to a colour mark. Spaces that
+ * only pad a number do not count. */
 static bool is_gap(const char *at) {
   return is_mark(at[0]) ? at[-1] != ' ' && at[1] == ' ' && at[2] == ' '
                         : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
 }
 
-/* Returns the last gap at which the line's beginning fits into the columns; otherwise the space before a number that
- * would be cut; otherwise the first gap. NULL: the whole line fits, or there is no such place. */
+/* Returns where to break a line of figures: at the last gap between two figures before which the text fits into the
+ * columns; otherwise before the number that would be cut; otherwise at the first gap. NULL: the whole line fits, or
+ * there is no such position. */
 static char *find_gap(char *line, int columns) {
   size_t length = strcspn(line, "\n");
   while (length && line[length - 1] == ' ')
@@ -268,11 +273,12 @@ static char *find_gap(char *line, int columns) {
 void hud_text_fold_figures(char *text, int columns) {
   for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
     char *gap = find_gap(line, columns);
-    if (!gap && line == text) /* the first line may be a sentence about what is waited for */
+    /* the first line may be a sentence about what the user waits for, which is broken at a space */
+    if (!gap && line == text)
       gap = find_break(line + 1, columns);
     if (!gap)
       continue;
-    if (is_mark(*gap)) /* the next line keeps the mark, in the place of one of its spaces */
+    if (is_mark(*gap)) /* the colour mark is moved to the next line, where it replaces a space */
       gap[1] = *gap;
     *gap = '\n';
   }
@@ -307,7 +313,7 @@ void hud_text_measure(const char *text, int *lines, int *columns) {
   }
 }
 
-/* Puts as many columns of text side by side as fit, and leaves the last line for the page's number. */
+/* Puts as many columns of text side by side as fit into the width; the last line is for the page number. */
 int hud_text_page(char *text, int page, int width, int lines) {
   int count, columns;
   hud_text_measure(text, &count, &columns);
@@ -348,7 +354,8 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
   end_line(writer);
 }
 
-/* Writes the list's heading, which also says why a filtered list is short. */
+/* Appends the parameter list's heading. If the user filters the list, the heading names the filter, which explains why
+ * the list is short. */
 static void put_head(struct writer *writer, const struct panel *panel) {
   const char *filter = panel->list.filter;
   enum tone tone = panel->lists ? TONE_TITLE : TONE_DIM;

@@ -1,5 +1,5 @@
-/* Writes the text of the overlay's panels. A byte of enum tone in the text is a mark: it switches the colour of what
- * follows. Nothing here draws, so that tests can read the text. */
+/* Writes the text of the overlay's panels. A byte with a value of enum tone is a colour mark: the text after it has
+ * that colour. Nothing here draws, so that tests can read the text. */
 #ifndef APP_WINDOW_HUD_TEXT_H
 #define APP_WINDOW_HUD_TEXT_H
 
@@ -11,34 +11,34 @@ enum tone { TONE_PLAIN = 1, TONE_DIM, TONE_ALERT, TONE_TITLE, TONES };
 
 enum { HUD_TEXT_MAX = 8192 };
 
-/* Each of these functions writes "" if there is nothing to show. text holds HUD_TEXT_MAX bytes. */
+/* Write the figures, and the notice. Like the other functions here that write text, they store "" if there is nothing
+ * to show. text holds HUD_TEXT_MAX bytes. */
 void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
-/* Breaks lines that are longer than this many columns, at a space if they have one. */
+/* Breaks lines that are longer than this many columns, each at its last space that fits; a line without one is left. */
 void hud_text_fold(char *text, int columns);
-/* Breaks lines of figures that are longer than this many columns. It breaks them between two figures, so that no figure
- * is cut. */
+/* Breaks lines that are longer than this many columns between two figures, so that no figure is cut. */
 void hud_text_fold_figures(char *text, int columns);
-/* Writes a line for each command that has a label. */
+/* Writes the help: a line for each command that has a label (the name of its key). */
 void hud_help_text(char *text, const struct hud_content *content);
-/* Writes a line for each alert with its reason if they fit into this many lines. Otherwise a line of at most `columns`
- * holds several alerts, without reasons, and if that is still too much also without times. Returns the number of
- * lines. */
+/* Writes a line for each alert with its reason, if these fit into `lines` lines. Otherwise puts several alerts into a
+ * line of at most `columns` characters: without reasons, and if that is still too much, without durations. Returns the
+ * number of lines. */
 int hud_alerts_text(char *text, const struct hud_content *content, int columns, int lines);
-/* Keeps one page of the text, number `page` from 0, and adds a line with its number. A page has `lines` lines, in as
- * many columns of text side by side as fit into a width of `width` characters. Returns the number of pages; a text of
- * one page stays as it is. */
+/* Reduces the text to page number `page` (from 0), and appends a line with the page's number. A page has `lines` lines
+ * and is `width` characters wide; the text's lines are put side by side in as many columns as fit. Returns the number
+ * of pages; if that is 1, the text stays as it is. */
 int hud_text_page(char *text, int page, int width, int lines);
-/* Characters between two columns of text that are side by side. */
+/* Number of spaces between two columns of text that are side by side. */
 enum { HUD_COLUMN_GAP = 2 };
-/* Stores the number of lines and the columns of the longest one. */
+/* Stores the number of lines in the text, and the width of the longest one in character columns. */
 void hud_text_measure(const char *text, int *lines, int *columns);
-/* Returns the beginning of the next line, or the text's end. */
+/* Returns the beginning of the text's second line; if it has only one line, its end. */
 const char *hud_text_next_line(const char *text);
-/* Writes one line for each row: '>' if the row is selected, or a space; the length of its bar in thousandths in 4
- * characters (-1: it has no bar); its name in HUD_NAME_COLUMNS; its value. */
+/* Writes one line for each row of the parameter list: '>' if the row is selected, otherwise a space; 4 characters with
+ * the length of the row's bar in thousandths (-1: no bar); the name in HUD_NAME_COLUMNS characters; the value. */
 void hud_list_text(char *text, const struct hud_content *content);
-/* Writes the label, cursor and text of the line that the user is typing. */
+/* Writes the line that the user is typing: its label, then the text with the cursor in it. */
 void hud_line_text(char *text, const struct hud_content *content);
 
 #endif

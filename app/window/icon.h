@@ -6,7 +6,7 @@
 
 enum { ICON_SIDE = 64 };
 
-/* Draws ICON_SIDE by ICON_SIDE pixels of red, green, blue and alpha, from the top row to the bottom. */
+/* Draws the icon: ICON_SIDE by ICON_SIDE RGBA pixels, 4 bytes each, rows from top to bottom. */
 void icon_draw(uint8_t *rgba);
 
 #endif

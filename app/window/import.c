@@ -4,10 +4,10 @@
 #include <string.h>
 
 struct import_entry {
-  uint64_t number; /* the picture's number; 0: the entry is empty */
+  uint64_t number; /* number of the picture (struct picture) whose memory was imported; 0: the entry is empty */
   size_t bytes;
   struct imported imported;
-  long used; /* value of takes when it was used last */
+  long used; /* value of import.takes when the entry was used last, to find the entry unused for longest */
 };
 
 struct import_hold {
@@ -21,18 +21,20 @@ struct import {
   const struct import_impl *impl;
   void *opaque;
   const struct log *log;
-  struct gpu_id asked; /* the GPU that import_suits was called with last */
+  struct gpu_id asked; /* the GPU with which import_suits was called last */
   bool has_asked;
-  bool suited; /* the answer for that GPU */
-  /* OpenGL has refused a picture, and none is tried again */
+  bool suited; /* answer of impl->suits for that GPU */
+  /* OpenGL has failed to import a picture's memory, so no more imports are tried. */
   bool refused;
-  const struct picture_pool *pool; /* the pool of all pictures in entries */
+  const struct picture_pool *pool; /* the pool to which all pictures in `entries` belong */
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  int rest;                              /* calls of import_take until memory is tried again */
-  int idle;                              /* calls of import_follow since the last import_take */
-  struct import_hold held[IMPORT_HOLDS]; /* hold number n is at n modulo IMPORT_HOLDS */
-  /* number of holds begun; number of holds ended */
+  /* number of calls of import_take that still return 0, because a picture's memory could not be shared */
+  int rest;
+  int idle; /* number of calls of import_follow since the last call of import_take */
+  /* pictures that OpenGL still reads; hold number n is at index n modulo IMPORT_HOLDS */
+  struct import_hold held[IMPORT_HOLDS];
+  /* Number of holds that were begun since the start, and that were ended. */
   long told, released;
 };
 
@@ -95,7 +97,8 @@ void import_follow(struct import *import) {
     drop_all(import);
 }
 
-/* Returns the picture's entry; if it has none, the entry that has not been used for longest. */
+/* Returns the entry with this picture number. If there is none, returns the entry that was unused for longest, to be
+ * replaced. */
 static struct import_entry *find(struct import *import, uint64_t number) {
   struct import_entry *oldest = &import->entries[0];
   for (int i = 0; i < IMPORT_CACHE; i++) {

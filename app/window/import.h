@@ -1,6 +1,7 @@
-/* Lets OpenGL read pictures in GPU memory directly, without a copy through the host. The memory of each picture is
- * imported once and then found again by the picture's number. A picture is held from the moment when OpenGL is told to
- * read it until the GPU has done so. Nothing here waits. Only the main thread calls this. */
+/* Lets OpenGL read pictures in GPU memory directly, without a copy through host memory. The memory of each picture is
+ * imported into OpenGL once; the pool uses its pictures again and again, and the import is found by the picture's
+ * number. A picture is held from the moment when OpenGL is told to read it until the GPU has done so. These functions
+ * do not wait. Only the main thread calls them. */
 #ifndef APP_WINDOW_IMPORT_H
 #define APP_WINDOW_IMPORT_H
 
@@ -8,29 +9,30 @@
 #include "unet/base/picture.h"
 
 enum {
-  IMPORT_HOLDS = 6,  /* most pictures that one import holds */
-  IMPORT_CACHE = 32, /* most pictures that are imported at the same time */
-  /* If a picture's memory cannot be shared, this many calls of import_take pass before it is tried again. After this
-   * many calls of import_follow without import_take all imports are closed. */
+  IMPORT_HOLDS = 6,  /* number of pictures that one struct import holds at most */
+  IMPORT_CACHE = 32, /* number of pictures whose memory is imported at the same time, at most */
+  /* After a picture's memory could not be shared, import_take returns 0 for this many calls before another attempt.
+   * After this many calls of import_follow without import_take, all imports are closed to free their memory. */
   IMPORT_REST = 120,
 };
 
-/* OpenGL's names of an import. */
+/* Names of the OpenGL objects of one import: a memory object, and a buffer in that memory. */
 struct imported {
   unsigned memory, buffer;
 };
 
-/* Functions that call OpenGL (import_gl.h); tests have their own. */
+/* Functions that call OpenGL: import_gl in the program; tests use others, without OpenGL. */
 struct import_impl {
-  /* Returns true if OpenGL draws on this GPU and can import memory at all. */
+  /* Returns true if OpenGL draws on this GPU and can import memory from other libraries. */
   bool (*suits)(void *opaque, const struct gpu_id *gpu);
-  /* Imports `bytes` of memory. share is its file descriptor, which the caller keeps and closes. */
+  /* Imports `bytes` bytes of GPU memory. share: file descriptor of that memory, which remains the caller's. Returns 0,
+   * or -1 with err. */
   int (*open)(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err);
   void (*close)(void *opaque, const struct imported *imported);
-  /* Makes commands that follow read what was written to imported memory before. */
+  /* Makes later OpenGL commands read what another library has written to imported memory before this call. */
   void (*renew)(void *opaque);
-  /* Returns a fence that is passed when the GPU has done all commands so far. NULL: there is none, because the context
-   * is lost for instance. */
+  /* Returns a fence, which has_passed reports as passed when the GPU has done all commands given so far. NULL: it
+   * cannot be made, for example because the context is lost. */
   void *(*make_fence)(void *opaque);
   bool (*has_passed)(void *opaque, void *fence);
   void (*free_fence)(void *opaque, void *fence);
@@ -38,23 +40,24 @@ struct import_impl {
 
 struct import;
 
-/* Allocates *import. what names the pictures in log lines. holds: most pictures to hold, up to IMPORT_HOLDS. impl, what
- * and log (may be NULL) must outlive it. */
+/* Allocates *import; the caller frees it with import_close. what: word for the pictures in log lines, such as "frames".
+ * holds: number of pictures that may be held at a time, up to IMPORT_HOLDS. impl, what and log (may be NULL) must
+ * outlive it; opaque is passed to impl's functions. Returns 0, or -1 with err. */
 int import_open(struct import **import, const char *what, int holds, const struct import_impl *impl, void *opaque,
                 const struct log *log, struct error *err);
-void import_close(struct import **import); /* stores NULL; takes NULL */
+void import_close(struct import **import); /* stores NULL; accepts a pointer to NULL */
 
-/* Returns true if pictures in this GPU's memory can be read directly. After OpenGL has refused one the answer is false
- * for good. */
+/* Returns true if pictures in this GPU's memory can be read directly. Once an import has failed, always returns
+ * false. */
 bool import_suits(struct import *import, const struct gpu_id *gpu);
 
-/* Returns the OpenGL buffer of the picture's memory, which begins with its first plane. Returns 0 if the picture must
- * be uploaded instead: it has no shared memory, OpenGL refuses it, or too many pictures are held. */
+/* Returns an OpenGL buffer that is the picture's memory, beginning with its first plane. Returns 0 if the picture must
+ * be uploaded instead: its memory cannot be shared, OpenGL cannot import it, or too many pictures are held. */
 unsigned import_take(struct import *import, const struct frame *frame);
-/* Must be called after OpenGL was told to read the frame that import_take returned a buffer for: holds the frame until
- * the GPU has read it. */
+/* Called after OpenGL was told to read the buffer that import_take returned for this frame. Holds the frame until the
+ * GPU has read it. */
 void import_told(struct import *import, const struct frame *frame);
-/* Ends the holds on pictures that the GPU has read. Must be called regularly. */
+/* Releases pictures that the GPU has read. Called regularly, at least once per picture. */
 void import_follow(struct import *import);
 
 #endif

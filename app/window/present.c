@@ -8,19 +8,20 @@
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
 
-/* frames that OpenGL may hold at a time; few, because a hardware decoder has few (HARDWARE_HOLDS) */
+/* Number of the source's frames that OpenGL may hold at a time. It is small because a hardware decoder has few frames
+ * (HARDWARE_HOLDS). */
 enum { FRAME_HOLDS = 3 };
 
-/* How a frame's planes become a colour. input.frag reads the number. */
+/* How the shader input.frag computes a colour from a frame's planes. The shader gets the number. */
 enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
 
-/* A texture that is filled from one plane. */
+/* Format of a texture that is filled with one of a frame's planes. */
 struct texture_format {
   int plane;
   GLint internal;
   GLenum format, type;
   int texel_bytes;
-  int divide_x, divide_y; /* the texture's size is the frame's divided by these, rounded up */
+  int divide_x, divide_y; /* the texture has the frame's width and height divided by these, rounded up */
 };
 
 struct pixel_layout {
@@ -29,8 +30,8 @@ struct pixel_layout {
   struct texture_format texture[3];
 };
 
-/* YUYV is uploaded twice, as pixels of (Y, Cb or Cr) and as pairs (Y0, Cb, Y1, Cr), so that both can be
- * interpolated. */
+/* YUYV's one plane fills two textures, one with texels (Y, Cb or Cr) for luma and one with texels (Y0, Cb, Y1, Cr) for
+ * chroma, so that both can be interpolated. */
 static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_NV12] = {LAYOUT_Y_CBCR,
                     2,
@@ -50,43 +51,47 @@ static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_RGBA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
 };
 
-/* The textures of one frame. */
+/* One frame or picture in OpenGL: up to three textures, one per plane. */
 struct image {
   GLuint texture[3];
   bool filled;
-  struct frame frame; /* describes the frame in the textures; its planes are not valid */
+  /* format, size and colour space of the frame in the textures; its pointers to planes are not valid */
+  struct frame frame;
 };
 
-/* Values of a painter's uniforms. */
+/* Values of the uniforms that all painters have. */
 struct paint {
-  float rect[4]; /* corners of the rectangle as present.vert reads them */
+  float rect[4]; /* position of the rectangle, as present.vert expects it */
   float opacity, light;
 };
 
-/* A shader program that fills a rectangle, and the values that its uniforms have. A uniform is set only when its value
- * changes: most pictures are painted like the one before, and each OpenGL call costs some microseconds on a processor
- * that has just slept. Zeros to start, as a new program's uniforms are. */
+/* A shader program that fills a rectangle, with the locations of its uniforms and the values set last. A uniform is set
+ * only when its value changes, because most pictures are drawn like the one before, and each OpenGL call costs some
+ * microseconds on a processor core that has just slept. Initialise with zeros, which are the uniforms' first values. */
 struct painter {
   GLuint program;
   GLint rect, opacity, light;
   struct paint told;
 };
 
-/* Values of input.frag's uniforms that depend on the frame. */
+/* Values of the uniforms of input.frag that depend on the frame's format and colour space. */
 struct colors {
   GLint layout;
   float sample_scale, matrix[9], zero[3], scale[2];
 };
 
 struct present {
-  GLuint vertices, columns; /* columns: buffer for columns that are read from the window */
+  /* vertices: an empty vertex array, which OpenGL requires; columns: buffer for columns that are read from the
+   * window */
+  GLuint vertices, columns;
   struct painter plain, bicubic, frame;
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
-  } at;               /* locations of input.frag's uniforms */
-  struct colors told; /* values that these uniforms have */
+  } at;               /* locations of the uniforms of input.frag */
+  struct colors told; /* values that these uniforms were set to last */
   struct image picture, held, input, source;
-  struct import *import, *import_frames; /* for pictures; for frames, which come from another pool. NULL: none */
+  /* direct access to the engine's pictures, and to the source's frames, in GPU memory; NULL: they are uploaded */
+  struct import *import, *import_frames;
   struct present_counts counts;
 };
 
@@ -161,13 +166,14 @@ void present_close(struct present **pointer) {
   *pointer = NULL;
 }
 
-/* Returns true if the textures have the format and size of this frame. */
+/* Returns true if the textures exist and have the format and size of this frame. */
 static bool suits(const struct image *image, const struct frame *frame) {
   return image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
          image->frame.height == frame->height;
 }
 
-/* Tells OpenGL the distance between rows in texels, unless it knows: *told is what it was told last. */
+/* Sets the distance between rows (pitch) in texels for the next upload, unless *told, the value set last, is the
+ * same. */
 static void tell_pitch(int pitch, int width, int *told) {
   int wanted = pitch == width ? 0 : pitch;
   if (wanted != *told)
@@ -175,8 +181,8 @@ static void tell_pitch(int pitch, int width, int *told) {
   *told = wanted;
 }
 
-/* Fills the textures. from: the planes' addresses, or their offsets in the buffer that is bound. columns: how many to
- * fill, from the left. */
+/* Fills the textures with the left `columns` columns of the frame. from: addresses of the planes in host memory, or
+ * their offsets in the OpenGL buffer that is bound. */
 static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
   bool same = suits(image, frame);
@@ -198,7 +204,8 @@ static void fill(struct image *image, const struct frame *frame, int columns, co
   image->filled = true;
 }
 
-/* Fills the textures with this many columns, from the left, of a frame in the host's memory. */
+/* Fills the textures with the left `columns` columns of a frame from host memory. Returns false if the pixels cannot be
+ * had. */
 static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
   if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
     return false;
@@ -210,8 +217,9 @@ static bool upload(struct present *present, struct image *image, const struct fr
   return true;
 }
 
-/* Lets the GPU fill the textures directly from the frame's memory. The first time all columns are filled, because
- * textures are created then, and a buffer has no NULL address that means "no data". */
+/* Lets the GPU fill the textures from the frame's own GPU memory. The first time, all columns are filled: textures
+ * without contents cannot be created while a buffer is bound, because there the address NULL means the offset 0.
+ * Returns false if that is not possible. */
 static bool share(struct import *import, struct image *image, const struct frame *frame, int columns) {
   if (!import)
     return false;
@@ -240,7 +248,8 @@ struct present_counts present_count(const struct present *present) {
 
 void present_picture(struct present *present, const struct frame *picture) {
   if (present->import_frames)
-    import_follow(present->import_frames); /* frames are shown only at times, and their holds must end meanwhile */
+    /* The source's frames are not shown at all times, but those held must be released when the GPU has read them. */
+    import_follow(present->import_frames);
   if (share(present->import, &present->picture, picture, picture->width))
     present->counts.shared++;
   else if (upload(present, &present->picture, picture, picture->width))
@@ -252,7 +261,7 @@ static void take_frame(struct present *present, struct image *image, const struc
     upload(present, image, frame, columns);
 }
 
-/* Some more columns than asked for are taken, because interpolation reads beyond the edge. */
+/* Uploads some more columns than are visible, because interpolation at the edge reads its neighbours. */
 void present_input(struct present *present, const struct frame *input, float part) {
   const int more = 8;
   int columns = (int)ceilf(part * (float)input->width) + more + input->width / 32;
@@ -272,8 +281,8 @@ void present_hold(struct present *present) {
   present->held = held;
 }
 
-/* Computes the conversion from Y'CbCr to R'G'B' for samples of 0 to 1. Each matrix (BT.601, BT.709, BT.2020) follows
- * from two luma weights. */
+/* Computes the conversion from Y'CbCr to R'G'B', for samples from 0 to 1. Each matrix (BT.601, BT.709, BT.2020) follows
+ * from its luma weights of red and blue. */
 static void fill_colors(const struct frame *frame, struct colors *colors) {
   static const float weights[][2 /* red, blue */] = {
       [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
@@ -285,13 +294,13 @@ static void fill_colors(const struct frame *frame, struct colors *colors) {
   memcpy(colors->matrix, columns, sizeof columns);
   colors->zero[0] = full ? 0 : 16.0f / 255;
   colors->zero[1] = colors->zero[2] = 128.0f / 255;
-  /* P010 has its 10 bits in the upper bits of 16. Limited range is scaled to 8-bit codes (64 of 1023 is 16 of 255),
-   * full range to 0 to 1023. */
+  /* P010 has its 10 bits in the upper bits of 16. The scale turns them into 8-bit codes / 255 for limited range (64 of
+   * 1023 equals 16 of 255), and into codes / 1023 for full range. */
   colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
-/* Stores how much of the frame the picture shows on each axis, about the centre. A value under 1 means that the frame
- * is cropped, over 1 that it has bars. */
+/* Stores which part of the frame the picture covers on each axis, about the centre. Below 1 the frame is cropped; above
+ * 1 it has bars. */
 static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
   scale[0] = scale[1] = 1;
@@ -304,7 +313,7 @@ static void fill_fit(const struct frame *frame, float shape, enum fit fit, float
   }
 }
 
-/* Sets the uniforms of input.frag, which must be the current program. */
+/* Sets the uniforms of input.frag, which must be the current program, unless they have these values already. */
 static void tell_colors(struct present *present, const struct colors *colors) {
   if (!memcmp(&present->told, colors, sizeof *colors))
     return;
@@ -317,10 +326,10 @@ static void tell_colors(struct present *present, const struct colors *colors) {
 }
 
 struct box {
-  int left, top, width, height; /* in pixels */
+  int left, top, width, height; /* in pixels of the drawable, from its top left corner */
 };
 
-/* Returns the largest rectangle of this shape in the middle of the drawable. */
+/* Returns the largest rectangle with this aspect ratio (width / height) in the middle of the drawable. */
 static struct box letterbox(int width, int height, float shape) {
   struct box box = {0, 0, width, height};
   if ((float)width > (float)height * shape)
@@ -332,7 +341,7 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
-/* Sets the painter's uniforms. Its program must be the current one. */
+/* Sets the painter's uniforms, unless they have these values already. Its program must be the current one. */
 static void tell_painter(struct painter *painter, const struct paint *paint) {
   if (!memcmp(&painter->told, paint, sizeof *paint))
     return;
@@ -342,7 +351,7 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Fills the box with the painter. */
+/* Fills the box with the texture that is bound, by the painter's program. opacity: 1 covers what is below. */
 static void paint(struct painter *painter, const struct present_view *view, struct box box, float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
   const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
@@ -369,7 +378,7 @@ static void paint_frame(struct present *present, const struct image *image, cons
   paint(&present->frame, view, box, opacity);
 }
 
-/* Bicubic interpolation is used only to enlarge; otherwise it would not look better. */
+/* Draws the picture. Bicubic interpolation is used only to enlarge; when reducing it would look no better. */
 static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
                           struct box box, float opacity) {
   bool bicubic = view->bicubic && box.width > image->frame.width;
@@ -377,12 +386,12 @@ static void paint_picture(struct present *present, const struct image *image, co
   paint(bicubic ? &present->bicubic : &present->plain, view, box, opacity);
 }
 
-/* Limits what is painted next to the part between two columns of the view. */
+/* Limits later drawing to the part of the view between two columns, in pixels. */
 static void limit(const struct present_view *view, int from, int to) {
   glScissor(view->left + from, view->bottom, to - from, view->height);
 }
 
-/* Paints a bright line with dark edges, which is visible on any picture. */
+/* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. */
 static void paint_line(const struct present_view *view, struct box box, int x) {
   int bottom = view->bottom + view->height - box.top - box.height;
   x += view->left;
@@ -394,8 +403,8 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* Returns where the picture is in the view. If the shapes differ only because sides were rounded, the picture fills the
- * view: thin bars would appear and disappear as the size changes. */
+/* Returns where the picture is drawn in the view. If the aspect ratios differ only because sides were rounded to a
+ * multiple, the picture fills the view: otherwise thin bars would appear and disappear as the size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -409,7 +418,7 @@ static bool shows_held(const struct present *present, const struct present_view 
   return view->cover.held > 0 && present->held.filled;
 }
 
-/* Paints the held picture over the newest one, and the source over both. */
+/* Draws the frozen picture over the newest one, and the source over both (bypass), with the opacities of the fades. */
 static void paint_cover(struct present *present, const struct present_view *view, struct box box, int split) {
   bool holds = shows_held(present, view), bypasses = view->cover.bypass > 0 && present->source.filled;
   int right = box.left + box.width;
@@ -426,7 +435,7 @@ static void paint_cover(struct present *present, const struct present_view *view
   glDisable(GL_BLEND);
 }
 
-/* Paints the picture, the input beside it, and the cover over it. */
+/* Draws the picture, the input frame to the left of the split, and then freeze and bypass over the picture. */
 static void paint_all(struct present *present, const struct present_view *view, struct box box, int split) {
   bool has_input = present->input.filled, has_picture = present->picture.filled || shows_held(present, view);
   if (present->picture.filled) {
@@ -443,13 +452,13 @@ static void paint_all(struct present *present, const struct present_view *view, 
     paint_cover(present, view, box, split);
 }
 
-/* Returns true if only the picture is visible, from edge to edge. */
+/* Returns true if nothing but the picture is visible, and it fills the view. */
 static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
   return present->picture.filled && box.width == view->width && box.height == view->height && !view->split &&
          view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
-/* Most views show the picture alone, which takes fewer OpenGL calls; struct painter says why that matters. */
+/* Most views show the picture alone; that case is drawn with fewer OpenGL calls, which cost time (struct painter). */
 void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
@@ -459,7 +468,7 @@ void present_draw(struct present *present, const struct present_view *view) {
               : view->split                      ? box.left + (int)lroundf((float)box.width * view->split_at)
                                                  : box.left;
   glViewport(view->left, view->bottom, view->width, view->height);
-  glClear(GL_COLOR_BUFFER_BIT); /* clears the whole drawable, which may be larger than the view */
+  glClear(GL_COLOR_BUFFER_BIT); /* clears all of the drawable, which may be larger than the view */
   glBindVertexArray(present->vertices);
   if (is_alone(present, view, box)) {
     paint_picture(present, &present->picture, view, box, 1);
@@ -488,7 +497,8 @@ int present_read(int width, int height, uint8_t *rgba) {
   return glGetError() == GL_NO_ERROR ? 0 : -1;
 }
 
-/* Reads all columns with one wait: each wait for the GPU is also a wait for other programs that use it. */
+/* Reads all columns with one wait for the GPU: while this process waits, other programs may use the GPU, which makes
+ * each wait long. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most) {
   struct box box = picture_box(&present->picture, view);

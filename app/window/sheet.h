@@ -1,6 +1,6 @@
-/* Sheets of text and rectangles. The CPU draws them with SDL_ttf when their contents change, and OpenGL shows them as
- * textures. All functions but those that draw on a sheet (sheet_begin, sheet_fill, sheet_text) need a current
- * context. */
+/* A sheet is a texture with text and rectangles, for one panel of the overlay. The processor draws it with SDL_ttf when
+ * its contents change, and OpenGL shows it. All functions need a current context, except sheet_begin, sheet_fill and
+ * sheet_text. */
 #ifndef APP_WINDOW_SHEET_H
 #define APP_WINDOW_SHEET_H
 
@@ -14,18 +14,18 @@
 /* The monospaced font, and the shader that shows sheets. */
 struct typeface;
 
-/* Opens the font and the shader. Returns -1 and err on failure. */
+/* Opens font and shader. Returns 0, or -1 with err. The caller frees *face with typeface_close. */
 int typeface_open(struct typeface **face, struct error *err);
-void typeface_close(struct typeface **face); /* stores NULL; takes NULL */
-/* Sets the font size that suits a drawable of this height. Returns true if it changed. */
+void typeface_close(struct typeface **face); /* stores NULL; accepts a pointer to NULL */
+/* Sets the font size that suits a drawable of this height in pixels. Returns true if the size has changed. */
 bool typeface_fit(struct typeface *face, int height);
-/* Returns true if sheets have to be drawn again because a font was found for a character that had none
- * (glyphs_follow). */
+/* Returns true if sheets have to be drawn again, because an installed font was found for a character that the built-in
+ * font lacks (glyphs_follow). */
 bool typeface_follow(struct typeface *face);
-/* All in pixels: the font's size, and the distances and widths of text in it. */
+/* Return lengths in pixels: the font's size, the width of a character column, and the distance between lines. */
 int typeface_size(const struct typeface *face);
-int typeface_advance(const struct typeface *face); /* from one column to the next */
-int typeface_line(const struct typeface *face);    /* from one line to the next */
+int typeface_advance(const struct typeface *face); /* width of a character column */
+int typeface_line(const struct typeface *face);    /* distance from one line to the next */
 int typeface_width(const struct typeface *face, const char *text, size_t length);
 
 struct color {
@@ -35,31 +35,32 @@ struct color {
 /* Zero-initialise to start. */
 struct sheet {
   unsigned texture;
-  int width, height;           /* 0: the sheet is empty */
-  struct SDL_Surface *surface; /* valid from sheet_begin to sheet_end */
-  bool filled;                 /* the sheet has a background colour */
+  int width, height;           /* size in pixels; 0: the sheet is empty */
+  struct SDL_Surface *surface; /* memory in which the sheet is drawn; valid from sheet_begin to sheet_end */
+  bool filled;                 /* true: the sheet has a background colour of its own; false: it is transparent */
 };
 
-/* Frees the texture. */
+/* Frees the sheet's texture. */
 void sheet_close(struct sheet *sheet);
-/* Starts to draw a new sheet. ground is the background; with alpha 0 there is none. Returns false, with an empty sheet,
- * if the size is 0 or no memory is left. */
+/* Starts to draw the sheet anew. ground: background colour; alpha 0: transparent. Returns false, and leaves the sheet
+ * empty, if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
-/* Fills a rectangle of the sheet, without blending. */
+/* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
-/* Draws text of at most this many columns; longer text is cut and ends with an ellipsis. Returns how many columns it
- * takes. */
+/* Draws text at x, y (pixels from the top left corner), at most `columns` character columns; longer text is cut and
+ * ends with an ellipsis. length: in bytes of UTF-8. Returns how many columns were drawn. */
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
                const char *text, size_t length);
-/* Ends the drawing: copies the sheet to its texture. */
+/* Ends drawing: copies the sheet to its texture. */
 void sheet_end(struct sheet *sheet);
 
-/* Position of a sheet. shade: how dark the area under a sheet without background becomes; radius: of its corners. */
+/* Where a sheet is shown. shade: how much the picture under a transparent sheet is darkened, 0 to 1; radius: of the
+ * sheet's corners, in pixels. */
 struct sheet_place {
   int left, top;
   float shade, radius;
 };
-/* Draws the sheet in a drawable of this size. Does nothing if it is empty. */
+/* Shows the sheet in the current window, whose drawable has this size in pixels. Does nothing if the sheet is empty. */
 void sheet_show(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place,
                 int drawable_width, int drawable_height);
 

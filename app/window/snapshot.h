@@ -1,5 +1,5 @@
-/* Saves a picture as a PNG file named after the time. A thread of its own writes it, because that takes longer than
- * showing a picture. The file's text chunks say how the picture was made (png_text.h). */
+/* Saves a picture as a PNG file named after the time. A background thread writes it, because that takes longer than
+ * showing a picture. The file's text chunks contain how the picture was made (png_text.h). */
 #ifndef APP_WINDOW_SNAPSHOT_H
 #define APP_WINDOW_SNAPSHOT_H
 
@@ -12,29 +12,30 @@
 
 enum { SNAPSHOT_HOLDS = 1 };
 
-/* A picture that is being saved. Zero-initialise to start; the fields belong to snapshot.c. */
+/* A picture that is being saved. Zero-initialise to start; only snapshot.c reads and writes the fields. */
 struct snapshot {
   pthread_t thread;
   bool running;
   struct frame picture;
   const char *dir;
-  char *words, *preset; /* freed when the file is written */
+  char *words, *preset; /* texts for the file's text chunks; freed when the file is written */
   char path[PATHS_MAX];
   struct error err;
   int status;
   atomic_bool done;
 };
 
-/* Starts to save a PIXEL_RGBA frame, which is held until the file is written, as reverie-YYYYMMDD-HHMMSS.png in dir
- * (NULL: the working directory). If that file exists, -2, -3 and so on is appended: no file is ever overwritten. dir
- * must stay valid until snapshot_take. words and preset are allocated texts, which this function frees in the end;
- * NULL: none. Must not be called while another picture is being saved. */
+/* Starts to save a PIXEL_RGBA frame in the folder dir (NULL: the working directory) as reverie-YYYYMMDD-HHMMSS.png. If
+ * that file exists, -2, -3 and so on is appended: no file is overwritten. The frame is held until the file is written.
+ * dir must stay valid until snapshot_take returns a result. words and preset are allocated texts for the file's text
+ * chunks, which are freed here even on failure; NULL: none. Must not be called while another picture is being saved.
+ * Returns 0, or -1 with err. */
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, char *words, char *preset,
                    struct error *err);
 
-/* Returns 1 if the picture is saved, with the file's name in *path, which is valid until the next start; 0 if nothing
- * is being saved, or if that is not finished and wait is false; -1 and err on failure, in which case no file is
- * left. */
+/* Returns 1 if the picture is saved: *path is the file's name, valid until the next snapshot_start. Returns 0 if
+ * nothing is being saved, or if saving goes on and wait is false. Returns -1 with err on failure; the incomplete file
+ * is removed. */
 int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* The program's windows: SDL2 with an OpenGL 3.3 core context. Their events are translated to the few kinds that the
- * program needs. Only the main thread calls this. */
+/* The program's windows, made with SDL2 and an OpenGL 3.3 core context: the output, which shows the picture to the
+ * audience, and the operator's window. Their events are translated to the few kinds that the program needs. Only the
+ * main thread calls these functions. */
 #ifndef APP_WINDOW_WINDOW_H
 #define APP_WINDOW_WINDOW_H
 
@@ -10,11 +11,11 @@
 
 struct window;
 
-/* WINDOW_OUTPUT shows the picture and is always open; WINDOW_OPERATOR is the operator's window, which may be opened and
+/* WINDOW_OUTPUT shows the picture and is always open. WINDOW_OPERATOR, the operator's window, may be opened and
  * closed. */
 enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
 
-/* Position and size of a window's contents on the desktop. */
+/* Position and size of a window's contents on the desktop, in SDL's window coordinates. */
 struct window_place {
   int left, top;
   int width, height;
@@ -23,36 +24,37 @@ struct window_place {
 
 struct window_params {
   const char *title;
-  int width, height; /* size of the contents; 0: all of its display */
-  /* Place of a window that this one replaces. The new window is hidden until window_show. NULL: it replaces none. */
+  int width, height; /* size of the contents in window coordinates; 0: all of its display */
+  /* Position and size of a window that this one replaces; the new window stays hidden until window_show. NULL: it
+   * replaces none and is visible at once. */
   const struct window_place *place;
-  bool borderless; /* the window has no border and is in the display's upper left corner */
+  bool borderless; /* true: the window has no border and is in the display's upper left corner */
   bool fullscreen;
 };
 
 /* A display of the system. */
 struct window_display {
-  int number; /* number for window_create */
+  int number; /* number from 0, by which window_create can choose the display */
   char name[96];
-  /* In the space of all displays together. */
+  /* Position and size on the desktop, which all displays share. */
   int x, y, width, height;
-  int refresh; /* pictures a second; 0: unknown */
+  int refresh; /* refreshes a second; 0: unknown */
   bool on_x11;
 };
 
 enum window_event_type {
-  WINDOW_KEY,     /* a key was pressed: key, repeat, text */
-  WINDOW_COMPOSE, /* text is being composed by an input method; "": it is no longer */
-  WINDOW_POINT,   /* the left button is held down at x, y; pressed: it was pressed just now */
+  WINDOW_KEY,     /* a key was pressed; fields: key, repeat, text */
+  WINDOW_COMPOSE, /* an input method composes text, which is in `text`; "": it has ended */
+  WINDOW_POINT,   /* the left button is held down at x, y; pressed: this event is its beginning */
   WINDOW_RELEASE, /* the left button was released */
-  WINDOW_WHEEL,   /* the wheel was turned: turns, x, y */
-  WINDOW_DROP,    /* a file was dropped; follows: together with the one before. file NULL: it was not a file */
+  WINDOW_WHEEL,   /* the wheel was turned; fields: turns, x, y */
+  WINDOW_DROP,    /* a file was dropped; follows: together with the file before; file NULL: it was not a file */
   WINDOW_DRAW,    /* the window was uncovered or resized and must be drawn again */
   WINDOW_CLOSE,
-  /* display was disconnected, which the output filled or was in the corner of. While there is an operator's window that
-   * it would cover, the output is hidden. */
+  /* The output filled a display, or was in its corner, which was disconnected: `display` is its name. If there is an
+   * operator's window, the output is hidden. */
   WINDOW_DISPLAY_GONE,
-  WINDOW_DISPLAY_CAME, /* display is back or was moved, and the output with it */
+  WINDOW_DISPLAY_CAME, /* that display is connected again or was moved, and the output has moved there */
 };
 
 enum { WINDOW_TEXT_MAX = 256 };
@@ -60,93 +62,94 @@ enum { WINDOW_TEXT_MAX = 256 };
 struct window_event {
   enum window_event_type type;
   enum window_which which;
-  int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: there is only text */
-  char text[WINDOW_TEXT_MAX]; /* the typed text in UTF-8; "": the key types nothing */
-  const char *file;           /* name of the dropped file, valid until the next event is asked for */
-  const char *display;        /* name of the display */
+  int key; /* the typed character, or a value of enum key (control/keys.h); KEY_NONE: there is only text */
+  char text[WINDOW_TEXT_MAX]; /* typed text in UTF-8; "": the key types nothing */
+  const char *file;           /* path of the dropped file, valid until the next window_poll */
+  const char *display;        /* name of the display that was disconnected or is back */
   bool follows;
   bool repeat, pressed;
-  float x, y;  /* in pixels of the drawable */
-  float turns; /* turns of the wheel, positive away from the user */
+  float x, y;  /* position of the pointer in pixels of the drawable */
+  float turns; /* number of steps of the wheel, positive away from the user */
 };
 
-/* Connects to the desktop and chooses the displays, without opening a window. This is quick, so that a missing display
- * is noticed before anything else starts. output: number (from 0), name or part of the name of the output's display;
- * NULL: the first display, or the second if there is to be an operator's window.
+/* Connects to the desktop and chooses the displays, without opening a window. That is quick, so that a missing display
+ * is noticed before anything else starts. output: number (from 0), name or part of the name of the display for the
+ * output; NULL: the first display, or the second if has_operator. Returns 0, or -1 with err.
  *
  * On failure, here and in window_open, the status is STATUS_OUTPUT, and the message says what works without a display.
  * It is STATUS_USAGE if no display has this number or name; *window is valid then, and must be closed. */
 int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
-/* Returns the number of displays; 0: the connection to them is lost. */
+/* Returns the number of displays; 0: the connection to the X server is lost. */
 int window_count_displays(const struct window *window);
 /* Stores the size of the output's display in pixels. */
 void window_get_display(const struct window *window, int *width, int *height);
 
-/* Calls take for every display, in their order. Needs no window. */
+/* Calls take for every display, in the order of their numbers. Needs no window. Returns 0, or -1 with err. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
                          struct error *err);
 
-/* Opens the output and makes its OpenGL context current, with vertical synchronisation if the driver has it. Must be
- * called once only. */
+/* Opens the output and makes its OpenGL context current, with vertical synchronisation if the driver has it. Called
+ * once only. Returns 0, or -1 with err. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);
-void window_show(struct window *window);   /* shows an output that was opened hidden */
-void window_close(struct window **window); /* stores NULL; takes NULL */
+void window_show(struct window *window);   /* shows an output that was opened hidden (params->place) */
+void window_close(struct window **window); /* stores NULL; accepts a pointer to NULL */
 
-/* Opens the operator's window, on another display than the output's if there is one. On a single display the output
- * loses its border and moves to the display's upper left corner until the operator's window is closed, which in turn
- * gets only the room beside or below the output. The two share the context. Swapping the operator's window never waits
- * for the screen. */
+/* Opens the operator's window, on another display than the output's if there is one. If there is only one display, the
+ * output loses its border and moves to the display's upper left corner, and the operator's window gets the room beside
+ * or below it, until window_close_operator. Both windows share the OpenGL context. Presenting the operator's window
+ * never waits for the display. Returns 0, or -1 with err. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
-/* Closes the operator's window if it is open, and gives the output its border and place back. The output is current
- * then. */
+/* Closes the operator's window if it is open, and gives the output its border and place back. Afterwards the output is
+ * the current window. */
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);
-/* Makes a window the one that is drawn in, and that functions without a window in their name refer to. At first this is
- * the output. */
+/* Makes a window the current one: drawing goes to it, and functions such as window_get_size and window_swap mean it. At
+ * first the output is current. */
 void window_use(struct window *window, enum window_which which);
 
-/* Returns -1 and err if the output is lost: its X server has gone, or another program has destroyed it. All other
- * functions can still be called then, and do nothing. */
+/* Returns 0, or -1 with err if the output is lost: the connection to its X server is, or another program has destroyed
+ * the window. All other functions can still be called then, and do nothing. */
 int window_check(const struct window *window, struct error *err);
 
-/* Returns the name of the output's display if it is disconnected, and NULL otherwise. */
+/* Returns the name of the output's display if that is disconnected; NULL: it is connected. */
 const char *window_lost_display(const struct window *window);
 
-/* Returns true if events can come at all. Drivers that show nothing have none. */
+/* Returns true if events can come at all: SDL's drivers without a screen ("offscreen", "dummy") have none. */
 bool window_takes_events(const struct window *window);
-/* Returns true if window_poll or window_check has something to tell. */
+/* Returns true if window_poll would return an event or window_check a failure. */
 bool window_has_event(const struct window *window);
-/* Stores the next event. Returns false if there is none. Does not wait. */
+/* Stores the next event of either window. Returns false if there is none. Does not wait. */
 bool window_poll(struct window *window, struct window_event *event);
-/* Stores the output's place, for a window that is to replace it. */
+/* Stores the output's position and size, for a window that is to replace it after a restart. */
 void window_get_place(const struct window *window, struct window_place *place);
-void window_get_size(const struct window *window, int *width, int *height); /* size of the drawable, in pixels */
-/* Sets the output's size. In full screen the size applies when that ends. */
+/* size of the current window's drawable in pixels */
+void window_get_size(const struct window *window, int *width, int *height);
+/* Sets the output's size in window coordinates. In full screen the size is set when that ends. */
 void window_resize(struct window *window, int width, int height);
-/* Makes the output fill its display, or ends that. */
+/* Makes the output fill its display (full screen), or ends that. */
 void window_set_fullscreen(struct window *window, bool fullscreen);
-/* taken: the user types a line of text, and input methods get the keys first. At the beginning this is off, and keys
- * are commands. */
+/* taken true: the user types a line of text, and input methods get the keys first; false, as at the beginning: keys are
+ * commands. */
 void window_take_text(struct window *window, bool taken);
-/* Tells input methods where the typed text is shown, in pixels of the drawable. */
+/* Tells input methods where the typed text is shown, in pixels of the drawable, because they show candidates there. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
-/* Returns the text of the clipboard, which the caller frees. NULL: it has no text. */
+/* Returns the clipboard's text, which the caller frees. NULL: it contains no text. */
 char *window_paste(struct window *window);
 /* Shows or hides the mouse pointer over the output. Over the operator's window it is always shown. */
 void window_show_pointer(struct window *window, bool shown);
-/* Returns for how many ms the output's display shows one picture; 0: unknown. */
+/* Returns for how many ms the output's display shows one picture (1000 / its refresh rate); 0: unknown. */
 double window_refresh_ms(const struct window *window);
-/* Presents what was drawn in the current window. For the output this may wait for the screen. */
+/* Presents what was drawn in the current window. For the output this may wait for the display's next refresh. */
 void window_swap(struct window *window);
 
-/* Returns true if the OpenGL context was lost (context_is_lost). Nothing that is drawn after that is shown. */
+/* Returns true if the OpenGL context was lost (context_is_lost); what is drawn after that is not shown. */
 bool window_lost_context(struct window *window, int64_t now_ns);
-/* Replaces the context. enter is called with the new context current and creates what is needed for drawing; leave is
- * called with the old one current and frees what was created there. The output is the current window afterwards. On
- * failure the old context stays, and leave is not called. */
+/* Replaces a lost OpenGL context. enter is called with the new context current and creates all textures and shaders;
+ * then leave is called with the old one current and frees those created there. Afterwards the output is the current
+ * window. On failure, -1 with err, the old context stays, and leave is not called. */
 int window_renew_context(struct window *window, int (*enter)(void *opaque, struct error *err),
                          void (*leave)(void *opaque), void *opaque, struct error *err);
-/* Returns true if the CPU draws. Costly shaders are not used then. */
+/* Returns true if OpenGL draws on the processor, where costly shaders such as bicubic are too slow. */
 bool window_is_software(const struct window *window);
 
 #endif

@@ -1,4 +1,4 @@
-/* Translates SDL's events to the window's: keys, texts, positions and files. */
+/* Translates SDL's events to struct window_event: keys, texts, positions and dropped files. */
 #include "app/control/keys.h"
 #include "app/window/window_impl.h"
 #include "app/window/x11.h"
@@ -41,13 +41,14 @@ static int special_key(SDL_Keycode code) {
   }
 }
 
-/* Some systems report AltGr, which types characters, as Ctrl with Alt. */
+/* Returns true if Ctrl is held. Some systems report AltGr, which types characters, as Ctrl with Alt; that does not
+ * count. */
 static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* Digit keys count by their position, whatever the layout types there. Letters count by what they type, if that is
- * Latin. */
+/* Returns which command key is meant while Ctrl is held. Digit keys count by their position, whatever the layout types
+ * there; letters by what they type, if that is Latin. */
 static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
@@ -55,7 +56,7 @@ static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   return letter ? KEY_CONTROL + letter : KEY_NONE;
 }
 
-/* Converts window coordinates to pixels, which differ on displays of high density. */
+/* Converts window coordinates to pixels of the drawable. The two differ on displays of high pixel density. */
 static float to_pixels(SDL_Window *sdl, int x) {
   int width, pixels;
   SDL_GetWindowSize(sdl, &width, NULL);
@@ -88,7 +89,7 @@ static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, s
 }
 
 static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
-  /* some systems report text even for Ctrl with a digit */
+  /* some systems report text even for Ctrl with a digit, or for a key that counts by its position */
   if (window->key_controls || window->key_placed || !window->text_comes)
     return false;
   *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
@@ -136,8 +137,8 @@ static bool translate_window(const struct window *window, const SDL_WindowEvent 
   return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
-/* SDL sends a begin event, one for each file or text, and a complete event. It sends no event for a dropped address
- * that is not a file's, so a drop without any file is noticed at its end. */
+/* SDL reports a drop as a begin event, one event for each file or text, and a complete event. For a dropped URL that is
+ * no file's it sends none in between, so that such a drop is noticed when the complete event comes without any file. */
 static bool translate_drop(struct window *window, const SDL_DropEvent *sdl, struct window_event *event) {
   window->dropped = sdl->file;
   bool is_file = sdl->type == SDL_DROPFILE && sdl->file, ends = sdl->type == SDL_DROPCOMPLETE;
@@ -160,10 +161,10 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     x11_get_typed(sdl, &window->typed);
     window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
-  case SDL_USEREVENT: /* pushed by ask_for_text */
+  case SDL_USEREVENT: /* pushed by ask_for_text in window.c: later keys have text events */
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
     return false;
-  case SDL_KEYUP: /* the text that an input method composed comes after this, without another key */
+  case SDL_KEYUP: /* text that an input method has composed comes after this, without a key press before it */
     window->key_repeats = false;
     window->key_controls = holds_control(&sdl->key.keysym);
     return false;

@@ -1,18 +1,18 @@
-/* The operator's window: opens and closes it, and places it beside the output. */
+/* Opens and closes the operator's window, and places it beside the output. */
 #include "app/window/window_impl.h"
 
-/* Assumed height of a window's title and width of its edges, which the window manager adds. */
+/* Assumed height of a window's title bar and width of its borders in pixels, which the window manager adds. */
 enum { TITLE = 32, EDGE = 4 };
-/* A smaller window would show nothing useful. */
+/* A place that is smaller than this for the operator's window is not used. */
 enum { USEFUL_WIDTH = 300, USEFUL_HEIGHT = 200 };
 
 static int lesser(int a, int b) {
   return a < b ? a : b;
 }
 
-/* Makes *found this part of the display, or as much of it as is wanted, if that is useful and larger than *found. Some
- * window managers place a window by its frame and others by its contents, so that there is room for the frame on both
- * sides. */
+/* Takes `part` of the display as the place for the operator's window if it is large enough and larger than *found. The
+ * place is not larger than `wanted`. Room for the window's frame is left on all sides, because some window managers
+ * place a window by its frame and others by its contents. */
 static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
   const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 3 * EDGE),
                            lesser(wanted->h, part->h - 2 * TITLE - EDGE)};
@@ -20,7 +20,8 @@ static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *fou
     *found = inside;
 }
 
-/* Finds the largest place beside, below or above the output. Returns false if none is large enough. */
+/* Finds the largest place for the operator's window beside, below or above the output. Returns false if none is large
+ * enough. */
 static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, SDL_Rect *found) {
   SDL_Rect all, own;
   *found = (SDL_Rect){0};
@@ -36,11 +37,11 @@ static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, 
   return found->w > 0;
 }
 
-/* SDL takes the border into account when it places a window, but gets to know only later how wide the window manager
- * has made it. So window_follow_border places the window once more. */
+/* Moves the output, with or without a border. When SDL places a window it allows for the border, but learns its width
+ * from the window manager only later; therefore window_follow_border moves the output once more. */
 static void move_output(struct window *window, bool bordered, int left, int top) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
-  /* SDL would wait until the window is visible */
+  /* for a hidden window SDL would wait until it becomes visible */
   if (SDL_GetWindowFlags(sdl) & (SDL_WINDOW_MINIMIZED | SDL_WINDOW_HIDDEN))
     return;
   SDL_SetWindowBordered(sdl, bordered ? SDL_TRUE : SDL_FALSE);
@@ -60,7 +61,7 @@ void window_follow_border(struct window *window) {
   window->moving = false;
 }
 
-/* Moves the output into the corner of the display and takes its border away, so that the audience sees only the
+/* Moves the output to the display's upper left corner and removes its border, so that the audience sees only the
  * picture. */
 static void make_room(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
@@ -79,7 +80,8 @@ static void take_room_back(struct window *window) {
   move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
-/* On the output's display the window is placed so that it covers nothing of the output, if there is room. */
+/* Creates the operator's window. If it is on the output's display, it is placed so that it covers nothing of the
+ * output, if there is room. */
 static SDL_Window *make_operator(struct window *window, const struct window_params *params) {
   SDL_Window *output = window->sdl[WINDOW_OUTPUT];
   int display = window->display[WINDOW_OPERATOR];
@@ -110,7 +112,8 @@ void window_keep_apart(struct window *window) {
   SDL_SetWindowSize(operator, place.w, place.h);
 }
 
-/* Returns false if the window cannot be drawn in: separate screens of an X server cannot share a context. */
+/* Opens the operator's window. Returns false if nothing can be drawn in it: separate screens of one X server cannot
+ * share an OpenGL context. */
 static bool try_operator(struct window *window, const struct window_params *params) {
   SDL_Window *sdl = window->lost ? NULL : make_operator(window, params);
   window->sdl[WINDOW_OPERATOR] = sdl;
@@ -122,7 +125,7 @@ static bool try_operator(struct window *window, const struct window_params *para
   return drawable;
 }
 
-/* Returns the first display that the output is not on at this moment, or the output's own if there is no other. */
+/* Returns the number of the first display that the output is not on now; if there is no other, that of the output's. */
 static int other_display(const struct window *window) {
   int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   return own == 0 && window_count_displays(window) > 1;

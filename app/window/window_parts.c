@@ -1,4 +1,4 @@
-/* Functions for either window: creates one, shows it again, and makes one of them current. window.c and
+/* Functions for either window: creates one, shows the output again, and makes a window the current one. window.c and
  * window_operator.c call them. */
 #include "app/window/window_impl.h"
 
@@ -9,7 +9,7 @@ int window_count_displays(const struct window *window) {
   return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
-/* SDL copies the icon. Without memory for it the window has none. */
+/* SDL copies the pixels. If memory is too low for the icon, the window has none. */
 void window_set_icon(SDL_Window *window) {
   uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
   icon_draw(rgba);
@@ -33,8 +33,8 @@ SDL_Window *window_make(const struct window *window, enum window_which which, co
                           params->height ? params->height : bounds.h, flags);
 }
 
-/* The audience may no longer have a display, and then a window in the way is better than none. The keyboard focus stays
- * where it is. */
+/* Called when the operator's window closes, too: even if the output's display is still disconnected, a visible output
+ * is better than none. The keyboard focus stays where it is. */
 void window_show_again(struct window *window) {
   unsigned long focus = window->hidden ? x11_hold_focus(window->sdl[WINDOW_OUTPUT]) : 0;
   if (window->hidden && !window->lost)
@@ -44,7 +44,7 @@ void window_show_again(struct window *window) {
   window->hidden = false;
 }
 
-/* Some systems have one swap interval for all windows, so it is set at each change. */
+/* Some systems have one swap interval for all windows, so it is set whenever another window becomes the current one. */
 void window_use(struct window *window, enum window_which which) {
   if (which == window->used || !window->sdl[which] || window->lost)
     return;

@@ -7,7 +7,7 @@
 #include <X11/extensions/Xrandr.h>
 #include <dlfcn.h>
 
-/* Returns false if SDL does not use X11. */
+/* Stores SDL's X11 connection and window. Returns false if SDL does not use X11. */
 static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
   SDL_VERSION(&info->version);
   return SDL_GetWindowWMInfo(window, info) && info->subsystem == SDL_SYSWM_X11;
@@ -15,7 +15,7 @@ static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
 
 static int on_connection_broken(Display *display) {
   (void)display;
-  return 0; /* Xlib's own handler would print a line and end the program */
+  return 0; /* without this handler, Xlib would print a line and end the program */
 }
 
 static void on_server_gone(Display *display, void *opaque) {
@@ -45,15 +45,16 @@ Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, i
   return False;
 }
 
-/* Ignores failed requests, such as those about windows that other programs have destroyed. */
+/* Xlib's handler for failed requests. They are ignored, for example those about windows that other programs have
+ * destroyed. */
 static int on_error(Display *display, XErrorEvent *event) {
   (void)display;
   (void)event;
   return 0;
 }
 
-/* Asks for events about displays. SDL has asked only for those about outputs, and some servers ignore a second request
- * unless the first was cancelled. */
+/* Asks the X server for events about outputs and about the positions of displays (RandR). SDL has asked only for those
+ * about outputs, and some servers ignore a second request unless the first was cancelled. */
 static void select_displays(Display *display) {
   Window root = DefaultRootWindow(display);
   int first, errors;
@@ -80,7 +81,8 @@ void x11_settle(void *connection) {
     XSync(connection, False);
 }
 
-/* Returns the window that this window names as the window manager's; 0: none. */
+/* Returns the window in this window's property _NET_SUPPORTING_WM_CHECK, by which a window manager shows that it runs;
+ * 0: there is none. */
 static Window get_manager(Display *display, Window window) {
   Atom check = XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False), type;
   int format;
@@ -94,7 +96,8 @@ static Window get_manager(Display *display, Window window) {
   return manager;
 }
 
-/* A window manager that has ended leaves the name of a window that no longer exists. */
+/* A window manager that has ended leaves the property on the root window, but the window named there no longer
+ * exists. */
 bool x11_lacks_manager(SDL_Window *window) {
   SDL_SysWMinfo info;
   if (!get_info(window, &info))
@@ -105,7 +108,7 @@ bool x11_lacks_manager(SDL_Window *window) {
 }
 
 unsigned long x11_hold_focus(SDL_Window *window) {
-  static const unsigned long never = 0; /* a time of 0 tells window managers not to give the window the focus */
+  static const unsigned long never = 0; /* a creation time of 0 tells window managers not to focus the window */
   SDL_SysWMinfo info;
   Window focus = None;
   int revert;
@@ -118,7 +121,7 @@ unsigned long x11_hold_focus(SDL_Window *window) {
   return focus;
 }
 
-/* Without a window manager SDL takes the focus for the window. */
+/* Without a window manager SDL focuses the window that it shows, so the focus is set back. */
 void x11_give_focus(SDL_Window *window, unsigned long focus) {
   SDL_SysWMinfo info;
   if (focus > PointerRoot && get_info(window, &info) && focus != info.info.x11.window)
@@ -131,8 +134,8 @@ static const XEvent *get_event(const SDL_Event *event) {
              : NULL;
 }
 
-/* SDL hides a window before it destroys it, and waits for that without limit. For a window that no longer exists this
- * puts the awaited event into the queue. */
+/* Puts the event into the queue that tells that the window was hidden. Before SDL destroys a window it hides it and
+ * waits for this event without limit; for a window that another program has destroyed it would never come. */
 static void tell_hidden(Display *display, Window window) {
   XEvent event = {.xunmap = {.type = UnmapNotify, .display = display, .event = window, .window = window}};
   XPutBackEvent(display, &event);
@@ -156,8 +159,8 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
 }
 
-/* Returns the character of a key symbol. Older symbols of other scripts have numbers of their own, in one block for
- * each script; one letter stands for all of these, since only the script matters. */
+/* Returns the character of an X11 key symbol. Old key symbols for scripts other than Latin have their own numbers, one
+ * block for each script; one letter is returned for all of these, since only the kind of script matters. */
 static SDL_Keycode get_character(KeySym symbol) {
   static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
                                          1u << 0x0e | 1u << 0x14 | 1u << 0x15; /* from Katakana to Georgian */
@@ -169,15 +172,16 @@ static SDL_Keycode get_character(KeySym symbol) {
   return symbol < 0x2000 && foreign_blocks >> (symbol >> 8) & 1 ? any_letter : 0;
 }
 
-/* Returns the character that a key types without Shift. group: which of the user's layouts, as in the state of a key
- * event. */
+/* Returns the character that a key (X11 key code) types without Shift. group: index of the user's layout that is
+ * switched on, from a key event's state. */
 static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
   KeySym symbol = NoSymbol;
   XkbLookupKeySym(display, (KeyCode)key, group, NULL, &symbol);
   return get_character(symbol);
 }
 
-/* Some keys of a foreign layout type ASCII characters, so that its keys are counted. */
+/* Returns true if more than half of the letter keys of this layout type other than Latin characters. One key alone
+ * would not tell, because some keys of such a layout type ASCII. */
 static bool is_foreign_layout(Display *display, unsigned group) {
   int first, last, foreign = 0, latin = 0;
   XDisplayKeycodes(display, &first, &last);

@@ -1,5 +1,5 @@
-/* Things that SDL does not do on X11. On other systems, and in builds without X11 (x11_absent.c), all functions return
- * 0, false or NULL. */
+/* Calls X11 directly for what SDL does not do. On other systems, and in builds without X11 (x11_absent.c), all
+ * functions return 0, false or NULL. Only the main thread calls them. */
 #ifndef APP_WINDOW_X11_H
 #define APP_WINDOW_X11_H
 
@@ -8,37 +8,38 @@
 
 #include "app/window/layout.h"
 
-/* Replaces Xlib's error handlers, which would end the program: a failed request is ignored, and *lost is set when the X
- * server is gone. From then on SDL passes every X11 event on as SDL_SYSWMEVENT. lost must stay valid as long as SDL's
- * video. Returns the connection; NULL: the system is not X11. */
+/* Replaces Xlib's error handlers, which would end the program: from now on a failed request is ignored, and *lost is
+ * set when the connection to the X server is lost. SDL then also passes on every X11 event as SDL_SYSWMEVENT. lost must
+ * stay valid until SDL's video subsystem has ended. Returns the connection; NULL: the system is not X11. */
 void *x11_begin(SDL_Window *window, bool *lost);
-/* Waits until the server has answered all requests. Must be called before SDL's video ends, because after that Xlib's
- * own error handlers are in force again. */
+/* Waits until the server has answered all requests. Called before SDL's video subsystem ends, because then Xlib's own
+ * error handlers are in force again, and a late error would end the program. */
 void x11_settle(void *connection);
 
-/* Returns true if no window manager is running. */
+/* Returns true if X11 is used and no window manager is running. */
 bool x11_lacks_manager(SDL_Window *window);
 
-/* x11_hold_focus is called before a hidden window is shown that must not take the keyboard focus: it returns the window
- * that has the focus. x11_give_focus gives it back afterwards. */
+/* x11_hold_focus returns the window that has the keyboard focus. Called before a hidden window is shown that must not
+ * take the focus; afterwards x11_give_focus gives the focus back to the returned window. */
 unsigned long x11_hold_focus(SDL_Window *window);
 void x11_give_focus(SDL_Window *window, unsigned long focus);
 
-/* x11_tells_destroyed is true if the event says that another program has destroyed the window; SDL_DestroyWindow can be
- * called without a wait then. x11_tells_displays is true if displays were connected, removed or moved. */
+/* x11_tells_destroyed returns true if the event says that another program has destroyed the window; SDL_DestroyWindow
+ * then does not wait. x11_tells_displays returns true if the event says that displays were connected, removed or
+ * moved. */
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
-/* Stores what the current layout says about a pressed key; if the user has several layouts, the one switched to counts.
- * Returns false and leaves *layout if the event is not a key's. SDL's own event for this key follows. */
+/* Stores what the user's current layout says about a pressed key. event: the X11 event, which SDL passes on before its
+ * own event for the key. Returns false, and leaves *layout unchanged, if it is not a key's. */
 bool x11_get_layout(const SDL_Event *event, struct layout_key *layout);
-/* Stores the ASCII character that a pressed key types, before any input method changes it; 0: it types none. Leaves
- * *typed if the event is not a key's. SDL's own event for this key follows. */
+/* Stores the ASCII character that a pressed key types, before an input method changes it; 0: none. event: the X11
+ * event, which SDL passes on before its own event for the key. Leaves *typed unchanged if it is not a key's. */
 void x11_get_typed(const SDL_Event *event, char *typed);
 
-/* Stores position and size of the display with this X11 name (an atom). If *name is 0, the display at the position in
- * *bounds is meant, and its name is stored. SDL does not notice if a display is switched off or moved. Returns false if
- * there is no such display. */
+/* Stores position and size on the desktop of the display with this X11 name (an atom), which SDL does not update when a
+ * display is switched off or moved. If *name is 0, finds the display at the position in *bounds and stores its name.
+ * Returns false if there is no such display. */
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds);
 
 #endif
