@@ -1,6 +1,7 @@
-/* Alerts tell an operator that something is lost, or that something covers the picture, for as long as it lasts. Only
- * one thread uses a struct alerts; it is a plain value and may be copied. The window, the figures that other programs
- * read and the web page draw the same alerts. There is at most one alert of each kind. */
+/* Alerts tell the person who runs a show that something is lost (the source, a receiver) or that something other than
+ * new pictures is shown (freeze, blackout), for as long as that lasts. The window's thread raises and ends them; a
+ * struct alerts is a plain value, and other threads get copies. The window, the figures for remote programs and the web
+ * page show the same alerts. There is at most one alert of each kind. */
 #ifndef APP_CONTROL_ALERTS_H
 #define APP_CONTROL_ALERTS_H
 
@@ -8,22 +9,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kinds are in order of importance, and alerts are drawn in this order. */
+/* The kinds, the most important one first. Alerts are drawn and listed in this order. */
 enum alert_kind {
-  ALERT_SOURCE,
-  ALERT_ENGINE,
-  ALERT_PICTURE, /* the first picture of a new size, model or step count is not there yet, and an older one is shown */
-  ALERT_DISPLAY,
+  ALERT_SOURCE, /* no frames come from the source */
+  ALERT_ENGINE, /* the engine is gone, or it has not finished a frame for too long */
+  /* after a change of size, model or step count the first new picture is not finished; the last old one is shown */
+  ALERT_PICTURE,
+  ALERT_DISPLAY, /* the display on which the output window was shown is disconnected */
   ALERT_BLACKOUT,
   ALERT_FREEZE,
   ALERT_BYPASS,
   ALERT_PAUSE,
-  ALERT_RECORDING,
-  ALERT_SENDING,
-  ALERT_SOUND,      /* the sound that moves parameters */
-  ALERT_MICROPHONE, /* the sound of recordings */
-  ALERT_CONTROL,
-  ALERT_LATE,
+  ALERT_RECORDING,  /* a recording ended because of an error */
+  ALERT_SENDING,    /* the receiver of a stream is gone */
+  ALERT_SOUND,      /* the sound that modulates parameters (--sound) is gone, or the source has none */
+  ALERT_MICROPHONE, /* the sound that recordings contain (--record-sound) is gone */
+  ALERT_CONTROL,    /* the control source (--control-source) fails */
+  ALERT_LATE,       /* most pictures take longer than the budget allows */
   ALERTS
 };
 
@@ -31,10 +33,10 @@ enum { ALERT_WORDS_MAX = 40, ALERT_REASON_MAX = 240 };
 
 struct alert {
   bool holds;
-  char words[ALERT_WORDS_MAX];   /* "source lost" */
-  char reason[ALERT_REASON_MAX]; /* "" if the words say all */
-  int64_t since_ns;              /* platform_now_ns when it began */
-  int64_t since_s;               /* the same in seconds of Unix time */
+  char words[ALERT_WORDS_MAX];   /* short text for the screen, for example "source lost" */
+  char reason[ALERT_REASON_MAX]; /* explanation that follows the words; "": there is none */
+  int64_t since_ns;              /* time at which the alert was raised, on the clock of platform_now_ns */
+  int64_t since_s;               /* the same time in seconds of Unix time */
   int64_t until_s;               /* when the alert will end by itself, in Unix time; 0: it ends only with its cause */
 };
 
@@ -50,13 +52,14 @@ void alerts_raise(struct alerts *alerts, enum alert_kind kind, int64_t now_ns, c
 void alerts_end(struct alerts *alerts, enum alert_kind kind);
 /* Sets when an alert will end by itself, in seconds from now. It has no effect if the alert does not hold. */
 void alerts_last(struct alerts *alerts, enum alert_kind kind, double seconds);
-/* True if the same alerts hold, with the same words, reasons and times. */
+/* True if the same kinds of alerts hold in both, with the same words, reasons, beginnings and ends. */
 bool alerts_equal(const struct alerts *a, const struct alerts *b);
 /* Returns the number of alerts that hold. */
 int alerts_count(const struct alerts *alerts);
-/* Returns the name by which other programs know a kind: "source", "blackout". */
+/* Returns the name of a kind for remote programs, a string constant such as "source" or "blackout". */
 const char *alert_name(enum alert_kind kind);
-/* Appends the alerts that hold to text, as in "source lost: nothing came for 2 s, blackout". size: bytes of text. */
+/* Appends the alerts that hold to the string in text, separated by commas: "source lost: nothing came for 2 s,
+ * blackout". size: bytes that text has room for, including what it contains already. */
 void alerts_describe(const struct alerts *alerts, char *text, size_t size);
 
 #endif

@@ -11,8 +11,8 @@ static double level(const struct cover *cover, const struct cover_slide *slide, 
   return slide->from + (slide->to - slide->from) * progress(cover, slide, now_ns);
 }
 
-/* The fade starts at the present level. A fade over the whole range takes fade_s, a fade over a part of it takes that
- * part of the time. */
+/* Starts a fade from the present level to another one. A fade from 0 to 1 takes fade_s seconds; a shorter one takes the
+ * same fraction of that time, so that the level always changes at the same speed. */
 static void slide_to(struct cover *cover, struct cover_slide *slide, double to, int64_t now_ns) {
   if (slide->to != to)
     *slide = (struct cover_slide){level(cover, slide, now_ns), to, now_ns};
@@ -22,7 +22,7 @@ void cover_follow(struct cover *cover, const struct parameters *values, bool ins
   slide_to(cover, &cover->bypass, values->bypass || instead, now_ns);
   slide_to(cover, &cover->blackout, values->blackout, now_ns);
   slide_to(cover, &cover->held, values->freeze, now_ns);
-  if (values->freeze) /* the held picture is the one on the screen, so there is nothing to fade */
+  if (values->freeze) /* a freeze begins without a fade: the held picture is the one that is on the screen already */
     cover->held.from = 1;
   cover->fade_s = values->fade;
 }

@@ -33,15 +33,16 @@ static enum AVPixelFormat ffmpeg_format(enum pixel_format format) {
   return formats[format];
 }
 
-/* FFmpeg converts RGB to RGB by way of YUV. Both conversions must use the same matrix, or the colours would change. */
+/* Returns the YUV matrix for sws_setColorspaceDetails. FFmpeg converts between RGB formats by way of YUV; both
+ * conversions must use the same matrix, or the colours would change. */
 static int matrix_of(const struct frame *frame) {
   if (frame->format == PIXEL_BGRA || frame->format == PIXEL_RGBA)
     return SWS_CS_ITU709;
   return frame->matrix == MATRIX_BT601 ? SWS_CS_ITU601 : frame->matrix == MATRIX_BT2020 ? SWS_CS_BT2020 : SWS_CS_ITU709;
 }
 
-/* Returns the size to which the source is scaled: it fills the picture (crop), fits into it (letterbox) or is equal to
- * it. */
+/* Computes the size to which the source is scaled: it covers the whole picture, with parts cut off (crop), it lies
+ * inside the picture with borders (letterbox), or it has exactly the picture's size (stretch). */
 static void scaled_size(const struct frame *source, const struct frame *picture, enum fit_kind fit, int *width,
                         int *height) {
   double shape = frame_aspect(source), wide = picture->height * shape, high = picture->width / shape;
@@ -72,7 +73,8 @@ static int scale(struct cover_pixels *cover_pixels, const struct covered *covere
   return 0;
 }
 
-/* Mixes a row of the picture with a row of `over`, which is centred, by share. over NULL: black. */
+/* Mixes a row of `width` pixels with a row of `over`, which has over_width pixels and is centred: share 0 leaves the
+ * row as it is, share 1 replaces it. over NULL: black. */
 static void mix_row(uint8_t *row, int width, const uint8_t *over, int over_width, float share) {
   int begin = (width - over_width) / 2;
   for (int x = 0; x < width; x++) {

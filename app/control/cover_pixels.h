@@ -1,24 +1,26 @@
-/* Draws the cover (control/cover.h) into pixels: for recordings, streams and clients, which have no window. Only one
- * thread uses a struct cover_pixels. */
+/* Draws the cover (the source, black or a held picture over the engine's picture, see control/cover.h) into pixels in
+ * host memory, for recordings, streams and remote clients; the window draws it on the GPU. A struct cover_pixels is
+ * used by one thread. */
 #ifndef APP_CONTROL_COVER_PIXELS_H
 #define APP_CONTROL_COVER_PIXELS_H
 
 #include "app/control/cover.h"
 #include "unet/base/picture.h"
 
-/* in the order of the choices of the parameter "fit" */
+/* How the source is fitted into the picture. The numbers are those of the choices of the parameter "fit". */
 enum fit_kind { FIT_AS_CROP, FIT_AS_LETTERBOX, FIT_AS_STRETCH };
 
-/* All that the window shows at one moment. held and source are empty where their levels are 0. */
+/* The frames that the window shows at one moment, and how it mixes them. held and source are zeros where their levels
+ * in `cover` are 0. */
 struct covered {
   struct frame picture; /* RGBA */
-  struct frame held;    /* RGBA, mixed in by cover.held */
-  struct frame source;  /* any format, mixed in by cover.bypass */
+  struct frame held;    /* RGBA; the picture that a freeze holds, mixed in by cover.held */
+  struct frame source;  /* any format; the source's frame, mixed in by cover.bypass */
   enum fit_kind fit;    /* how the source is fitted into the picture */
   struct cover_levels cover;
 };
 
-/* covered_hold returns a copy with holds of its own on the frames. covered_release ends them. */
+/* covered_hold returns a copy that holds references to the frames of its own; covered_release releases them. */
 struct covered covered_hold(const struct covered *covered);
 void covered_release(struct covered *covered);
 
@@ -30,8 +32,8 @@ struct cover_pixels {
   struct SwsContext *scaler;
 };
 
-/* Sets *out to the picture with its cover. The caller gets a hold and ends it with frame_release. Without a cover *out
- * is the picture itself, not a copy. */
+/* Sets *out to the picture with the cover drawn over it. The caller releases *out with frame_release. If nothing covers
+ * the picture, *out is the picture itself and nothing is copied. Returns 0, or -1 with err set. */
 int cover_pixels_apply(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
                        struct error *err);
 /* Frees the buffers and leaves zeros behind. */

@@ -1,4 +1,5 @@
-/* The cross-fade from one blend of prompts to the next. It depends on nothing but the time that is passed in. */
+/* The cross-fade between prompts: when another prompt or blend is chosen, the prompts' shares in the picture change
+ * gradually within FADE_MS. The functions use only the time that the caller passes. */
 #ifndef APP_CONTROL_FADE_H
 #define APP_CONTROL_FADE_H
 
@@ -7,25 +8,28 @@
 
 #include "unet/base/controls.h"
 
+/* Duration of a fade, in milliseconds. */
 enum { FADE_MS = 500 };
 
-/* A fade of the prompts' shares in the picture, from one set to another. The shares of each set add up to 1. */
+/* A fade between two sets of shares. A share is the weight of one prompt in the picture; the shares of a set add up to
+ * 1. The time of the start is on the clock of platform_now_ns. */
 struct fade {
   float from[SLOT_PRESETS], to[SLOT_PRESETS];
   int64_t start_ns;
 };
 
-/* Starts with these shares and no fade under way. */
+/* Initialises the fade so that these shares are shown and nothing changes. */
 void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
-/* Sets other shares as the target at time now. If a prompt comes in or goes out, a new fade begins at the shares that
- * are shown now. If only the weights change, they act at once, or within the fade that is under way. */
+/* Sets the shares that are to be shown in the end. If a prompt's share becomes 0 or stops being 0, a new fade begins at
+ * now_ns with the shares that are shown at that time. Otherwise the time of the fade under way stays; if none is under
+ * way, the new shares are shown at once. */
 void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns);
 
-/* Returns true if the shares no longer change by themselves. */
+/* True if no fade is under way at now_ns, so that the shares stay as they are. */
 bool fade_is_over(const struct fade *fade, int64_t now_ns);
 
-/* Computes the shares that are shown at time now. */
+/* Computes the shares that are shown at time now_ns. */
 void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]);
 
 #endif

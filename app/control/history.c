@@ -12,7 +12,7 @@ static void drop(struct history *history, int i) {
   history->count--;
 }
 
-/* Appends a copy of the line. Returns false if it is empty or there is no memory for it. */
+/* Appends a copy of the line to the list. Returns false if the line is empty or memory is short. */
 static bool remember(struct history *history, const char *line) {
   char *own = *line ? strdup(line) : NULL;
   if (!own)
@@ -26,7 +26,8 @@ static bool remember(struct history *history, const char *line) {
   return true;
 }
 
-/* Reads the file's lines. A line that is too long or lacks its end is left out. */
+/* Reads the file's lines into the list. A line that is longer than LINE_EDIT_MAX or has no newline at its end is left
+ * out. */
 static void read_lines(struct history *history, FILE *file) {
   char line[LINE_EDIT_MAX + 1];
   bool whole = true;
@@ -42,7 +43,8 @@ static void read_lines(struct history *history, FILE *file) {
   }
 }
 
-/* Writes all lines to a new file that replaces the old one, so that the file never grows beyond HISTORY_MAX lines. */
+/* Writes all lines of the list to a temporary file, and renames that to the history's path. The file therefore never
+ * has more than HISTORY_MAX lines. */
 static void save(const struct history *history) {
   char *temporary = *history->path ? platform_temporary_name(history->path) : NULL;
   FILE *file = temporary ? platform_create(temporary) : NULL;
@@ -76,7 +78,7 @@ void history_close(struct history *history) {
     drop(history, history->count - 1);
 }
 
-/* The file is read again first: another program of this user may have added lines. */
+/* Reads the file again before it adds the line, because another instance of this program may have added lines. */
 void history_add(struct history *history, const char *line) {
   if (!*line)
     return;

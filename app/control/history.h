@@ -1,5 +1,5 @@
-/* Lines that were typed before, oldest first, kept in a text file with one entry in each line. Their number is bounded.
- * A file that cannot be read or written counts as empty, and no error is reported. */
+/* The history of typed lines (prompts), oldest first, in memory and in a text file with one entry in each line. At most
+ * HISTORY_MAX lines are kept. A file that cannot be read or written is ignored without a message. */
 #ifndef APP_CONTROL_HISTORY_H
 #define APP_CONTROL_HISTORY_H
 
@@ -12,20 +12,21 @@ struct history {
   char path[HISTORY_PATH_MAX]; /* "": no file */
   char *line[HISTORY_MAX];
   int count;
-  int at;                    /* index of the line that is shown; count: the line that is being typed */
-  char typed[LINE_EDIT_MAX]; /* what was being typed, while an older line is shown */
+  int at; /* index of the line that is shown in the edit field; equal to count: the user's new line is shown */
+  char typed[LINE_EDIT_MAX]; /* the user's unfinished line, kept while an older line is shown */
 };
 
-/* Reads the file; lines in it that are too long or not UTF-8 are left out. path NULL: there is no file. */
+/* Reads the file. Lines that are too long or not UTF-8 are left out. path NULL: lines are kept in memory only. */
 void history_open(struct history *history, const char *path);
 void history_close(struct history *history);
 
-/* Adds a line that was entered as the newest one, in memory and in the file. An equal older line is removed. An empty
- * line is ignored. */
+/* Adds an entered line as the newest one, in memory and in the file. If the history has an equal line, that one is
+ * removed. An empty line is ignored. */
 void history_add(struct history *history, const char *line);
 
-/* history_begin returns to the line that is being typed. history_step shows an older line (by -1) or a newer one (by 1)
- * in edit; behind the newest one comes the line that was being typed. */
+/* history_begin is called when the user begins a new line. history_step replaces the text in edit by the next older
+ * line (by -1) or the next newer one (by 1); after the newest line comes the unfinished line that the user was
+ * typing. */
 void history_begin(struct history *history);
 void history_step(struct history *history, struct line_edit *edit, int by);
 

@@ -6,7 +6,7 @@
 
 #include "app/source/mirror.h"
 
-/* The second press of the quit key counts for so long after the first. */
+/* The program quits if the quit key is pressed a second time within this time after the first. */
 static const int64_t quit_ns = 1000000000;
 
 static double get(const struct live_state *state, enum parameter id) {
@@ -38,7 +38,7 @@ static void run_prompt_before(struct live_state *state, const struct command_cal
   live_choose_prompt(state, state->slot_before, call->now_ns);
 }
 
-/* Shows a notice such as "blend 1 70%, 3 30%". */
+/* Shows a notice with the weights of the blend, such as "blend 1 70%, 3 30%". */
 static void tell_blend(struct live_state *state, int64_t now_ns) {
   char words[120] = "no blend";
   float shares[SLOT_PRESETS];
@@ -51,8 +51,9 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
   live_notice(state, now_ns, "%s", words);
 }
 
-/* Takes a prompt into the blend or out of it. A new blend has the prompt that was shown alone as its first. When only
- * one prompt is left, it is shown alone again. */
+/* Adds a prompt to the blend, or removes it if it is part of it. If there was no blend, the prompt that was shown
+ * becomes part of the new one. If only one prompt is left in the blend, the blend ends and that prompt is shown
+ * alone. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
   int alone = (int)state->settings.values.shown_prompt;
   bool comes = live_blend_weight(state, prompt) <= 0;
@@ -81,7 +82,8 @@ static void run_blend(struct live_state *state, const struct command_call *call)
   tell_blend(state, call->now_ns);
 }
 
-/* Changes the weight of the prompt that was taken into the blend last, or of the blend's first prompt. */
+/* Changes the weight of one prompt in the blend: the one that was added last, or the first one if that is no longer
+ * part of the blend. */
 static void run_blend_weight(struct live_state *state, const struct command_call *call) {
   int prompt = state->share && live_blend_weight(state, state->share) > 0 ? state->share : 0;
   for (int i = 1; !prompt && i <= SLOT_PRESETS; i++)
@@ -92,7 +94,8 @@ static void run_blend_weight(struct live_state *state, const struct command_call
   }
   double before = live_blend_weight(state, prompt);
   parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
-  if (live_blend_weight(state, prompt) <= 0) /* a weight of 0 would remove it, which only Ctrl and its digit do */
+  /* a weight of 0 would remove the prompt from the blend, for which there is another key (Ctrl and a digit) */
+  if (live_blend_weight(state, prompt) <= 0)
     live_set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
   settings_turn(&state->settings, call->now_ns);
   tell_blend(state, call->now_ns);
@@ -106,7 +109,7 @@ static void run_switch(struct live_state *state, const struct command_call *call
   live_set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
-/* Steps to the next source or the one before; the first follows the last. */
+/* Shows the next source of the playlist, or the one before. After the last source comes the first. */
 static void run_source(struct live_state *state, const struct command_call *call) {
   int count = state->sources;
   if (count < 2)
@@ -116,7 +119,7 @@ static void run_source(struct live_state *state, const struct command_call *call
              ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
-/* Mirrors the picture if it is not mirrored now, and the other way round. */
+/* Switches mirroring on or off, whatever the parameter mirror was before (it may be "auto"). */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
   bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
@@ -124,8 +127,8 @@ static void run_mirror(struct live_state *state, const struct command_call *call
   live_notice(state, call->now_ns, mirrored ? "not mirrored" : "mirrored");
 }
 
-/* Seeds are small numbers, so that they can be read in the window and typed after --seed. The multiplication makes
- * seeds that follow one another differ. */
+/* Chooses a seed that seems random. It is small, so that a user can read it in the window and pass it to --seed. The
+ * multiplication makes seeds chosen one after the other differ much. */
 static void run_new_seed(struct live_state *state, const struct command_call *call) {
   uint64_t before = (uint64_t)state->settings.values.seed;
   uint64_t mixed = (before + (uint64_t)call->now_ns) * UINT64_C(0x9e3779b97f4a7c15);
@@ -159,7 +162,8 @@ static bool has_presets(struct live_state *state, int64_t now_ns) {
   return state->presets >= 0;
 }
 
-/* Steps by call->value presets; the first follows the last. */
+/* Selects the preset that is call->value places after the present one in the file (negative: before). After the last
+ * preset comes the first. */
 static void run_saved_preset(struct live_state *state, const struct command_call *call) {
   if (!has_presets(state, call->now_ns))
     return;
@@ -177,8 +181,8 @@ static void run_save_preset(struct live_state *state, const struct command_call 
     state->presets_asked++;
 }
 
-/* Asks for the next MIDI knob that moves to be bound to the parameter that was changed last. If that was asked for
- * already, it is taken back. */
+/* Binds the next MIDI knob that is moved to the parameter that was changed last. If the program is already waiting for
+ * a knob, it stops waiting. */
 static void run_midi_learn(struct live_state *state, const struct command_call *call) {
   struct parameters *values = &state->settings.values;
   struct error err;
@@ -194,14 +198,14 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
-/* The help is closed, because it would cover the list. */
+/* Opens a part of the panel, and closes the help, which would hide it. */
 static void run_panel(struct live_state *state, const struct command_call *call) {
   state->panel_asked = (enum panel_wish)call->value;
   if (state->panel_asked == PANEL_LIST)
     live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }
 
-/* Quits at the second press within a second, so that one press by mistake does not end a show. */
+/* Quits at the second press within quit_ns, so that a single mistaken press does not end a show. */
 static void run_quit(struct live_state *state, const struct command_call *call) {
   if (call->now_ns < state->quit_until_ns) {
     state->quit = true;
@@ -216,7 +220,7 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
   state->quit = true;
 }
 
-/* Closes the help if it is shown, else leaves full screen. */
+/* Closes the help if it is shown; otherwise leaves full screen. */
 static void run_leave(struct live_state *state, const struct command_call *call) {
   live_set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }

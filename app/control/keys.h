@@ -1,13 +1,14 @@
-/* Commands of the live window, in one table, from which the keys, the help overlay and the manual are made. A command
- * takes a value and edits struct live_state, and does nothing else; the window and the engine thread read the state and
- * act on it. Only the main thread uses it. */
+/* The commands of the live window. One table lists them with their keys; the key handling, the help overlay, the manual
+ * and remote clients use it. A command changes struct live_state and nothing else; the window and the engine thread act
+ * on the changed state. Only the main thread runs commands. */
 #ifndef APP_CONTROL_KEYS_H
 #define APP_CONTROL_KEYS_H
 
 #include "app/control/live_state.h"
 
-/* A key is the character that it types, or the one that it counts as where the keyboard's layout lacks it
- * (window/layout.h), or one of these. KEY_CONTROL is added to a digit or a small letter when Ctrl is held. */
+/* A key is the character that it types, or one of these. On keyboard layouts that lack the characters of the
+ * commands (other scripts, digits only with Shift) the window passes a character chosen by the key's position instead.
+ * KEY_CONTROL is added to a digit or a small letter while Ctrl is held. */
 enum key {
   KEY_NONE = 0,
   KEY_ESCAPE = 256,
@@ -39,16 +40,17 @@ struct command_call {
 
 struct command_entry {
   const char *name;
-  const char *keys;  /* characters that run the command; "": no character does */
-  int special;       /* another key (enum key) that runs it; KEY_CONTROL: the characters run it with Ctrl held */
-  const char *label; /* the keys as the help overlay shows them; NULL: the entry before shows them, too */
-  const char *help;
-  bool repeats;      /* runs again and again while the key is held */
+  const char *keys; /* the characters that run the command, all in one string; "": no character does */
+  int special;      /* another key (enum key) that runs it; KEY_CONTROL: the characters run it with Ctrl held */
+  /* keys as the help overlay shows them; NULL: this entry has no line there, because the one before shows its keys */
+  const char *label;
+  const char *help;  /* text of the help overlay and the manual */
+  bool repeats;      /* runs repeatedly while the key is held down */
   bool needs_engine; /* does nothing until the engine is open */
   void (*run)(struct live_state *state, const struct command_call *call);
-  enum parameter parameter; /* the parameter that it changes; PARAMETER_NONE: none */
-  double value;             /* the value that its keys pass; NaN: they pass their digit */
-  bool here;                /* only keys at the window run it, no client does */
+  enum parameter parameter; /* the parameter that the command changes; PARAMETER_NONE: it changes none */
+  double value;             /* the value that a key passes to run, in call->value; NaN: the digit that was pressed */
+  bool here;                /* remote clients cannot run the command, only keys at the window */
 };
 
 /* Returns all commands, in the order of the help. They live as long as the program. */
@@ -58,13 +60,15 @@ const struct command_entry *commands_find(const char *name, size_t length);
 
 /* Returns true if a key runs a command. */
 bool commands_have(int key);
-/* Runs the command of a key. repeat: the key is being held down. Returns false if the key has no command, or none that
- * may run now. */
+/* Runs the command of a key. repeat: the event is an automatic repetition of a key that is held down. Returns false if
+ * the key has no command, or if the command is not repeated or needs the engine before it is open. */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
 
-/* Checks that a client may run the command with this value (NaN: the entry's own). Returns 0, or -1 with err set. */
+/* Checks that a remote client may run the command with this value; NaN stands for the value in the table. Returns 0, or
+ * -1 with err set. */
 int commands_check(const struct command_entry *entry, double value, struct error *err);
-/* Runs a command with a value. Returns false if it needs the engine and that is not open yet. */
+/* Runs a command with a value (NaN: the value in the table). Returns false if it needs the engine, which is not open
+ * yet. */
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Commands that choose between things of a kind: models, LoRAs, controls, VAEs and styles. */
+/* Commands that select a model, LoRA, control, VAE or style picture from those that were given on the command line. */
 #include "app/control/keys_impl.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 
 #include "unet/base/text.h"
 
-/* Returns the LoRA that the keys act on, from 1. All LoRAs share two keys for the weight and one that chooses between
- * them. 0: there is no LoRA, and a notice says so. */
+/* Returns the number of the LoRA that the weight keys change, from 1. All LoRAs share the two weight keys; a third key
+ * selects the LoRA. Returns 0 after a notice if there is no LoRA. */
 static int chosen_lora(struct live_state *state, int64_t now_ns) {
   if (parameters_text(&state->settings.values, PARAMETER_LORA, 1))
     return state->lora ? state->lora : 1;
@@ -39,8 +39,8 @@ void run_lora_weight(struct live_state *state, const struct command_call *call) 
   tell_lora(state, index, call->now_ns);
 }
 
-/* Returns the control that the keys act on, from 1. All controls share the same keys, and so do the values of one
- * control. 0: there is no control, and a notice says so. */
+/* Returns the number of the control that the control keys change, from 1. All controls share these keys; further keys
+ * select the control and which of its values is changed. Returns 0 after a notice if there is no control. */
 static int chosen_control(struct live_state *state, int64_t now_ns) {
   if (state->settings.values.control[0])
     return state->control ? state->control : 1;
@@ -119,9 +119,9 @@ void run_show(struct live_state *state, const struct command_call *call) {
     live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
 }
 
-/* Returns the index of the choice after the one in use; the first comes after the last, and if none is in use. *last
- * has the choice that was taken last. If it was refused and the one before it is back in use, it is skipped, so that
- * the key does not stop there. */
+/* Returns the index of the choice to use next: the one after the present one, or the first if the present text is the
+ * last choice or none of them. *last stores the step that was made. If the engine refused that choice, so that the old
+ * one is in use again, the refused choice is skipped; otherwise the key would try it for ever. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
                        const struct parameter_choices *choices, struct last_choice *last) {
   const char *text = parameters_text(&state->settings.values, id, index);
@@ -157,7 +157,7 @@ void run_next_model(struct live_state *state, const struct command_call *call) {
   set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
 }
 
-/* Steps through the VAEs of --vae and the model's own. */
+/* Selects the next VAE among those of --vae and the model's own. */
 void run_next_vae(struct live_state *state, const struct command_call *call) {
   struct parameter_choices vaes = {.text = {PARAMETER_VAE_OWN}, .count = 1};
   for (int i = 0; state->vaes && i < state->vaes->count && vaes.count < CHOICES_MAX; i++)
@@ -179,7 +179,8 @@ static bool is_elsewhere(const struct parameters *values, enum parameter id, int
   return false;
 }
 
-/* Returns the next file that no other instance of the parameter uses, or NULL if there is no other file. */
+/* Returns the next of `files` that no other instance of the parameter (LoRA or style) uses; NULL: every file is in
+ * use. */
 static const char *next_file(const struct live_state *state, enum parameter id, int index,
                              const struct parameter_choices *files, struct last_choice *last) {
   const struct parameters *values = &state->settings.values;
@@ -192,7 +193,7 @@ static const char *next_file(const struct live_state *state, enum parameter id, 
   return next && now && !strcmp(now, next) ? NULL : next;
 }
 
-/* Replaces the file of the chosen LoRA by the next one. */
+/* Replaces the file of the LoRA that the weight keys change by the next file that is not in use. */
 void run_other_lora(struct live_state *state, const struct command_call *call) {
   struct error err;
   int index = state->lora ? state->lora : 1;
@@ -220,7 +221,7 @@ void run_take_style(struct live_state *state, const struct command_call *call) {
               parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
 }
 
-/* Replaces the first style picture by the next file. */
+/* Replaces the file of style[1] by the next file that is not in use. */
 void run_other_style(struct live_state *state, const struct command_call *call) {
   struct parameters *values = &state->settings.values;
   struct error err;

@@ -1,4 +1,5 @@
-/* Commands of keys_choose.c, for the table in keys.c: they choose between models, LoRAs, controls, VAEs and styles. */
+/* The commands in keys_choose.c (selection of models, LoRAs, controls, VAEs and styles), for the table in keys.c. Each
+ * has the type of command_entry.run: it changes the state and may show a notice. */
 #ifndef APP_CONTROL_KEYS_IMPL_H
 #define APP_CONTROL_KEYS_IMPL_H
 

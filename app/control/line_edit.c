@@ -5,14 +5,15 @@
 
 #include "app/control/keys.h"
 
-/* Reads the character at text. Returns its number of bytes, or 0 at the end and where the text is not UTF-8. */
+/* Decodes the UTF-8 character at the beginning of text. Returns its number of bytes, or 0 if length is 0 or the text is
+ * not UTF-8. */
 static size_t read_character(const char *text, size_t length, utf8proc_int32_t *character) {
   utf8proc_ssize_t bytes =
       length ? utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)length, character) : 0;
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Returns the end of the grapheme (what people see as one character) that begins at `at`. */
+/* Returns the byte offset behind the grapheme cluster (what people see as one character) that begins at offset `at`. */
 static size_t grapheme_end(const char *text, size_t length, size_t at) {
   utf8proc_int32_t before = 0, character = 0, state = 0;
   size_t end = at + read_character(text + at, length - at, &before);
@@ -37,7 +38,8 @@ static size_t step_left(const struct line_edit *edit) {
   return before;
 }
 
-/* Returns the beginning of the word before the cursor: back over spaces, then over other characters. */
+/* Returns the byte offset at which the word before the cursor begins: it goes back over spaces, and then over other
+ * characters up to a space. */
 static size_t word_left(const struct line_edit *edit) {
   size_t at = edit->cursor;
   while (at && edit->text[at - 1] == ' ')
@@ -58,8 +60,8 @@ void line_edit_begin(struct line_edit *edit, const char *text) {
   line_edit_insert(edit, text);
 }
 
-/* Copies the character at text to out, or a space in the place of a control character or a line end. Returns its
- * bytes. */
+/* Copies the character at the beginning of text to out, as a space if it is a control character or line end. Returns
+ * the number of bytes that it has in text. */
 static size_t clean_character(const char *text, char out[4]) {
   utf8proc_int32_t character;
   size_t bytes = read_character(text, strnlen(text, 4), &character);
@@ -168,7 +170,8 @@ int line_edit_columns(const char *text, size_t length) {
 
 size_t line_edit_scroll(const struct line_edit *edit, int columns) {
   size_t from = 0;
-  int room = columns - 1 - line_edit_columns(edit->composed, strlen(edit->composed)); /* the cursor takes one column */
+  /* one column is needed for the cursor */
+  int room = columns - 1 - line_edit_columns(edit->composed, strlen(edit->composed));
   while (from < edit->cursor && line_edit_columns(edit->text + from, edit->cursor - from) > room)
     from = grapheme_end(edit->text, edit->length, from);
   return from;

@@ -72,7 +72,7 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Notes the present size as the one asked for if it was not set by keys. */
+/* Records the present size as the one that was asked for, unless it was set by keys (sizes.now). */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;
@@ -81,8 +81,8 @@ static void follow_asked(struct live_state *state) {
   sizes->now = *now;
 }
 
-/* Finds the size for this longest side. Sizes are about a step apart, so that stepping skips none and meets none twice.
- * The size that was asked for is one of them. Returns false if there is none. */
+/* Finds the allowed size nearest to this longest side. The allowed sizes lie about `step` pixels apart and include the
+ * size that was asked for, so that repeated steps reach each size once. Returns false if there is no allowed size. */
 static bool find_stop(const struct live_state *state, double longest, double step, struct parameter_size *stop) {
   const struct parameter_size *asked = &state->sizes.asked;
   const double reach = 0.375;
@@ -147,8 +147,8 @@ int live_set_number(struct live_state *state, enum parameter id, int index, doub
   return status;
 }
 
-/* Parses typed words. A decimal comma counts as a point. An empty line is an empty prompt; for a file it means that
- * there is none. */
+/* Sets a parameter from text that the user typed. A decimal comma counts as a point. An empty text sets an empty
+ * prompt, or removes the file if the parameter is a file's name. Returns 0, or -1 with err set. */
 static int parse_words(struct parameters *values, enum parameter id, int index, const char *words, struct error *err) {
   char number[32];
   enum parameter_type type = parameter_row(id)->type;

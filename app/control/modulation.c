@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const double smoothing_most = 60, amount_most = 1e9;
-/* A smoothed value this near to its target is set to it, so that frames are not made anew for changes nobody sees. */
+/* If a smoothed value differs from its target by less than this, it is set to the target. Otherwise changes
+ * that nobody sees would have the engine make a new picture of the same frame again and again. */
 static const double near_enough = 1e-4;
 
 static int refuse(const char *text, struct error *err) {
@@ -16,7 +17,8 @@ static int refuse(const char *text, struct error *err) {
                    text);
 }
 
-/* Reads a number whose magnitude is at most `most`. Returns the text behind it, or NULL if there is no such number. */
+/* Reads a number between -most and most from the beginning of text. Returns the rest of the text, or NULL if there is
+ * no such number. */
 static const char *read_number(const char *text, double most, double *number) {
   char *end;
   if (isspace((unsigned char)*text))

@@ -26,7 +26,8 @@ static void edit_filter(struct panel *panel) {
   open_line(panel, panel->list.filter);
 }
 
-/* Returns the prompt that was taken into the blend last, or the one that is shown alone. */
+/* Returns the number of the prompt that is edited: the one that was added to the blend last, or else the one that is
+ * shown alone. */
 static int prompt_in_use(const struct live_state *state) {
   const struct parameters *values = &state->settings.values;
   return state->share && values->blend[state->share - 1] > 0 ? state->share : (int)values->shown_prompt;
@@ -48,12 +49,13 @@ static void close_line(struct panel *panel) {
   line_edit_begin(&panel->line, "");
 }
 
-/* Brings the rows up to date before a key acts on them: keys may come faster than the list is drawn. */
+/* Updates the list's rows before a key acts on them, because several keys may come between two drawn frames. */
 static void update_rows(struct panel *panel, const struct live_state *state) {
   parameter_list_update(&panel->list, &state->settings.values, panel->list.seen);
 }
 
-/* Filters the list while its filter is being typed. If the chosen row disappears, the first one left is chosen. */
+/* Applies the filter text to the list while the user types it. If the chosen row disappears, the first remaining row is
+ * chosen. */
 static void apply_filter(struct panel *panel, const struct live_state *state) {
   const struct list_row *row = parameter_list_chosen(&panel->list), before = row ? *row : (struct list_row){0};
   snprintf(panel->list.filter, sizeof panel->list.filter, "%.*s", (int)sizeof panel->list.filter - 1, panel->line.text);

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A size is shown, and set, by its longest side. */
+/* The list shows a size by its longest side in pixels, from SIZE_LOW to SIZE_HIGH in steps of SIZE_STEP. */
 enum { SIZE_LOW = 64, SIZE_HIGH = 4096, SIZE_STEP = 64 };
+/* A bar has a logarithmic scale if its high end is at least this many times its low end. */
 enum { LOGARITHMIC_FROM = 32 };
 
 static bool control_has(const struct parameters *values, enum parameter id, int number) {
@@ -19,7 +20,8 @@ static bool control_has(const struct parameters *values, enum parameter id, int 
   return false;
 }
 
-/* True if the instance is in use, or is the first free one behind those in use. */
+/* True if the row of a text with instances is listed: for each instance in use, and for the next one, which a user may
+ * set. */
 static bool is_open(const struct parameters *values, enum parameter id, int index) {
   return index == 1 || parameters_text(values, id, index - 1) != NULL;
 }
@@ -69,8 +71,9 @@ static void show_chosen(struct parameter_list *list) {
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* Order of the rows in the list: values that act soonest come first, and of two groups that act equally soon mostly the
- * one of parameters without an index. */
+/* The order of the rows: mostly by how soon a change is seen (enum parameter_need). Rows of the same need are in two
+ * groups, of parameters without an index (several false) and with one (true); in each group they are in the order of
+ * the table. */
 static const struct {
   enum parameter_need need;
   bool several;
@@ -163,7 +166,7 @@ const char *parameter_list_value(const struct parameters *values, struct list_ro
   return out;
 }
 
-/* Returns what a step to the left or right adds. */
+/* Returns by how much the left and right keys change the row's number. */
 static double get_step(const struct parameters *values, struct list_row row) {
   const struct parameter_row *of = parameter_row(row.id);
   double step;
@@ -183,8 +186,8 @@ static int count_choices(enum parameter id) {
   return (int)high + 1;
 }
 
-/* Steps the row's value. Choices and switches start again after the last one; numbers stop at the ends of their
- * range. */
+/* Changes the row's value by `by` steps. Choices and switches continue with the first after the last; numbers stop at
+ * the ends of their range. */
 static void change(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
   const struct parameter_row *of = parameter_row(row.id);
   const struct parameters *values = &state->settings.values;
@@ -208,7 +211,8 @@ static bool is_numeric(enum parameter id) {
   return parameter_row(id)->type == TYPE_REAL || parameter_row(id)->type == TYPE_WHOLE;
 }
 
-/* True if the key types a character of a number. Many keyboards and keypads have a comma for the decimal point. */
+/* True if the key types a character of a number. A comma counts as the decimal point, which many keyboards lack on the
+ * keypad. */
 static bool is_of_number(int key) {
   return key < 128 && (isdigit(key) || key == '.' || key == ',' || key == '-');
 }
@@ -241,7 +245,7 @@ static enum list_wish escape(struct parameter_list *list) {
   return typing ? LIST_DONE : LIST_LEAVE;
 }
 
-/* Moves the choice by a key. Returns false if it is not a key that moves. */
+/* Moves the selection if the key is an arrow, page, home or end key. Returns false for other keys. */
 static bool move(struct parameter_list *list, int key) {
   int to = list->chosen;
   switch (key) {
@@ -270,8 +274,9 @@ static bool move(struct parameter_list *list, int key) {
   return true;
 }
 
-/* Handles a key while a number is being typed. Keys that run commands are ignored, because they are probably mistakes.
- * Moving to another row drops the number, and Ctrl-Q still quits. */
+/* Handles a key while the user types a number into the list. Keys that would run commands are ignored, because they
+ * are probably typing mistakes; only Ctrl-Q still quits. If the user moves to another row, the typed number is
+ * discarded. */
 static enum list_wish number_key(struct parameter_list *list, struct live_state *state, struct list_row row, int key,
                                  int64_t now_ns) {
   if (key == KEY_ESCAPE)
@@ -297,7 +302,7 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
     return escape(list);
   if (move(list, key))
     return LIST_DONE;
-  if (!row) /* the filter may leave no row; keys of numbers still run no command */
+  if (!row) /* the filter has hidden all rows; the keys that type numbers still do not run commands */
     return is_of_number(key) ? LIST_DONE : LIST_NOT_MINE;
   if (key == KEY_LEFT || key == KEY_RIGHT)
     change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);

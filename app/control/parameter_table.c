@@ -1,4 +1,4 @@
-/* The table that parameter_row reads, made of the rows in parameter_table.h. */
+/* Builds the array that parameter_row returns entries of, from the rows in parameter_table.h. */
 #include "app/control/parameters_impl.h"
 #include "app/source/playlist.h"
 #include "unet/base/guidance.h"

@@ -33,7 +33,8 @@ void parameter_span(enum parameter id, double *low, double *high) {
                                      : row->max;
 }
 
-/* Index that stands for all larger ones, too, so that a long number in a name cannot overflow. */
+/* All larger indices are read as this one, so that a long number in a name cannot overflow. No parameter has so many
+ * instances. */
 enum { INDEX_BEYOND = 1000 };
 
 bool parameter_matches(const char *pattern, const char *name, int *index) {
@@ -312,8 +313,8 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
   return first && second ? !strcmp(first, second) : first == second;
 }
 
-/* True if all values but the marks are equal to the byte, so that they need not be compared one by one. If false, they
- * may be equal all the same: equal texts may have different versions. */
+/* True if all bytes of the values are equal, without the marks, so that no comparison of single values is necessary. If
+ * it is false, the values may still be equal: equal texts may have different versions. */
 static bool are_copies(const struct parameters *a, const struct parameters *b) {
   enum { LENGTH = offsetof(struct parameters, marks) - offsetof(struct parameters, texts) };
   return !memcmp(&a->texts, &b->texts, LENGTH);

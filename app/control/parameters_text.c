@@ -1,4 +1,4 @@
-/* Values of parameters as text: parameters_parse reads them, parameters_print and parameters_show write them. */
+/* Converts parameters' values from and to text: parameters_parse, parameters_print and parameters_show. */
 #include "app/control/parameters_impl.h"
 
 #include <ctype.h>
@@ -45,8 +45,8 @@ static int parse_size(struct parameters *values, enum parameter id, int index, c
   return parameters_set_size(values, id, index, width, height, err);
 }
 
-/* Reads a number; NaN: the text is not a number. Whole numbers are read as integers, because a double would round some
- * that are too large into the range. */
+/* Reads a number; returns NaN if the text is not one. Whole numbers are parsed as integers: as doubles, some that are
+ * too large would be rounded to the end of the range and be accepted. */
 static double read_number(const struct parameter_row *row, const char *text) {
   char *end;
   if (isspace((unsigned char)*text))
@@ -119,7 +119,7 @@ static const char *print(const struct parameters *values, enum parameter id, int
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
   char real[32];
   double number = parameters_number(values, id, index);
-  /* Take the fewest digits that are read back as the same number. */
+  /* Use the fewest digits from which the same number is read back. */
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(real, sizeof real, "%.*g", digits, number);
     if (strtod(real, NULL) == number)

@@ -4,8 +4,10 @@
 
 enum { COARSE_GRID = 64, LARGE = 4 * COARSE_GRID };
 
-/* Costs of a size, added to the relative difference of its longer side from the target: cut_off if its shorter side is
- * no multiple, off_grid if a large size is off the coarse grid, and off_shape times the difference of its shape. */
+/* The cost of a size is the relative difference of its longer side from the target, plus off_shape times the difference
+ * of the logarithms of the aspect ratios, plus cut_off if its shorter side is no multiple of wish->multiple, plus
+ * off_grid if the size is large and its shorter side is no multiple of COARSE_GRID. The size with the lowest cost is
+ * used. */
 static const double cut_off = 0.2, off_grid = 0.07, off_shape = 10;
 
 static bool is_grid_of_large(const struct picture_size_wish *wish, int longer) {

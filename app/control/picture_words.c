@@ -27,7 +27,7 @@ static void put(struct writer *to, const char *format, ...) {
   to->used += (size_t)length < WORDS_BYTES - to->used ? (size_t)length : WORDS_BYTES - to->used - 1;
 }
 
-/* Returns the sampler's name as other programs write it; NULL: they have none. */
+/* Returns the sampler's name in other programs (AUTOMATIC1111's web UI); NULL: they have no such sampler. */
 static const char *sampler_words(enum sampler sampler) {
   static const char *const words[SAMPLERS] = {[SAMPLER_EULER] = "Euler",
                                               [SAMPLER_DDIM] = "DDIM",
@@ -64,7 +64,7 @@ static void put_prompt(struct writer *to, const struct parameters *values) {
     put(to, "Negative prompt: %s\n", values->negative.words);
 }
 
-/* Adds all other parameters whose values differ from the defaults. */
+/* Appends "NAME: VALUE" for each further parameter whose value differs from the default. */
 static void put_others(struct writer *to, const struct parameters *values, const struct parameters *standard) {
   static const enum parameter said[] = {PARAMETER_MODEL,    PARAMETER_VAE,     PARAMETER_STEPS,
                                         PARAMETER_SAMPLER,  PARAMETER_SPACING, PARAMETER_GUIDANCE,

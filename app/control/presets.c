@@ -15,7 +15,8 @@ struct presets {
   cJSON *list; /* the list "presets" in root */
 };
 
-/* True if a preset names the parameter: it can change while frames run, and pictures depend on it, now or later. */
+/* True if presets contain the parameter: those that can change while frames run and on which pictures depend, and
+ * seed-walk, on which later pictures depend. */
 static bool is_kept(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   return id == PARAMETER_SEED_WALK || (row->need != NEED_START && row->need != NEED_NOTHING);
@@ -42,7 +43,7 @@ static int set_all(struct parameters *values, const struct parameters *start, en
   return value ? error_set(err, STATUS_USAGE, "%s: there are at most %d", row->name, row->count) : 0;
 }
 
-/* Returns the parameter of a name such as "prompt[]". */
+/* Returns the parameter whose name in the table is this one, such as "prompt[]"; PARAMETER_NONE: there is none. */
 static enum parameter find_list(const char *name) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (parameter_row(id)->count && !strcmp(parameter_row(id)->name, name))
@@ -69,8 +70,8 @@ static int read_values(struct parameters *values, const struct parameters *start
   return 0;
 }
 
-/* Checks all presets. The values are large and are therefore on the heap. Defaults stand in for the values that the
- * show begins with, which make no difference to validity. */
+/* Checks names, types and ranges of all presets by applying each to scratch values, which are allocated because they
+ * are large. Instances beyond the end of a list are set to the defaults here, which changes nothing for the check. */
 static int check_presets(const cJSON *list, struct error *err) {
   struct parameters *values = malloc(2 * sizeof *values);
   const cJSON *preset;
@@ -100,7 +101,7 @@ static int count_lines(const char *text, const char *end) {
   return lines;
 }
 
-/* Parses the text, which must be one JSON value and nothing else. */
+/* Parses the text, which must be one JSON value without anything behind it. Returns 0, or -1 with err set. */
 static int parse(struct presets *presets, const char *text, struct error *err) {
   const char *end = NULL;
   if (json_parse(&presets->root, text, &end, "presets", err))
@@ -149,7 +150,8 @@ int presets_values(const struct presets *presets, int number, const struct param
 
 /* --- to JSON --- */
 
-/* Writes all instances, so that the list means the same whichever values a later show begins with. */
+/* Writes all instances of the parameter as a list, so that the preset has the same effect whatever values the program
+ * starts with. */
 static cJSON *list_json(const struct parameters *values, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();

@@ -18,14 +18,14 @@ struct presets_file {
   const char *path;
   const struct log *log;
   pthread_t thread;
-  char *text; /* the file's text as last read, used by the thread alone; NULL: there was no file */
+  char *text; /* the file's text when it was last read; only the thread uses it; NULL: there was no file */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by lock. */
   struct presets *presets;
-  struct parameters *wish; /* values that are to be saved as a preset; NULL: nothing is to be saved */
+  struct parameters *wish; /* values to save as a new preset; owned; NULL: nothing is to be saved */
   bool ending;
-  char line[LINE_BYTES]; /* the message that presets_file_refresh returns next; "": none */
+  char line[LINE_BYTES]; /* the last message for presets_file_refresh to return; "": none */
   enum log_level level;
 };
 
@@ -60,15 +60,16 @@ static int read_whole(const char *path, char **text, struct error *err) {
   return status;
 }
 
-/* Reads the file's text, or the text in a picture. *text NULL: there is no file. */
+/* Reads the text of a file of presets, or the preset that is stored in a PNG picture. The caller frees *text. *text
+ * NULL: the file does not exist, which is no error. */
 static int read_text(const char *path, char **text, struct error *err) {
   if (png_text_is(path))
     return png_text_read(path, PRESETS_PNG_KEY, text, err);
   return read_whole(path, text, err);
 }
 
-/* Reads the file, and the presets if its text has changed. Returns 1 if it has, 0 if it has not, or -1 with err
- * set. */
+/* Reads the file again, and replaces the presets if its text has changed. Returns 1 if it has changed, 0 if not, or -1
+ * with err set; after an error the presets stay as they were. */
 static int look(struct presets_file *file, struct error *err) {
   char *text;
   struct presets *fresh = NULL;
@@ -102,7 +103,7 @@ static void look_again(struct presets_file *file) {
 
 /* --- saving --- */
 
-/* Writes a temporary file and renames it, so that a failure leaves the old file whole. */
+/* Writes a temporary file and renames it, so that the old file stays intact if writing fails. */
 static int write_whole(const char *path, const char *text, struct error *err) {
   char *real = platform_real_path(path), *temporary = platform_temporary_name(real ? real : path);
   FILE *out = temporary ? platform_create(temporary) : NULL;
@@ -151,8 +152,8 @@ static void save(struct presets_file *file, const struct parameters *values) {
 
 /* --- the thread --- */
 
-/* Waits until there is something to do, at most LOOK_AGAIN_MS. The caller frees *wish. Returns false when the thread is
- * to end. */
+/* Waits until values are to be saved or the thread is to end, or for LOOK_AGAIN_MS milliseconds. *wish: the values to
+ * save, which the caller frees; NULL: none. Returns false if the thread is to end. */
 static bool wait_for_work(struct presets_file *file, struct parameters **wish) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
   int code = 0;

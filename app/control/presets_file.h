@@ -1,6 +1,7 @@
-/* A file of presets. A thread of its own saves new presets to the file, and reads the file again when it changes. If
- * the file is damaged then, the presets stay as they were. A picture (PNG) that live has saved counts as a file with
- * one preset, and no preset can be added to it. All other functions are for one thread and do not wait for the disk. */
+/* A file of presets that is open while the program runs. A thread of its own saves new presets to it, and reads it
+ * again when another program has changed it. If it is damaged then, the presets stay as they were. The file may also be
+ * a PNG picture that live saved, which contains one preset and is never written. All functions except open and close
+ * are called on the window's thread and do not wait for the disk. */
 #ifndef APP_CONTROL_PRESETS_FILE_H
 #define APP_CONTROL_PRESETS_FILE_H
 
@@ -9,22 +10,25 @@
 
 struct presets_file;
 
-/* Opens a file of presets. If it does not exist, there are no presets, and it is created when one is saved. A damaged
- * file is an error. path and log must outlive the file. */
+/* Opens and reads the file, and starts the thread. A file that does not exist counts as empty, and is made when a
+ * preset is saved. path and log are borrowed and must outlive *file. Returns 0, or -1 with err set, also if the file is
+ * damaged. */
 int presets_file_open(struct presets_file **file, const char *path, const struct log *log, struct error *err);
-/* Waits until the preset that is being saved is written. Stores NULL; takes NULL. */
+/* Saves a preset that is still waiting to be saved, and ends the thread. Stores NULL; accepts NULL. */
 void presets_file_close(struct presets_file **file);
 
 /* Returns the number of presets. */
 int presets_file_count(struct presets_file *file);
-/* Gets the values of a preset, like presets_values. name gets its name: at most 80 bytes and a terminating zero. */
+/* Gets the values of a preset as presets_values does: marked, with those of `start` for instances that the preset's
+ * lists lack. number: from 1. name gets the preset's name: at most 80 bytes and a terminating zero byte. */
 int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
                         struct parameters *changes, char name[81], struct error *err);
-/* Adds a preset of these values behind the others, named after the time. presets_file_refresh tells later if it was
- * saved. */
+/* Asks the thread to append a preset of these values, named after the present time. presets_file_refresh later reports
+ * whether it was saved. */
 void presets_file_save(struct presets_file *file, const struct parameters *values);
-/* Returns true if there is news: a preset was saved, the file was read again, or one of these failed. line gets the
- * message, which has also been logged. Called once a turn. */
+/* Returns true if the thread has something to report since the last call: a preset was saved, the file was read again,
+ * or one of these failed. line and level get its message, which has been logged already. The window calls it at each
+ * turn of its loop. */
 bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level);
 
 #endif

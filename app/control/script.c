@@ -14,16 +14,18 @@ static const double time_max = 1e6; /* seconds */
 
 struct entry {
   double time, number;
-  char *text; /* texts and sizes, in the form that parameters_parse takes; NULL: a number, or no text */
+  /* value of a text or size, in the form that parameters_parse reads; NULL: the value is a number, or a text not
+   * given */
+  char *text;
   enum parameter id;
   int index, line;
   enum ease ease;
 };
 
-/* The entries of one parameter, in order of time. */
+/* The entries of one parameter: entries[first] to entries[first + count - 1], in order of time. */
 struct track {
   int first, count;
-  double from; /* value that the first entry is eased from */
+  double from; /* the value at time 0, from which "linear" and "smooth" lead to the first entry */
 };
 
 struct script {
@@ -31,7 +33,7 @@ struct script {
   int count, room;
   struct track *tracks;
   int track_count;
-  struct parameters values; /* scratch values, to check entries with */
+  struct parameters values; /* scratch values, into which each entry is parsed to check it */
 };
 
 static bool is_number(enum parameter id) {
@@ -244,7 +246,7 @@ void script_begin(struct script *script, const struct parameters *values) {
   }
 }
 
-/* Returns the number of entries whose time is not later than now. */
+/* Returns how many entries of the track have a time of at most `now` (in seconds). The entries are sorted by time. */
 static int count_passed(const struct script *script, const struct track *track, double now) {
   int low = 0, high = track->count;
   while (low < high) {
@@ -265,7 +267,8 @@ static double eased(const struct entry *entry, double from, double since, double
   return parameter_row(entry->id)->type == TYPE_WHOLE ? round(number) : number;
 }
 
-/* Sets an entry's value. This cannot fail, because entries were checked when they were read. */
+/* Sets a value: the number, or the entry's text. This cannot fail, because the entry was checked when the script was
+ * read. */
 static void set(const struct entry *entry, double number, struct parameters *values) {
   struct error ignored;
   if (entry->text)
@@ -294,11 +297,11 @@ void script_apply(const struct script *script, double before, double now, struct
 struct script_recorder {
   FILE *file;
   int lines;
-  struct parameters values; /* the values as they were last written */
+  struct parameters values; /* the values that were written last */
 };
 
-/* True if the parameter is part of the show. Settings of the window are not, nor parameters that load other values from
- * a file. */
+/* True if the parameter is recorded. Settings of the window alone are not, and neither are parameters such as
+ * saved-preset, which would load other values from a file. */
 static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:
@@ -340,8 +343,8 @@ static bool is_given(const struct parameters *values, enum parameter id, int ind
   return !has_text(id) || *parameters_print(values, id, index, text, sizeof text);
 }
 
-/* True if the thing that a value belongs to is given: lora[2].weight belongs to lora[2], control[1].low to
- * control[1]. */
+/* True unless the parameter belongs to an instance that is not used: lora[2].weight is recorded only if lora[2] is
+ * given, and control[1].low only if control[1] is. */
 static bool has_owner(const struct parameters *values, enum parameter id, int index) {
   const char *name = parameter_row(id)->name, *end = strstr(name, "].");
   for (enum parameter owner = PARAMETER_NONE + 1; end && owner < PARAMETERS; owner++) {
@@ -352,8 +355,8 @@ static bool has_owner(const struct parameters *values, enum parameter id, int in
   return true;
 }
 
-/* Writes values of the parameters that have one of these needs (bits 1 << enum parameter_need): all that are given, or
- * only those that have changed since they were written. */
+/* Writes a line for each recorded parameter whose need is in the set `needs` (bits 1 << enum parameter_need). all:
+ * every value that is given; otherwise only those that changed since they were written last. now: time in seconds. */
 static int write_values(struct script_recorder *recorder, const struct parameters *values, unsigned needs, bool all,
                         double now, struct error *err) {
   int before = recorder->lines;

@@ -19,33 +19,35 @@ enum { SCRIPT_ENTRIES_MAX = 100000, SCRIPT_LINE_MAX = 16384 };
 
 struct script;
 
-/* Reads a script and checks names, types and ranges; an error names the line. name: the file's name, for messages. The
- * caller frees *script with script_free. */
+/* Reads a script, and checks the names, types and ranges. name: the file's name for messages, which also name the line.
+ * The caller frees *script with script_free. Returns 0, or -1 with err set. */
 int script_read(struct script **script, FILE *file, const char *name, struct error *err);
-/* Opens and reads the file of this name. A pipe is read to its end first; *stop true ends that. */
+/* Opens the file and reads it as script_read does. If it is a pipe, the call waits until the writer has closed it, or
+ * until *stop is true. The caller frees *script. log may be NULL. */
 int script_open(struct script **script, const char *path, const atomic_bool *stop, const struct log *log,
                 struct error *err);
 void script_free(struct script **script); /* stores NULL; takes NULL */
-/* Returns true if the script has a parameter of this number, counted from 0, and which one it is, with the time of its
- * last entry. */
+/* The script changes certain parameters, which are numbered from 0. Stores the id and index of parameter `number`, and
+ * in *last the time of its last entry in seconds. Returns false if there are not so many. */
 bool script_track(const struct script *script, int number, enum parameter *id, int *index, double *last);
 double script_length(const struct script *script); /* Returns the time of the last entry, in seconds. */
 
-/* Sets the values that the first entries are eased from. */
+/* Sets the values at time 0, from which eased entries start if their parameter has no earlier entry. */
 void script_begin(struct script *script, const struct parameters *values);
-/* Sets and marks the values of entries in (before, now], and of eases that are under way at time now; other values
- * stay. Times are in seconds. before < 0: from the beginning. */
+/* Sets and marks the values that the script changes between two times in seconds: those of entries with before < time
+ * <= now, and those that are being eased at time now. Other values stay. before < 0: includes entries at time 0. */
 void script_apply(const struct script *script, double before, double now, struct parameters *values);
 
 /* --- recording --- */
 
 struct script_recorder;
 
-/* Begins to record into the file, which the recorder takes over, also on failure. The first lines are the present
- * values, at time 0. The caller calls script_close after a failure, too. */
+/* Starts a recording into the file, which the recorder owns from now on, also if the call fails. The present values are
+ * written as entries at time 0. The caller calls script_close in either case. Returns 0, or -1 with err set. */
 int script_record(struct script_recorder **recorder, FILE *file, const struct parameters *values, struct error *err);
-/* Writes the values that have changed since, at time now. The seed's position is not written while the seed walks by
- * itself. Returns -1 if the file cannot be written or has SCRIPT_ENTRIES_MAX lines; what has been written stays. */
+/* Writes each value that has changed since it was last written, as an entry at time `now` (seconds since the recording
+ * started). seed-position is left out while seed-walk changes it. Returns 0, or -1 with err set if the file cannot be
+ * written or has SCRIPT_ENTRIES_MAX lines; the lines written before stay. */
 int script_note(struct script_recorder *recorder, const struct parameters *values, double now, struct error *err);
 /* Closes the file. Stores NULL; takes NULL. Returns -1 if the last lines cannot be written. */
 int script_close(struct script_recorder **recorder, struct error *err);

@@ -68,7 +68,8 @@ bool settings_moves(const struct settings *settings, int64_t now_ns) {
   return walks || !fade_is_over(&settings->fade, now_ns);
 }
 
-/* Parameters of a control that its network reads, and those that its map reads. */
+/* Parameters of a control that its network (ControlNet or T2I-Adapter) uses, and those that the computation of its map
+ * (edges, depth, ...) uses. */
 static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
                                             PARAMETER_CONTROL_GUESS};
 #define OF_MAP(ID, ...) [MAP_VALUE_##ID] = PARAMETER_CONTROL_##ID,
@@ -131,8 +132,8 @@ unsigned values_controls_on(const struct parameters *values) {
   return on & values_controls_there(values);
 }
 
-/* Fills in one control. A control that is switched off has the weight 0, because the handle may still have its
- * network. */
+/* Fills the values of control i, from 0. A control that is switched off gets the weight 0, because the handle may still
+ * contain its network until a new handle is ready. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, i + 1), &map);
@@ -170,7 +171,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
     controls->blend[i] = (float)values->blend[i];
 }
 
-/* Sets the prompts to show. A single prompt is not a blend. */
+/* Stores the prompts with a share above 0 and their shares in controls. If there is only one, the engine does not
+ * blend. */
 static void set_shares(const float shares[SLOT_PRESETS], struct controls *controls) {
   int count = 0;
   for (int i = 0; i < SLOT_PRESETS; i++)

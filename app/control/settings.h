@@ -1,5 +1,5 @@
-/* Settings are all that the engine needs for a frame and that may change: the parameters' values, and the fade that
- * leads from one blend of prompts to the next. */
+/* Settings are the values that the engine needs for a frame and that can change while frames run: the parameters and
+ * the fade between prompts. */
 #ifndef APP_CONTROL_SETTINGS_H
 #define APP_CONTROL_SETTINGS_H
 
@@ -11,75 +11,83 @@
 #include "unet/engine.h"
 #include "unet/base/guidance.h"
 
-/* A plain value. The engine thread takes a copy before each frame. */
+/* A plain value. Before each frame the engine thread makes a copy with settings_copy. */
 struct settings {
   struct parameters values;
-  struct fade fade;  /* leads to values.shown_prompt or values.blend */
-  int64_t walked_ns; /* time up to which values.seed_position has walked; 0: it has not yet begun */
+  struct fade fade;  /* the fade to the prompt of values.shown_prompt, or to the blend of values.blend */
+  int64_t walked_ns; /* time (platform_now_ns) at which seed_walk last moved values.seed_position; 0: not yet */
 };
 
-/* Copies settings. *to must be initialised, if only with zeros: texts that are equal are not copied, because texts are
- * most of the bytes. */
+/* Copies settings. *to must be initialised, at least with zeros: if it has the same version of the texts, these are not
+ * copied, because they are most of the bytes. */
 void settings_copy(struct settings *to, const struct settings *from);
-/* Starts with these values, without marks and with no fade under way. */
+/* Initialises settings with these values, without marks and without a fade. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
-/* Starts a fade to the blend that the values ask for, at time now. */
+/* Starts a fade at time now_ns (platform_now_ns) from the prompts that are shown to those that values.shown_prompt or
+ * values.blend name. */
 void settings_turn(struct settings *settings, int64_t now_ns);
-/* Copies the values that are marked in changes, and starts the fade that they ask for, at time now. */
+/* Copies the values that are marked in `changes`, marks them in settings, and starts a fade if the prompts to show
+ * change. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
 
-/* Computes each prompt's share in the picture that the values ask for. The shares add up to 1. */
+/* Computes the share of each prompt in the picture, without the fade, from shown_prompt and blend. The shares add up to
+ * 1. */
 void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
 
-/* Returns the seed position that a walk reaches after so many seconds. */
+/* Returns the seed-position after `seconds` more of seed-walk, limited to the parameter's range. */
 double values_seed_position(const struct parameters *values, double seconds);
 
-/* Lets values.seed_position walk on until time now. It does not move while the values say pause. */
+/* Moves values.seed_position by seed_walk for the time since the last call, unless values.pause is set. */
 void settings_walk(struct settings *settings, int64_t now_ns);
 
-/* Returns true if the picture will change although nobody changes a value: a fade is under way, or the seed walks. */
+/* True if the picture changes although no value is set: a fade is under way, or seed-walk moves the seed. */
 bool settings_moves(const struct settings *settings, int64_t now_ns);
 
-/* Fills in the controls of a frame at time now. */
+/* Fills the engine's controls for a frame at time now_ns, from the values and the fade. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
-/* Return a bit for each control that is given, and for each that is given and switched on. */
+/* values_controls_there returns a bit for each control (bit 0: control[1]) that is given; values_controls_on a bit for
+ * each that is given and switched on. */
 unsigned values_controls_there(const struct parameters *values);
 unsigned values_controls_on(const struct parameters *values);
-/* Lists the parameters of a control (number from 1) that keys may change. Returns their number. */
+/* Lists the parameters of control `number` (from 1) that have an effect: those of its network, if it has one, and those
+ * of its kind of map. Returns how many there are. */
 enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);
-/* Returns the value of a control's parameter that is in effect: if nobody has set it, the one that suits the kind of
- * map. *step gets the amount that a key changes it by; step may be NULL. */
+/* Returns the value of a control's parameter that is used: the parameter's, or if that is -1 (not set), the default of
+ * the kind of map. number: the control, from 1. *step gets the amount by which a key changes it; step may be NULL. */
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step);
+/* True if values_of_control may list the parameter. */
 bool values_is_control(enum parameter id);
-/* Returns the number in effect of any parameter. */
+/* Returns the number that is used: for a parameter of a control as values_control_number does, for all others the
+ * value. */
 double values_number(const struct parameters *values, enum parameter id, int index);
 
-/* Fills in the controls of a frame without a fade. */
+/* Fills the engine's controls for a frame from the values alone, without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
 
-/* Returns the guidance mode of the handle that these values need, for engines without guidance embedding. A scale of 1
- * needs no guidance, except in the mode self: that computes no further row, so its handle is kept, and a change of the
- * scale from 1 needs no other handle. */
+/* Returns the guidance mode that the engine's handle has to be prepared for (not for models that take the guidance
+ * scale as an input). With a scale of 1 no guidance is needed: GUIDANCE_NONE. The mode self is returned with a scale of
+ * 1, too, because it computes no further row, and so a change of the scale needs no new handle. */
 enum guidance_mode values_guidance(const struct parameters *values);
 
-/* All that the picture of a frame depends on, at one moment: values, fade and texts. controls are those of that moment.
- * moment_equal returns true if a frame would be the same picture at both moments; it ignores the step count. */
+/* The state on which the picture of a frame depends: the settings, and the controls that settings_controls makes of
+ * them. moment_equal returns true if a frame would give the same picture at both moments; it does not compare the
+ * number of steps. */
 struct moment {
   struct settings settings;
   struct controls controls;
 };
-/* Copies like settings_copy: *to must be initialised. */
+/* Copies a moment. *to must be initialised, because settings_copy does not copy texts that are equal. */
 void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 
-/* Returns the reason why a given negative prompt has no effect with this handle, in words, or NULL if it has an effect
- * or is not given. */
+/* Returns the reason why the negative prompt has no effect with this handle, as words for a message ("without
+ * --guidance above 1"). NULL: it has an effect, or there is none. */
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
                                  const struct prepared_info *prepared);
 
-/* Returns the text that belongs into a slot of the engine, or NULL if there is none. */
+/* Returns the text for a slot of the engine's text encoder: a prompt, or the negative prompt. NULL: there is none. */
 const char *values_slot_text(const struct parameters *values, int slot);
 
 #endif

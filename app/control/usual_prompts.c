@@ -15,7 +15,7 @@ static size_t word_length(const char *at) {
   return length;
 }
 
-/* Returns the next word at or behind at; its length is 0 at the text's end. */
+/* Returns the first word of the text `at`, and its length in bytes, which is 0 if there is no further word. */
 static const char *next_word(const char *at, size_t *length) {
   while (*at && !word_length(at))
     at++;
@@ -31,7 +31,7 @@ static bool has_word(const char *text, const char *word, size_t length) {
   return false;
 }
 
-/* True if text has all words of the other text, which has at least one. */
+/* True if text contains every word of `other`, in any order. `other` has at least one word. */
 static bool has_words_of(const char *text, const char *other) {
   size_t length;
   const char *at = next_word(other, &length);
@@ -41,7 +41,8 @@ static bool has_words_of(const char *text, const char *other) {
   return all;
 }
 
-/* True if a prompt of the first count asks for the style, as "oil" and "an oil painting" do for "oil painting". */
+/* True if one of the first `count` prompts contains the words of the style: "oil" and "an oil painting" do so for "oil
+ * painting". */
 static bool is_asked_for(const struct parameters *values, int count, const char *style) {
   for (int i = 1; i <= count; i++) {
     const char *prompt = parameters_text(values, PARAMETER_PROMPT, i);

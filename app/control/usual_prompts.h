@@ -1,11 +1,12 @@
-/* Gives usual prompts to the numbers for which the command line has none. */
+/* Fills the prompts that the command line leaves out with usual styles, so that each of the keys 1 to 9 shows
+ * something. */
 #ifndef APP_CONTROL_USUAL_PROMPTS_H
 #define APP_CONTROL_USUAL_PROMPTS_H
 
 #include "app/control/parameters.h"
 
-/* Keeps the prompts that are given, which are the first ones, and gives each number behind them a usual style. A style
- * that one of the given prompts asks for already is used only if no other is left. */
+/* Sets each prompt behind the given ones, which are the first, to a usual style. Styles that a given prompt already
+ * names are used only if no other is left. Returns 0, or -1 with err set. */
 int usual_prompts_add(struct parameters *values, struct error *err);
 
 #endif

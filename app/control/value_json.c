@@ -29,7 +29,7 @@ cJSON *value_to_json(const struct parameters *values, enum parameter id, int ind
   char text[VALUE_BYTES];
   switch (parameter_row(id)->type) {
   case TYPE_REAL:
-  case TYPE_WHOLE: /* cJSON prints too few digits to read the same number back */
+  case TYPE_WHOLE: /* cJSON prints a double with too few digits to read a large whole number back exactly */
     return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
   case TYPE_SWITCH:
     return cJSON_CreateBool(parameters_number(values, id, index) > 0);

@@ -1,5 +1,6 @@
-/* Converts a parameter's value from and to JSON: numbers and switches are JSON's; sizes ("512x288"), choices and texts
- * are strings; null is no text. Reading what was written gives exactly the same value. */
+/* Converts a parameter's value from and to JSON. Numbers and switches are JSON numbers and booleans; sizes ("512x288"),
+ * choices and texts are strings; null means that a text is not given. Reading a written value gives exactly the same
+ * value. */
 #ifndef APP_CONTROL_VALUE_JSON_H
 #define APP_CONTROL_VALUE_JSON_H
 
@@ -7,7 +8,8 @@
 
 #include "app/control/parameters.h"
 
-/* Sets and marks a parameter from JSON. Returns -1 with err set if the type is wrong or the value out of range. */
+/* Sets and marks a parameter from a JSON value. Returns 0, or -1 with err set if the type is wrong or the value is out
+ * of range. */
 int value_from_json(struct parameters *values, enum parameter id, int index, const cJSON *value, struct error *err);
 /* Returns the value as JSON, which the caller owns. NULL: no memory. */
 cJSON *value_to_json(const struct parameters *values, enum parameter id, int index);

@@ -21,19 +21,20 @@ struct call {
 };
 
 struct hub {
-  const struct live_state *state; /* clients read only its choices and midi, which do not change */
+  const struct live_state *state; /* for the lists of files and the flag midi, which do not change while clients run */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by lock. */
-  /* the values as published, and the values that clients have set: those marked in wishes are not yet taken */
+  /* values: those that hub_publish stored last. wishes: values that clients have set; those that the window's thread
+   * has not taken yet are marked */
   struct parameters values, wishes;
   struct hub_figures figures;
   struct call calls[WAITING_CALLS_MAX];
   int call_count;
-  char notice[HUB_NOTICE_MAX]; /* the notice to show next; "": none */
+  char notice[HUB_NOTICE_MAX]; /* text of the last hub_tell that the window has not taken; "": none */
   bool wished;
-  int sources, presets; /* numbers of sources and presets at the last hub_take */
-  uint64_t version;     /* grows with each change of values or figures, from 1 */
+  int sources, presets; /* numbers of sources and of presets, as of the last hub_take */
+  uint64_t version;     /* increased at each change of values or figures, starting at 1 */
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
@@ -76,7 +77,8 @@ static bool is_among(const struct parameter_choices *choices, const char *text) 
   return false;
 }
 
-/* True if the command line gave this text, or keys step through it. */
+/* True if a client may set this file name: the command line gave it, or it is among the files that keys step
+ * through. */
 static bool was_given(const struct hub *hub, enum parameter id, const char *text) {
   const struct live_state *state = hub->state;
   switch (id) {
@@ -93,8 +95,8 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* True for texts that are only words: prompts, and the name that MIDI is to bind. All other texts name files to be
- * opened. */
+/* True if clients may set any text: prompts, and the name of what the next MIDI knob is bound to. All other texts are
+ * names of files that the program would open. */
 static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN;
 }
@@ -110,7 +112,8 @@ int hub_check(const struct hub *hub, enum parameter id, int index, const char *t
   return 0;
 }
 
-/* True if text is UTF-8 without control characters, so that files of presets and other programs can hold it. */
+/* True if text is valid UTF-8 without control characters, so that it can be stored in preset files and sent to
+ * clients. */
 static bool is_line(const char *text) {
   utf8proc_int32_t character;
   utf8proc_ssize_t bytes;
@@ -129,8 +132,8 @@ static int check_learning(const struct hub *hub, const char *text, struct error 
   return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
 }
 
-/* Checks a text that a client sets. Unlike hub_check it refuses line ends and control characters, which the command
- * line and presets may have. */
+/* Checks a text that a client sets: as hub_check does, and also that it has no line ends and control characters, which
+ * are allowed in texts of the command line and of presets. Returns 0, or -1 with err set. */
 static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (hub_check(hub, id, index, text, err))
@@ -141,7 +144,8 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
-/* Checks a number against how many sources or presets there are. The caller holds the lock. */
+/* Checks that a number for source or saved-preset does not exceed the number of sources or presets. The caller holds
+ * the lock. */
 static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
   int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
   const char *name = parameter_row(id)->name;
@@ -329,7 +333,8 @@ bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
   return told;
 }
 
-/* The fields are compared one by one, because the padding between them is undefined. */
+/* True if all figures are equal. The fields are compared one by one, because the padding bytes between them are
+ * undefined. */
 static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
   return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
          a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
@@ -345,7 +350,8 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   bool new_figures = !same_figures(figures, &hub->figures);
   if (new_values)
     hub->values = *values;
-  hub->values.texts = values->texts; /* equal numbers of texts let the next comparison skip the texts */
+  /* the texts are equal, so their version is copied, and the next comparison can skip them */
+  hub->values.texts = values->texts;
   if (new_figures)
     hub->figures = *figures;
   if (new_values || new_figures)

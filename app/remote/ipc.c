@@ -10,7 +10,8 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* A client with this many bytes left to read gets no more answers and no more changes. */
+  /* As long as at least this many bytes wait to be sent to a client, its requests are not answered and changes are not
+   * sent. */
   BACKLOG_ENOUGH = 65536,
   PAUSE_NS = 10000000,
 };
@@ -18,29 +19,34 @@ enum {
 struct client {
   int descriptor;
   struct messages *messages;
-  struct message_lines lines; /* answers and changes that are to be sent */
+  struct message_lines lines; /* lines of JSON that wait to be sent: answers, and changes of observed properties */
   char line[MESSAGE_LINE_MAX + 1];
-  size_t used;      /* bytes in line */
-  bool ended, done; /* ended: the client sends no more; done: all that it sent is answered */
-  int64_t moved_ns; /* when it last took bytes, or had none to take */
+  size_t used; /* number of bytes in line */
+  /* ended: the client has closed its side; done: all requests are answered, and the connection closes once they are
+   * sent */
+  bool ended, done;
+  int64_t moved_ns; /* time when the client last received bytes, or when nothing waited to be sent */
 };
 
 struct ipc {
-  /* Set when it is opened, and only read afterwards. */
+  /* Set by ipc_open, and only read afterwards. */
   const char *path;
   struct hub *hub;
   int64_t patience_ns;
-  int listener, alarm[2]; /* a pipe that wakes the thread: to stop, or because observed values may have changed */
+  /* listener: the listening socket. alarm: a pipe that wakes the thread, when it is to stop or when values have
+   * changed */
+  int listener, alarm[2];
 
-  /* The watch, which the hub calls on any thread, uses observed, rung and alarm; ipc_close sets stop and uses alarm. */
+  /* wake, which the hub calls on any thread, uses observed (a client observes a property), rung (the alarm was rung and
+   * not cleared yet) and alarm. ipc_close sets stop and rings the alarm. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;
   pthread_t thread;
   atomic_bool stop;
 
-  /* Used by the thread alone. */
-  struct client *clients[IPC_CLIENTS_MAX]; /* NULL: the place is free */
+  /* Used only by the thread. */
+  struct client *clients[IPC_CLIENTS_MAX]; /* NULL: unused */
   struct message_view view;
 };
 
@@ -81,7 +87,7 @@ static struct client *make_client(struct ipc *ipc, int descriptor) {
 
 static void admit(struct ipc *ipc) {
   int descriptor = platform_accept(ipc->listener), place = 0;
-  if (descriptor < 0) { /* too many files are open, or the client has gone away again */
+  if (descriptor < 0) { /* no descriptor was left for this process, or the client has already disconnected */
     platform_sleep_ns(PAUSE_NS);
     return;
   }
@@ -101,7 +107,8 @@ static bool has_room(const struct client *client) {
   return client->lines.used < BACKLOG_ENOUGH;
 }
 
-/* Answers the complete lines that have come, as long as there is room for answers, and keeps the rest. */
+/* Answers the complete lines in client->line, until lines.used reaches BACKLOG_ENOUGH. Unanswered bytes stay in
+ * line. */
 static void answer_lines(struct client *client) {
   char *at = client->line, *end = client->line + client->used, *newline;
   while (has_room(client) && (newline = memchr(at, '\n', (size_t)(end - at)))) {
@@ -112,8 +119,8 @@ static void answer_lines(struct client *client) {
   memmove(client->line, at, client->used);
 }
 
-/* Answers what has no newline: the last line, which needs none, or a line that is too long. The connection then ends,
- * because nobody can tell where the next line begins. */
+/* Answers bytes without a newline: the last request before the client closed its side, or the beginning of a line that
+ * is too long, which is refused. The connection then ends, because the beginning of the next line is unknown. */
 static void answer_rest(struct client *client) {
   bool full = client->used == sizeof client->line;
   if (has_line(client) || !has_room(client) || !(full || client->ended))
@@ -128,7 +135,7 @@ static bool can_receive(const struct client *client) {
   return !client->ended && has_room(client) && client->used < sizeof client->line;
 }
 
-/* Reads what has come. Returns false if the connection is lost. */
+/* Reads the bytes that have arrived into client->line. Returns false if the connection is broken. */
 static bool receive(struct client *client) {
   int64_t got = platform_receive(client->descriptor, client->line + client->used, sizeof client->line - client->used);
   if (got < 0)
@@ -156,7 +163,8 @@ static bool anyone_observes(const struct ipc *ipc) {
   return false;
 }
 
-/* Returns for how long the thread may wait if no socket is ready, in milliseconds; negative: for ever. */
+/* Returns how long the thread may wait for sockets and the alarm, in milliseconds: 0 if a request can be answered at
+ * once, half of the patience if bytes wait to be sent, or -1 (no limit). */
 static int time_left_ms(const struct ipc *ipc) {
   bool waiting = false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++) {

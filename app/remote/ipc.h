@@ -1,8 +1,9 @@
-/* The IPC socket: programs of the same user read and set parameters by lines of JSON (messages.h), as with `echo
- * '{"command": ["set_property", "strength", 0.7]}' | socat - SOCKET`. One thread serves all clients.
+/* The IPC socket: programs of the same user read and set parameters with lines of JSON, whose protocol is described in
+ * messages.h. Example: echo '{"command": ["set_property", "strength", 0.7]}' | socat - SOCKET. One thread serves all
+ * clients.
  *
- * If a client does not read its answers, its requests are not read either. A client that takes no bytes for
- * IPC_PATIENCE_MS while some wait for it is disconnected. */
+ * If a client does not read its answers, its further requests wait. A client that receives no bytes for the time
+ * patience_ms while answers wait for it is disconnected. */
 #ifndef APP_REMOTE_IPC_H
 #define APP_REMOTE_IPC_H
 
@@ -12,10 +13,12 @@ enum { IPC_CLIENTS_MAX = 16, IPC_PATIENCE_MS = 10000 };
 
 struct ipc;
 
-/* Creates the socket and starts the thread. path and hub must outlive it. */
+/* Creates the socket at path and starts the thread. path and hub are borrowed and must outlive *ipc. patience_ms:
+ * usually IPC_PATIENCE_MS. Returns 0, or -1 with err set. */
 int ipc_open(struct ipc **ipc, const char *path, struct hub *hub, int patience_ms, struct error *err);
-/* Stops the thread, waiting at most wait_ms, and removes the socket. Returns false if the thread has not ended:
- * everything stays as it is, the hub is still in use, and ipc_close may be called again. Stores NULL; takes NULL. */
+/* Ends the thread, waiting for it at most wait_ms, removes the socket and frees *ipc. Returns false if the thread has
+ * not ended in time: nothing is freed, the thread still uses the hub, and ipc_close may be called again. Stores NULL on
+ * success; accepts NULL. */
 bool ipc_close(struct ipc **ipc, int wait_ms);
 
 #endif

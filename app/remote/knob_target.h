@@ -1,20 +1,20 @@
-/* The target of a knob, to which it is bound: a parameter or a command, found by its name. */
+/* What a MIDI knob changes: a parameter that it sets or a command that it runs, found by name. */
 #ifndef APP_REMOTE_KNOB_TARGET_H
 #define APP_REMOTE_KNOB_TARGET_H
 
 #include "app/control/keys.h"
 
 struct knob_target {
-  enum parameter id; /* the parameter; PARAMETER_NONE: the target is the command */
-  int index;
-  const struct command_entry *command; /* NULL: the target is the parameter */
-  double value;                        /* value for the command; NaN: its own */
+  enum parameter id;                   /* the parameter that the knob sets; PARAMETER_NONE: it runs a command */
+  int index;                           /* instance of the parameter, from 1; 0: it has none */
+  const struct command_entry *command; /* the command that the knob runs; NULL: it sets a parameter */
+  double value; /* the value that is passed to the command; NaN: the value in the table of commands */
 };
 
-/* Finds the target of a name: a parameter ("strength", "lora[1].weight"), or a command, with a number if it takes one
- * ("new-seed", "prompt=3"). A name that both have is the parameter's; "command/help" is the command's. Returns -1 with
- * err set if there is none or a knob cannot set it. */
+/* Finds a target by its name: a parameter ("strength", "lora[1].weight"), or a command, with "=NUMBER" if it takes one
+ * ("new-seed", "prompt=3"). If a parameter and a command have the same name, the name alone means the parameter, and
+ * "command/help" the command. Returns 0, or -1 with err set if there is none or a knob cannot set it. */
 int knob_target_find(struct knob_target *target, const char *text, struct error *err);
-/* Prints the name that knob_target_find reads. Returns name. */
+/* Writes a name that knob_target_find reads as this target. Returns name. */
 const char *knob_target_name(const struct knob_target *target, char name[PARAMETER_NAME_MAX]);
 #endif

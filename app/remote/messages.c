@@ -11,14 +11,14 @@ struct watch {
   char *name;
   struct property property;
   bool told;
-  uint64_t value; /* hash of the value that the client was told last */
+  uint64_t value; /* hash of the value that was sent to the client last */
 };
 
 struct messages {
   struct hub *hub;
   struct watch *watches;
   int watch_count;
-  struct message_view view; /* scratch values and figures for answers */
+  struct message_view view; /* values and figures are copied here to answer a request */
 };
 
 /* --- lines to send --- */
@@ -57,7 +57,7 @@ static void put_line(struct message_lines *lines, const char *line) {
   lines->used += length + 1;
 }
 
-/* Adds the object as a line, and deletes it. */
+/* Appends the object as one line of JSON, and deletes the object. */
 static void put_object(struct message_lines *lines, cJSON *object) {
   char *line = cJSON_PrintUnformatted(object);
   put_line(lines, line);
@@ -69,8 +69,8 @@ static void put_object(struct message_lines *lines, cJSON *object) {
 
 struct request {
   const char *command;
-  const cJSON *argument[2]; /* NULL: the argument is not given */
-  int count;                /* number of arguments, which may be larger than 2 */
+  const cJSON *argument[2]; /* the values behind the command's name; NULL: not given */
+  int count;                /* number of values behind the command's name, including those that are not in argument */
   double id;
 };
 
@@ -98,7 +98,8 @@ static int get_property(struct messages *messages, const struct request *request
   return *data ? 0 : error_set(err, STATUS_FAILED, "%.48s: no memory", name);
 }
 
-/* Hands a value of the wrong type to the parser of words, whose refusal names the type and range that are needed. */
+/* Sets a property from a JSON value of the wrong type. It is converted to text, and the parser of texts refuses it with
+ * a message that tells the type and range that are needed. */
 static int set_other(struct hub *hub, const struct property *property, const cJSON *value, struct error *err) {
   char *text = cJSON_PrintUnformatted(value);
   int status = text ? hub_parse(hub, property->id, property->index, text, err)
@@ -245,7 +246,8 @@ static int answer_request(struct messages *messages, const struct request *reque
 
 /* --- lines received --- */
 
-/* Refuses what the JSON parser would take but nobody means: deep nesting, and \u0000, which would end a text early. */
+/* Refuses two things that the JSON parser accepts and no client needs: brackets nested deeper than MESSAGE_DEPTH_MAX,
+ * and \u0000, which would end a C string early. */
 static int check_nesting(const char *line, size_t length, struct error *err) {
   int depth = 0;
   bool quoted = false;
@@ -266,7 +268,8 @@ static int check_nesting(const char *line, size_t length, struct error *err) {
   return 0;
 }
 
-/* Parses one line. Returns NULL with err set if it is refused. The caller deletes the object. */
+/* Parses one line of JSON. Returns the object, which the caller deletes, or NULL with err set if the line is
+ * refused. */
 static cJSON *parse(const char *line, size_t length, struct error *err) {
   char copy[MESSAGE_LINE_MAX + 1];
   const char *end = NULL;
@@ -298,8 +301,8 @@ static int read_id(const cJSON *object, double *id, struct error *err) {
   return 0;
 }
 
-/* Refuses unknown members of a request. "async" is a member in mpv's protocol; it is ignored, because no request waits
- * for another one's answer. */
+/* Refuses members that the protocol does not have. "async", which mpv's protocol has, is accepted and ignored, because
+ * every request here is answered at once. */
 static int check_keys(const cJSON *object, struct error *err) {
   for (const cJSON *item = object->child; item; item = item->next)
     if (strcmp(item->string, "command") && strcmp(item->string, "request_id") && strcmp(item->string, "async"))
@@ -320,7 +323,8 @@ static int read_request(const cJSON *object, struct request *request, struct err
   return 0;
 }
 
-/* Adds the answer to a request, and takes data over. why: the reason of a failure; NULL: it succeeded. */
+/* Appends the answer to a request. data: the result, deleted by this function. why: the error; NULL: the request
+ * succeeded. */
 static void put_answer(struct message_lines *answers, double id, cJSON *data, const struct error *why) {
   cJSON *answer = cJSON_CreateObject();
   cJSON_AddNumberToObject(answer, "request_id", id);

@@ -24,38 +24,40 @@
 #include "app/remote/properties.h"
 
 enum {
-  MESSAGE_LINE_MAX = 16384,      /* bytes of a received line */
-  MESSAGE_DEPTH_MAX = 8,         /* depth of nested brackets */
-  MESSAGE_WATCHES_MAX = 512,     /* properties that one client may observe */
-  MESSAGE_BACKLOG_MAX = 1 << 20, /* bytes of lines that may wait to be sent */
+  MESSAGE_LINE_MAX = 16384,      /* bytes of one request, without its newline */
+  MESSAGE_DEPTH_MAX = 8,         /* how deep brackets may be nested in a request */
+  MESSAGE_WATCHES_MAX = 512,     /* number of properties that a client may observe at the same time */
+  MESSAGE_BACKLOG_MAX = 1 << 20, /* bytes of lines that may wait to be sent to the client */
 };
 
-/* Lines that wait to be sent to a client. Initialise with zeros; the caller frees it with message_lines_free. */
+/* Lines that wait to be sent to one client. Initialise with zeros; free with message_lines_free. */
 struct message_lines {
   char *text;
   size_t used, room;
-  bool lost; /* a line did not fit, or there was no memory; nothing can be added any more */
+  bool lost; /* a line was lost because it did not fit or memory was short; no further lines are accepted */
 };
 
-/* Removes the first bytes, which have been sent. */
+/* Removes the first `bytes` bytes of the text, after the caller has sent them. */
 void message_lines_sent(struct message_lines *lines, size_t bytes);
 /* Frees the lines and leaves zeros behind. */
 void message_lines_free(struct message_lines *lines);
 
 struct messages;
 
-/* Makes the state of one client. The hub must outlive it. */
+/* Makes the state of one client, which the caller frees with messages_close. hub is borrowed and must outlive it.
+ * Returns 0, or -1 with err set. */
 int messages_open(struct messages **messages, struct hub *hub, struct error *err);
 void messages_close(struct messages **messages); /* stores NULL; takes NULL */
 
-/* Answers a received line, given without its end, by adding one line to answers. */
+/* Carries out a request (one line without its newline, of `length` bytes), and appends its answer as one line. */
 void messages_answer(struct messages *messages, const char *line, size_t length, struct message_lines *answers);
-/* Adds a line that tells why a client is refused. */
+/* Appends a line that tells a client why its connection is refused. */
 void messages_refuse(const struct error *why, struct message_lines *answers);
 
-/* Returns true if the client observes a property. */
+/* True if the client observes at least one property. */
 bool messages_observes(const struct messages *messages);
-/* Adds a line for each observed property whose value has changed since this client was last told. */
+/* Appends a property-change line for each observed property whose value differs from the one that was sent to this
+ * client last. view: the present values and figures. */
 void messages_tell(struct messages *messages, const struct message_view *view, struct message_lines *lines);
 
 #endif

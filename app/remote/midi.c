@@ -14,19 +14,20 @@
 enum { TICK_MS = 20, BYTES = 256 };
 static const int64_t complaint_ns = 1000000000;
 
-/* The thread alone uses all of this, except stop. */
+/* Only the MIDI thread uses these fields, except stop, which midi_stop sets. */
 struct midi {
   struct hub *hub;
   const struct log *log;
   struct midi_input *input;
   struct midi_reader reader;
   struct knobs knobs;
-  char path[PATHS_MAX]; /* file of the bindings; "": bindings are not saved */
+  /* the file of bindings; "": no folder for it could be made, so bindings are lost when the program ends */
+  char path[PATHS_MAX];
   struct parameters values;
   uint64_t seen;
-  bool ready;              /* the engine is open */
-  struct knob_target last; /* the parameter that was changed last; PARAMETER_NONE: none yet */
-  int complaints;          /* complaints that were not logged yet */
+  bool ready;              /* the engine was open when `values` was last updated */
+  struct knob_target last; /* the parameter that was changed last, by anyone; id PARAMETER_NONE: none was changed yet */
+  int complaints; /* number of error messages that were not logged, because at most one is logged in a second */
   int64_t complained_ns;
   atomic_bool stop;
   struct errand errand;
@@ -40,7 +41,7 @@ static void set_learning(struct midi *midi, const char *name) {
   parameters_set_text(&midi->values, PARAMETER_MIDI_LEARN, 0, name, &err);
 }
 
-/* Begins or ends learning. wish: the present value of midi-learn. */
+/* Begins to wait for a knob to bind, or stops waiting. wish: the value of midi-learn; NULL or "": stop. */
 static void follow_wish(struct midi *midi, const char *wish) {
   char name[PARAMETER_NAME_MAX];
   struct knob_target target = midi->last;
@@ -68,7 +69,7 @@ static void follow_wish(struct midi *midi, const char *wish) {
   hub_tell(midi->hub, "MIDI: move what is to set %s", name);
 }
 
-/* Notes which of the values that a knob can set has changed. */
+/* Compares the values with `before`, and stores in midi->last a parameter that has changed and that knobs can set. */
 static void note_change(struct midi *midi, const struct parameters *before) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);
@@ -85,9 +86,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Returns true if the engine was open when values were last taken. Values that change when it opens may be those that
- * suit the model, and nobody has set them. Must be called before values are taken, because the engine publishes its
- * values together with its readiness. */
+/* Returns true if the engine was already open at the previous call, and notes if it is open now. When the engine opens,
+ * values that suit the model are set, which must not count as changed by somebody. Called before the values are copied:
+ * the hub gets the engine's values and its readiness at the same time. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
@@ -97,7 +98,8 @@ static bool was_ready(struct midi *midi) {
   return ready;
 }
 
-/* Takes values if they have changed. moved: a knob has moved, and its effect depends on the present values. */
+/* Copies the values from the hub if they have changed, or in any case if a knob was moved, whose effect depends on
+ * them. */
 static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
@@ -136,7 +138,7 @@ static void tell_endless(struct midi *midi, const struct knob_action *action) {
 
 /* --- what knobs do --- */
 
-/* Logs at most one line a second, because a broken device may send a lot. */
+/* Logs an error message, at most one in a second, because a broken device may cause many. */
 static void complain(struct midi *midi, const char *text) {
   int64_t now_ns = platform_now_ns();
   midi->complaints++;
@@ -208,7 +210,7 @@ static void free_all(struct midi *midi) {
   free(midi);
 }
 
-/* Chooses the file of the bindings. If there is no folder for it, bindings are lost when the program ends. */
+/* Stores the path of midi.json in the folder for configuration; "" if that folder cannot be made. */
 static void find_file(struct midi *midi) {
   static const char name[] = "/midi.json";
   if (paths_config(midi->path) && strlen(midi->path) + sizeof name <= sizeof midi->path)

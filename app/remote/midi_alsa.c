@@ -8,11 +8,12 @@ enum { POLLED_MAX = 8, EVENT_BYTES_MAX = 64 };
 struct midi_alsa {
   snd_seq_t *sequencer;
   snd_midi_event_t *decoder;
-  uint8_t waiting[EVENT_BYTES_MAX]; /* bytes of an event that did not fit into the caller's buffer */
+  /* bytes of an event that did not fit into the caller's buffer; they are returned by the next call */
+  uint8_t waiting[EVENT_BYTES_MAX];
   size_t waiting_count;
 };
 
-/* Drops the messages that libasound prints by itself: this program prints its own. */
+/* Replaces libasound's error handler, so that it prints nothing: this program prints its own messages. */
 static void be_quiet(const char *file, int line, const char *function, int code, const char *format, ...) {
   (void)file;
   (void)line;
@@ -78,7 +79,7 @@ void midi_alsa_close(struct midi_alsa *alsa) {
   free(alsa);
 }
 
-/* Reads the next event's bytes into waiting. Returns false if there is none. */
+/* Converts the sequencer's next event to MIDI bytes in `waiting`. Returns false if there is no event. */
 static bool take_event(struct midi_alsa *alsa) {
   snd_seq_event_t *event;
   while (snd_seq_event_input(alsa->sequencer, &event) >= 0 && event) {

@@ -11,12 +11,13 @@
 enum {
   FINE_MAX = 16383,
   COARSE_MAX = 127,
-  /* Both halves of a pair are sent within this time; nobody moves from one knob to another so fast. */
+  /* A controller with 14 bits sends two messages. If a second one comes later than this, it is from another knob,
+   * because a person needs longer to move from one knob to another. */
   PAIR_NS = 20000000,
-  /* After this time a value that a knob has set is visible among the values. */
+  /* After a knob has set a parameter, the values that the caller passes may be older for this long. */
   SETTLED_NS = 300000000,
-  /* Controllers that select non-registered parameters and carry their values; those from CHANNEL_MODE on are not
-   * knobs. */
+  /* Numbers of controllers with a special meaning: data entry and the selection of (non-)registered parameters. The
+   * numbers from CHANNEL_MODE on are commands to the device and not knobs. */
   DATA_ENTRY = 6,
   DATA_ENTRY_FINE = 38,
   NRPN_FINE = 98,
@@ -25,13 +26,15 @@ enum {
   RPN_COARSE = 101,
   CHANNEL_MODE = 120,
 };
-static const double NEAR = 0.02; /* share of a knob's range: a knob this near to the parameter's value has caught it */
+/* if a knob's position differs from the parameter's value by at most this fraction of its range, it may set the
+ * value */
+static const double NEAR = 0.02;
 
 static const char *const kind_words[] = {"", "cc", "cc14", "nrpn", "note", "program", "pressure", "bend"};
 static const int number_max[] = {0, 119, 31, FINE_MAX, 127, 127, 0, 0};
 enum { KNOB_KINDS = sizeof kind_words / sizeof *kind_words };
 
-/* Prints the knob as in the file of bindings: "cc 21". */
+/* Writes a knob in the form that the file of bindings has, such as "cc 21". Returns name. */
 static const char *print_knob(const struct knob *knob, char name[PARAMETER_NAME_MAX]) {
   const char *word = kind_words[knob->kind];
   if (number_max[knob->kind])
@@ -64,7 +67,7 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
   return NULL;
 }
 
-/* A message, read as a movement of a knob. */
+/* The movement of a knob that a message describes. */
 struct use {
   struct knob knob;
   double at; /* position, 0 to 1 */
@@ -72,8 +75,9 @@ struct use {
   bool released;
 };
 
-/* Reads a message about a non-registered parameter. Returns false if it is none. use->knob.kind stays KNOB_NONE if the
- * message only selects a parameter. */
+/* Reads a message that belongs to a non-registered parameter (NRPN); returns false for others. Such a parameter is
+ * selected by two messages and then set by one or two. For a message that only selects, use->knob.kind stays
+ * KNOB_NONE. */
 static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   int number = message->number, upper;
   uint8_t *part = knobs->channel[message->channel - 1].nrpn;
@@ -95,8 +99,9 @@ static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, s
   return true;
 }
 
-/* Reads a controller, or half of a pair of controllers if that pair is bound. The upper half alone gives the lowest
- * position of its pairs. */
+/* Reads a controller message. If the controllers number and number + 32 are bound as one knob with 14 bits, the
+ * position is computed from both; the message with the upper 7 bits comes first, and counts as if the lower ones were
+ * 0. */
 static void read_controller(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   uint8_t *coarse = knobs->channel[message->channel - 1].coarse;
   int number = message->number;
@@ -110,7 +115,7 @@ static void read_controller(struct knobs *knobs, const struct midi_message *mess
     coarse[number] = (uint8_t)message->value;
 }
 
-/* Reads a message as a movement. Returns false if no knob moved. */
+/* Finds out which knob a message moves, and to which position. Returns false if it moves none. */
 static bool read_use(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   *use = (struct use){.at = (double)message->value / COARSE_MAX, .value = message->value};
   switch (message->kind) {
@@ -157,7 +162,8 @@ static void bind(struct knob_binding *binding, const struct knob *knob, const st
 
 static double value_at(const struct knob_binding *binding, double at) {
   double value = binding->low + at * (binding->high - binding->low);
-  if (parameter_row(binding->target.id)->type == TYPE_CHOICE) /* each choice has an equal part of the range */
+  /* the range of positions is divided equally among the choices */
+  if (parameter_row(binding->target.id)->type == TYPE_CHOICE)
     value = fmin(binding->high, binding->low + floor(at * (binding->high - binding->low + 1)));
   return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
 }
@@ -166,7 +172,7 @@ static double place_of(const struct knob_binding *binding, double value) {
   return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
 }
 
-/* True if a knob at this position would not make the value jump. */
+/* True if the knob's position `at` is so near to the parameter's value that setting it makes no visible jump. */
 static bool is_near(const struct knob_binding *binding, double at, double value) {
   return fabs(at - place_of(binding, value)) <= NEAR || value_at(binding, at) == value;
 }
@@ -184,8 +190,8 @@ static bool is_button(const struct knob *knob) {
   return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
 }
 
-/* Notes the position at which the knob was bound. From there it waits until it reaches the parameter's value, like any
- * other knob. */
+/* Stores the position that the knob has when it is bound. Like any knob, it sets the parameter only after it has passed
+ * the parameter's present value. */
 static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
   if (binding->target.command)
     return;
@@ -194,8 +200,8 @@ static void begin_where_it_is(struct knob_binding *binding, const struct use *us
   binding->caught = is_number(&binding->target) && is_near(binding, use->at, binding->set);
 }
 
-/* True if the knob may be an endless encoder. A button repeats one value, as an encoder does, so the knobs of commands
- * and switches are taken for buttons. */
+/* True if the knob may be an endless encoder. Knobs bound to commands or switches are excluded, because they are
+ * probably buttons, which repeat one value just as an encoder does. */
 static bool may_be_endless(const struct knob_binding *binding) {
   return binding->knob.kind == KNOB_CC && !binding->target.command &&
          parameter_row(binding->target.id)->type != TYPE_SWITCH;
@@ -223,8 +229,8 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   return action;
 }
 
-/* True if this is the lower half of a controller that was bound a moment ago: the binding then becomes one of a
- * pair. */
+/* True if the message is the second half (number + 32) of the controller that was just bound. The binding then becomes
+ * that of a knob with 14 bits, and *action reports it. */
 static bool learn_pair(struct knobs *knobs, const struct midi_message *message, int64_t now_ns,
                        struct knob_action *action) {
   struct knob *learnt = &knobs->learnt;
@@ -241,7 +247,8 @@ static bool learn_pair(struct knobs *knobs, const struct midi_message *message, 
   return true;
 }
 
-/* Returns the value that a pad sets when it is struck: the next one, and the first one after the last. */
+/* Returns the value that a pad sets when it is struck. For a whole number, choice or switch it is the next value, or
+ * the first after the last; for a real it is set by the strength `at`, from 0 to 1. */
 static double next_value(const struct knob_binding *binding, double value, double at) {
   if (parameter_row(binding->target.id)->type == TYPE_REAL)
     return binding->low + at * (binding->high - binding->low);
@@ -249,8 +256,8 @@ static double next_value(const struct knob_binding *binding, double value, doubl
   return value + 1 > most ? least : fmax(least, value + 1);
 }
 
-/* True if the knob may set the parameter. A knob whose position differs from the parameter's value waits until it
- * passes the value, so that the value never jumps. */
+/* True if the knob may set the parameter. If its position differs from the parameter's value, it has to be moved past
+ * that value first, so that the value never jumps. */
 static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
   double before = binding->at, place = place_of(binding, value);
   bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
@@ -261,8 +268,9 @@ static bool catches(struct knob_binding *binding, double at, double value, int64
   return binding->caught;
 }
 
-/* Returns the value after steps of an encoder. A whole turn, some 30 steps, covers a quarter of the range; each step
- * changes a whole number or choice at least by one. A value outside the bound range is not brought back into it. */
+/* Returns the value after an encoder was turned by `steps`. About 30 steps, a full turn of usual encoders, change it by
+ * a quarter of the bound range; one step changes a whole number or a choice at least by one. A value that lies outside
+ * the bound range is not moved into it. */
 static double turned_value(const struct knob_binding *binding, double value, int steps) {
   double by = (binding->high - binding->low) / COARSE_MAX;
   if (parameter_row(binding->target.id)->type != TYPE_REAL)
@@ -318,7 +326,8 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   return action;
 }
 
-/* Like act, for a knob that is an endless encoder or may be one. */
+/* Handles a movement of a bound knob. While it may be an endless encoder, a value that may be a step is not used as a
+ * position. */
 static struct knob_action act_as_told(struct knob_binding *binding, const struct use *use,
                                       const struct parameters *values, int64_t now_ns) {
   struct endless *endless = &binding->endless;
@@ -333,7 +342,7 @@ static struct knob_action act_as_told(struct knob_binding *binding, const struct
   return endless_holds(endless, use->value) ? action : act(binding, use, values, now_ns);
 }
 
-/* Acts on a knob that is not bound: program changes choose prompts. */
+/* Handles a movement of a knob without a binding: program change n selects prompt n + 1; all others do nothing. */
 static struct knob_action act_unbound(const struct use *use) {
   struct knob_action action = {.kind = KNOB_DOES_NOTHING, .knob = use->knob, .number = use->knob.number + 1};
   if (use->knob.kind != KNOB_PROGRAM || use->knob.number >= SLOT_PRESETS)
@@ -380,7 +389,8 @@ static bool read_knob(const cJSON *entry, struct knob *knob) {
   return knob->kind != KNOB_NONE && knob->number >= 0 && (number_max[knob->kind] ? end && !*end : !text[word]);
 }
 
-/* Reads the encoder's mode. Without one in the file the value is a position. */
+/* Reads "mode", the encoding of an endless encoder, from an entry of the file. Without it the knob's value is a
+ * position. */
 static bool read_mode(const cJSON *entry, const struct knob *knob, struct endless *endless) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "mode");
   const char *word = cJSON_GetStringValue(item);
@@ -459,7 +469,8 @@ static cJSON *write_binding(const struct knob_binding *binding) {
   return entry;
 }
 
-/* Takes the list of bindings out of root, and leaves in it only entries that this version cannot read. */
+/* Removes the list of bindings from root, and returns it with only those entries that knobs_read cannot read (of newer
+ * versions), to be written again. */
 static cJSON *kept_list(cJSON *root) {
   struct knob_binding ignored;
   cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(root, "bindings");

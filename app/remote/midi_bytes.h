@@ -1,5 +1,5 @@
-/* Reads MIDI bytes, as a cable or a raw device brings them, into messages. Real-time bytes, which may come between any
- * two others, and system exclusive messages are skipped. */
+/* Parses a stream of MIDI bytes, as a raw device or file delivers it, into messages. Real-time bytes, which may occur
+ * inside another message, and system exclusive messages are skipped. */
 #ifndef APP_REMOTE_MIDI_BYTES_H
 #define APP_REMOTE_MIDI_BYTES_H
 
@@ -8,11 +8,11 @@
 
 enum midi_kind {
   MIDI_NOTE_OFF,
-  MIDI_NOTE_ON, /* value: the velocity, from 1 */
-  MIDI_KEY_PRESSURE,
+  MIDI_NOTE_ON,      /* value: the velocity, from 1; a note-on with velocity 0 is returned as MIDI_NOTE_OFF */
+  MIDI_KEY_PRESSURE, /* pressure on one key */
   MIDI_CONTROLLER,
   MIDI_PROGRAM,
-  MIDI_PRESSURE,
+  MIDI_PRESSURE, /* pressure on the whole channel */
   MIDI_BEND,
 };
 
@@ -20,16 +20,17 @@ struct midi_message {
   enum midi_kind kind;
   int channel; /* 1 to 16 */
   int number;  /* note, controller or program, 0 to 127; else 0 */
-  int value;   /* 0 to 127; of a bend 0 to 16383, with 8192 in the middle */
+  int value;   /* 0 to 127; for MIDI_BEND 0 to 16383, where 8192 is the centre */
 };
 
-/* Initialise with zeros. */
+/* State of the parser. Initialise with zeros. */
 struct midi_reader {
-  uint8_t status, first; /* status 0: bytes of data are skipped */
+  /* status: the last status byte; 0: data bytes are skipped. first: the first data byte, if has_first */
+  uint8_t status, first;
   bool has_first;
 };
 
-/* Returns true if a message ends with this byte. */
+/* Parses one byte. Returns true if it completes a message, which is stored in *message. */
 bool midi_read(struct midi_reader *reader, uint8_t byte, struct midi_message *message);
 
 #endif

@@ -4,11 +4,13 @@
 #include <string.h>
 
 enum {
-  STEPS_MOST = 24,  /* most steps in one message, however fast an encoder is turned */
-  SMALL_STEPS = 3,  /* most steps in one message when somebody turns it slowly, as people do to try a knob */
-  SIGNS_ENOUGH = 2, /* after so many signs of an encoder it is not a knob with ends */
-  RUN_ENOUGH = 3,   /* after so many movements by one in the same direction it is not an encoder */
-  FAR = 60,         /* a knob with ends does not move this far from one message to the next */
+  STEPS_MOST = 24, /* a message never means more steps than this */
+  /* a message means at most so many steps while the encoder is turned slowly, as when a user tries it */
+  SMALL_STEPS = 3,
+  SIGNS_ENOUGH = 2, /* after this many movements that only encoders make (is_sign), ENDLESS_NOT is ruled out */
+  /* after this many changes of the value by one in the same direction it is a position, and encoders are ruled out */
+  RUN_ENOUGH = 3,
+  FAR = 60, /* a knob with ends does not change its value by this much from one message to the next */
   EVERY_MODE = (1 << ENDLESS_MODES) - 1,
 };
 
@@ -42,7 +44,7 @@ bool endless_find(const char *word, enum endless_mode *mode) {
   return false;
 }
 
-/* Returns the encoder modes in which the value means at most so many steps: a bit for each mode. */
+/* Returns a bit (1 << mode) for each encoder mode in which the value means at least one and at most `most` steps. */
 static unsigned encoders_of(int value, int most) {
   unsigned encoders = 0;
   for (int mode = ENDLESS_NOT + 1; mode < ENDLESS_MODES; mode++) {
@@ -62,15 +64,16 @@ void endless_begin(struct endless *endless, int value) {
   endless->possible = encoders ? encoders | 1 << ENDLESS_NOT : 0;
 }
 
-/* True if the value is a sign of an encoder. An encoder that is turned slowly repeats its value, and its value jumps
- * when it is turned the other way. A knob with ends does neither: it moves from one position to the next. */
+/* True if only an encoder would send this value after the previous one. An encoder that is turned slowly sends the same
+ * value again and again, and a very different one when it is turned the other way. A knob with ends changes its value
+ * gradually. */
 static bool is_sign(const struct endless *endless, int value) {
   unsigned small = encoders_of(value, SMALL_STEPS) & encoders_of(endless->last, SMALL_STEPS) & endless->possible;
   bool returns = value == endless->last_but_one && abs(value - endless->last) == 2 && endless->last + value == 128;
   return small && (value == endless->last || abs(value - endless->last) >= FAR || returns);
 }
 
-/* Rules out modes by one more value, while the knob may still have ends. */
+/* Updates the set of possible modes with one more value, while ENDLESS_NOT is among them. */
 static void search(struct endless *endless, int value) {
   int by = value - endless->last;
   unsigned encoders = endless->possible & encoders_of(value, STEPS_MOST);
@@ -82,8 +85,8 @@ static void search(struct endless *endless, int value) {
     endless->possible = encoders | (unsigned)(endless->signs < SIGNS_ENOUGH) << ENDLESS_NOT;
 }
 
-/* Returns the mode, if all possible modes agree in the movements so far, or ENDLESS_NOT. Steps to the right are the
- * same in two's complement and in sign and magnitude. */
+/* Returns the mode if it is certain, or if the possible modes mean the same for the values so far, else ENDLESS_NOT.
+ * Steps to the right are equal in ENDLESS_TWOS and ENDLESS_SIGN. */
 static enum endless_mode agreed(const struct endless *endless) {
   if (has(endless, ENDLESS_NOT))
     return ENDLESS_NOT;

@@ -7,16 +7,16 @@
 
 #include "app/platform/app_platform.h"
 
-/* A device or pipe that went away is opened again after this time. */
+/* How often a device or pipe that has disappeared is tried again. */
 static const int64_t again_ns = 250000000;
 
 struct midi_input {
   const struct log *log;
-  struct midi_alsa *alsa; /* NULL: a file or device is read */
+  struct midi_alsa *alsa; /* the sequencer's port; NULL: the source is a file, pipe or device at path */
   char *path;
-  int descriptor; /* -1: the file or device is away */
-  bool told;      /* the user was told that it is away */
-  bool ended;     /* it is a plain file, and has been read to its end */
+  int descriptor; /* the open file, pipe or device; -1: it has disappeared */
+  bool told;      /* the message that it has disappeared was logged */
+  bool ended;     /* the source is a regular file, and its end was reached */
   int64_t tried_ns;
 };
 
@@ -40,7 +40,8 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   return 0;
 }
 
-/* True if the name is a file's. A name without a slash is a file's if there is such a file, else an ALSA client's. */
+/* True if the text is a path. A text without a slash is one if a file of that name exists; otherwise it names an ALSA
+ * client. */
 static bool is_file(const char *source) {
   struct platform_entry entry;
   return strchr(source, '/') || (!platform_look(&entry, source) && entry.kind != ENTRY_FOLDER);
@@ -72,8 +73,8 @@ void midi_input_close(struct midi_input **pointer) {
   *pointer = NULL;
 }
 
-/* Closes the file or device after its end or a failure. The writer of a pipe may come back at once; a device that was
- * unplugged takes longer. */
+/* Closes the file or device. at_end: its end was reached; otherwise reading failed. A pipe is opened again at once,
+ * because its next writer may come at any time; a device only after a pause. */
 static void lose(struct midi_input *input, bool at_end) {
   struct platform_entry entry;
   input->ended = at_end && !platform_look_at(&entry, input->descriptor) && entry.kind == ENTRY_FILE;
@@ -84,7 +85,8 @@ static void lose(struct midi_input *input, bool at_end) {
   input->told |= !at_end;
 }
 
-/* Closes the pipe, because another program has begun to read it while it had no writer. */
+/* Closes the pipe because another program reads it since it had no writer; two readers would each get a part of the
+ * bytes. */
 static void give_way(struct midi_input *input) {
   platform_close_descriptor(input->descriptor);
   input->descriptor = -1;

@@ -1,5 +1,5 @@
-/* Source of MIDI bytes: a port of ALSA's sequencer to which others connect, or a raw device, file or named pipe. One
- * thread uses it. */
+/* A source of MIDI bytes: a port of ALSA's sequencer, or a raw device, file or named pipe. Only the MIDI thread uses
+ * it. */
 #ifndef APP_REMOTE_MIDI_INPUT_H
 #define APP_REMOTE_MIDI_INPUT_H
 
@@ -12,25 +12,27 @@
 
 struct midi_input;
 
-/* Opens the source. "": a port that others connect to. A text with a slash, or the name of a file in the working
- * directory: that file or device. Any other "NAME" or "CLIENT:PORT": a port that is connected to this one of the
- * sequencer's. log must outlive the input. */
+/* Opens a source. source "": makes a sequencer port, to which other programs connect. A text with a slash, or the name
+ * of a file in the working directory: opens that file, pipe or device. Any other text, "NAME" or "CLIENT:PORT": makes a
+ * sequencer port and connects that device or program to it. log is borrowed and must outlive *input. Returns 0, or -1
+ * with err set. */
 int midi_input_open(struct midi_input **input, const char *source, const struct log *log, struct error *err);
 void midi_input_close(struct midi_input **input); /* stores NULL; takes NULL */
 
-/* Waits at most wait_ms for bytes. Returns how many came. A device or pipe that went away is opened again when it is
- * back. */
+/* Waits at most wait_ms for bytes, and returns how many were read into `bytes`. If a device or pipe has disappeared,
+ * the function tries to open it again and returns 0. */
 size_t midi_input_read(struct midi_input *input, uint8_t *bytes, size_t size, int wait_ms);
 
 /* --- in midi_alsa.c or midi_alsa_absent.c --- */
 
 struct midi_alsa;
-/* Opens a port of the sequencer and connects it to source, if that is not "". */
+/* Makes a sequencer port and, if source is not "", connects the client of that name to it. Returns 0, or -1 with err
+ * set. */
 int midi_alsa_open(struct midi_alsa **alsa, const char *source, const struct log *log, struct error *err);
-/* From now on libasound prints nothing to the terminal, whoever in this process uses it. */
+/* Stops libasound from printing to the terminal, for all users of it in this process. */
 void midi_alsa_hush(void);
 void midi_alsa_close(struct midi_alsa *alsa);
-/* Waits at most wait_ms for events and writes their bytes. Returns the number of bytes. */
+/* Waits at most wait_ms for events, converts them to MIDI bytes, and returns how many bytes were stored. */
 size_t midi_alsa_read(struct midi_alsa *alsa, uint8_t *bytes, size_t size, int wait_ms);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-/* Returns the file's text, which the caller frees, or NULL if there is no such file or it cannot be read. */
+/* Returns the file's text, which the caller frees; NULL: the file does not exist, or it cannot be read. */
 static char *read_text(const char *path) {
   struct platform_file file;
   char *text = NULL;

@@ -12,15 +12,17 @@
 #include "unet/base/platform.h"
 
 enum {
-  LISTENERS_MAX = 32, /* when there are more listeners, the one that subscribed first is removed */
-  TICK_MS = 20,       /* while a listener moves a fader, changes that are held back for it are looked at this often */
-  BURST_MAX = 256,    /* packets that are read before changes are sent */
-  /* A listener that moves a fader is not sent the fader's value until it has rested for this long. */
+  LISTENERS_MAX = 32, /* when a further listener subscribes, the one that subscribed first is removed */
+  TICK_MS = 20,       /* milliseconds between checks for changes that were held back (MOVING_NS) */
+  BURST_MAX = 256,    /* at most so many packets are read before changes are sent */
+  /* A listener that sets a parameter is sent its value only when it has not set it for this long, because answers to
+   * earlier positions would make a fader move under the user's hand. */
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
   COMPLAINT_NS = 1000000000,
-  /* Bytes of answers that are sent at once, and each second. A small packet may ask for large answers, perhaps in the
-   * name of another machine, which must not be flooded. */
+  /* Limits of the bytes sent as answers: how many may be sent at once, and how many per second in the long run. A
+   * small request can cause a large answer, and its sender's address may be forged, so that another machine would be
+   * flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
 };
@@ -28,18 +30,19 @@ enum {
 struct listener {
   struct datagram_address address;
   int socket;
-  bool fixed;         /* given by --osc-to */
-  bool *owed;         /* for each instance of a parameter: a change that is held back while the listener moves it */
-  int64_t heard_ns;   /* time of the last message from its machine */
-  int64_t *allowance; /* bytes that may still be sent, if what is sent counts against them; NULL: there is no limit */
+  bool fixed; /* the address was given by --osc-to, and its subscription never ends */
+  bool *owed; /* array with an element for each entry of osc.instances: its value has changed and was not sent yet */
+  int64_t heard_ns; /* time of the last message from the listener's machine, from any port */
+  /* bytes that may still be sent, for answers; NULL: no limit, for changes that were subscribed to */
+  int64_t *allowance;
   struct osc_packet packet;
 };
 
-/* The sender that set an instance of a parameter last. */
+/* Who set an instance of a parameter last by OSC, to which number, and when. */
 struct origin {
   struct datagram_address address;
   double number;
-  int64_t at_ns; /* 0: no sender did */
+  int64_t at_ns; /* 0: it was not set by OSC */
 };
 
 struct instance {
@@ -49,13 +52,13 @@ struct instance {
 };
 
 struct osc {
-  /* Set when it is opened, and only read afterwards. */
+  /* Set by osc_start, and only read afterwards. */
   struct hub *hub;
   const struct log *log;
   struct datagram_address own;
-  int socket; /* -1: no messages are received */
+  int socket; /* the UDP socket; -1: no messages are received */
 
-  /* Used by the thread alone. */
+  /* Used only by the thread. */
   struct instance *instances;
   int instance_count;
   struct listener listeners[LISTENERS_MAX];
@@ -64,12 +67,14 @@ struct osc {
   struct hub_figures figures;
   uint64_t seen;
   int64_t figures_ns, complained_ns;
-  int complaints; /* not logged yet */
+  int complaints; /* number of error messages that were not logged */
   int64_t lease_ns;
-  int64_t allowance, allowed_ns; /* bytes of answers that may be sent, and when that was last raised */
+  /* bytes that may still be sent as answers, and when the allowance was last increased */
+  int64_t allowance, allowed_ns;
 
-  /* The watch, which the hub calls on any thread, uses listened, rung and alarm; osc_stop sets stop and uses alarm. The
-   * thread alone uses figures_owed and bytes. */
+  /* wake, which the hub calls on any thread, uses listened (there is a listener), rung (the alarm was rung and not
+   * cleared yet) and alarm. osc_stop sets stop and rings the alarm. Only the thread uses figures_owed (changed figures
+   * were not sent yet) and bytes (the received packet). */
   int alarm[2]; /* a pipe that wakes the thread: to stop, or because there are changes to send */
   struct hub_watch watch;
   atomic_bool listened, rung;
@@ -137,7 +142,8 @@ static void tell_all(struct osc *osc, struct listener *listener) {
   flush(listener);
 }
 
-/* Returns the listener that subscribed first. Those of --osc-to come before it; they are at most half of all. */
+/* Returns the index of the listener that subscribed first. The listeners of --osc-to come before it; they take at most
+ * half of the array. */
 static int first_subscriber(const struct osc *osc) {
   int number = 0;
   while (osc->listeners[number].fixed)
@@ -153,7 +159,7 @@ static void read_hub(struct osc *osc) {
 
 static void subscribe(struct osc *osc, const struct datagram_address *address) {
   int number = find_listener(osc, address);
-  if (!osc->listener_count) /* until now changes were not looked at, because there was no listener */
+  if (!osc->listener_count) /* without a listener the values were not kept up to date */
     read_hub(osc);
   if (number < 0 && osc->listener_count == LISTENERS_MAX)
     remove_listener(osc, first_subscriber(osc));
@@ -166,16 +172,16 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
   osc->listeners[number].allowance = NULL;
 }
 
-/* Renews the subscriptions of a machine: any message from it shows that it is still there, whichever port it came
- * from. */
+/* Extends the subscriptions of all listeners on the machine that a message came from. The port may differ, because many
+ * programs send and receive at different ports. */
 static void renew_leases(struct osc *osc, const struct datagram_address *from) {
   for (int i = 0; i < osc->listener_count; i++)
     if (datagram_same_host(&osc->listeners[i].address, from))
       osc->listeners[i].heard_ns = platform_now_ns();
 }
 
-/* Removes listeners whose subscription has run out. Returns for how many milliseconds no other one runs out; negative:
- * for ever. */
+/* Removes listeners whose subscription has ended. Returns the time until the next one ends, in milliseconds; negative:
+ * no subscription will end. */
 static int end_leases(struct osc *osc, int64_t now_ns) {
   int64_t left_ns = -1;
   for (int i = osc->listener_count - 1; i >= 0; i--) {
@@ -201,10 +207,10 @@ static void unsubscribe(struct osc *osc, const struct datagram_address *address)
 
 struct received {
   struct osc *osc;
-  struct listener *answers; /* the sender, as a listener that answers go to */
+  struct listener *answers; /* the sender of the packet, to whom the answers are sent */
 };
 
-/* Logs at most one line a second, because a sender of wrong messages may send many. */
+/* Logs an error message, at most one in a second, because a sender may send many wrong messages. */
 static void complain(struct osc *osc, const struct datagram_address *from, const char *text) {
   char name[DATAGRAM_NAME_MAX];
   int64_t now_ns = platform_now_ns();
@@ -227,12 +233,14 @@ static void note_origin(struct osc *osc, const struct osc_name *name, const stru
       osc->instances[i].origin = (struct origin){*from, message->argument[0].number, platform_now_ns()};
 }
 
-/* Returns the address that a subscription is for. A sender that listens at another port names that port. */
+/* Returns the address to which a subscriber wants changes to be sent: the sender's host, with the port that the message
+ * names or else the sender's port. */
 static struct datagram_address subscriber(const struct osc_message *message, const struct datagram_address *from) {
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
-/* Stands in for the answers while no more may be sent: values and commands are still taken. *opaque becomes true. */
+/* Used in place of a function that sends, when no more answers may be sent; the message is still carried out. Sets the
+ * bool at *opaque. */
 static void put_nowhere(void *opaque, const struct osc_message *message) {
   (void)message;
   *(bool *)opaque = true;
@@ -240,7 +248,8 @@ static void put_nowhere(void *opaque, const struct osc_message *message) {
 
 static void take_subscriber(struct osc *osc, const struct osc_message *message, const struct datagram_address *from) {
   struct datagram_address asking = subscriber(message, from);
-  if (datagram_reaches(&asking, &osc->own)) /* messages to itself would return for ever */
+  /* a message sent to this program's own socket would cause endless answers */
+  if (datagram_reaches(&asking, &osc->own))
     complain(osc, from, "subscribes this program to itself");
   else
     subscribe(osc, &asking);
@@ -305,21 +314,23 @@ static void receive(struct osc *osc) {
 
 /* --- sending changes --- */
 
-/* True if the listener is moving this value, so that changes of it are held back. */
+/* True if somebody on the listener's machine has set this value within MOVING_NS, so that it is not sent to the
+ * listener yet. */
 static bool moves(const struct listener *listener, const struct instance *instance, int64_t now_ns) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && now_ns - origin->at_ns < MOVING_NS &&
          datagram_same_host(&origin->address, &listener->address);
 }
 
-/* True if the listener itself has set the present value, and need not be sent it. */
+/* True if the present value is the one that this listener set, which need not be sent to it. */
 static bool knows(const struct osc *osc, const struct listener *listener, const struct instance *instance) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && datagram_equal(&origin->address, &listener->address) &&
          parameters_number(&osc->values, instance->id, instance->index) == origin->number;
 }
 
-/* Sends the listener the value of an instance if it has changed. Returns true if the change is held back. */
+/* Sends the value of instances[number] to the listener if it has changed since it was last sent (changed: since the
+ * last call). Returns true if it has to be sent later, because the listener is moving it. */
 static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
   const struct instance *instance = &osc->instances[number];
   const struct osc_sink sink = sink_of(listener);
@@ -333,8 +344,8 @@ static bool tell_listener(struct osc *osc, struct listener *listener, int number
   return false;
 }
 
-/* Sends all changes. Returns for how many milliseconds nothing else has to be sent; negative: until something
- * changes. */
+/* Sends changed values and figures to all listeners. Returns in how many milliseconds it has to be called again even if
+ * nothing changes; negative: not before a change. */
 static int tell_changes(struct osc *osc, int64_t now_ns) {
   const struct hub_figures before = osc->figures;
   bool owed = false;

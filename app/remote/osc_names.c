@@ -14,7 +14,7 @@ const char *osc_address(enum parameter id, int index, char address[OSC_ADDRESS_M
   return address;
 }
 
-/* Turns the parts of an address into a name: "lora/1/weight" into "lora[1].weight". */
+/* Converts the part of an OSC address behind the root to a parameter's name: "lora/1/weight" to "lora[1].weight". */
 static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAME_MAX]) {
   size_t used = 0;
   bool number = false;
@@ -33,7 +33,7 @@ static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAM
   name[used] = 0;
 }
 
-/* Removes the last part of an address if it is this word. Returns true if it was. */
+/* If the address ends with "/" and this word, removes them and returns true. *length is the length of the address. */
 static bool take_last(const char *parts, size_t *length, const char *word) {
   size_t size = strlen(word);
   if (*length <= size + 1 || memcmp(parts + *length - size, word, size) || parts[*length - size - 1] != '/')
@@ -46,12 +46,13 @@ static bool begins(const char *text, const char *word) {
   return !strncmp(text, word, strlen(word));
 }
 
-/* True for addresses that this program sends. A program that repeats all it receives may send them back. */
+/* True for addresses that this program itself sends (errors and figures). They are ignored, because some programs send
+ * back all that they receive. */
 static bool is_answer(const char *parts) {
   return !strcmp(parts, "error") || begins(parts, "figures/");
 }
 
-/* Explains an unknown name: it may be one of several instances, with the number left out. */
+/* Sets err for an unknown name. If the name would be valid with an instance's number, the message says so. */
 static void explain(const char *name, struct error *err) {
   char first[PARAMETER_NAME_MAX + 4], address[OSC_ADDRESS_MAX];
   struct error ignored;

@@ -11,8 +11,8 @@
 enum { BUNDLE_HEAD = 16, DEPTH_MAX = 4 };
 static const char bundle_word[8] = "#bundle";
 
-/* Returns the shortest decimal number that is this float: a sender that has no doubles means 0.7 and not 0.699999988,
- * which is what presets and other clients would show. */
+/* Converts a float to the double whose shortest decimal form is the same: a sender that writes 0.7 as a float means
+ * 0.7, and not 0.699999988, which presets and other clients would otherwise show. */
 static double from_float(float number) {
   char text[32];
   for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
@@ -23,7 +23,7 @@ static double from_float(float number) {
   return strtod(text, NULL);
 }
 
-/* Reads an argument of this type. at: its bytes, which are aligned to four bytes only. */
+/* Reads an argument. type: its OSC type tag. at: its bytes, which may be aligned to only four bytes. */
 static struct osc_argument read_argument(char type, const void *at) {
   struct osc_argument argument = {.type = type, .number = (double)NAN};
   union {
@@ -66,7 +66,8 @@ static struct osc_argument read_argument(char type, const void *at) {
   return argument;
 }
 
-/* Reads one message. It is copied, because liblo's reader writes into the bytes that it reads. */
+/* Parses one message and passes it to `take`. The bytes are copied first, because liblo's parser modifies them. Returns
+ * the number of messages: 1, or 0 if it is damaged. */
 static int read_message(const uint8_t *bytes, size_t size, void (*take)(void *, const struct osc_message *),
                         void *opaque) {
   int code;
@@ -134,8 +135,8 @@ static bool add_argument(lo_message lo, const struct osc_argument *argument) {
   }
 }
 
-/* Appends the message, with its size before it. The first message is put where the first part of a bundle is, so that
- * it need not move if others follow. */
+/* Appends a message behind a 32-bit length, as bundles contain it. Room for a bundle's header is left before the first
+ * message, so that it need not be moved when a second one is added. */
 static bool put(struct osc_packet *packet, lo_message lo, const char *address) {
   size_t at = packet->size ? packet->size : BUNDLE_HEAD, length = lo_message_length(lo, address);
   size_t limit = packet->size ? OSC_PACKET_MAX : sizeof packet->bytes;

@@ -1,4 +1,5 @@
-/* Reads OSC messages from packets and writes them into packets. A packet may be a bundle of messages. */
+/* Parses OSC packets into messages, and writes messages into packets. A packet is one message or a bundle of
+ * several. */
 #ifndef APP_REMOTE_OSC_PACKET_H
 #define APP_REMOTE_OSC_PACKET_H
 
@@ -6,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An argument. All types of numbers, and true (T, 1) and false (F, 0), are numbers; strings and symbols are texts. Of
- * other types only the type is known. */
+/* An argument of a message. Numbers of all types, true (T, as 1) and false (F, as 0) have a number; strings and symbols
+ * have a text. Of other types only the type is stored. */
 struct osc_argument {
-  char type;        /* as in OSC's type tags */
+  char type;        /* the character of OSC's type tag, such as 'f' or 's' */
   double number;    /* NaN: it is not a number */
   const char *text; /* NULL: it is not a text */
 };
@@ -19,26 +20,27 @@ enum { OSC_ARGUMENTS_MAX = 8 };
 struct osc_message {
   const char *address;
   struct osc_argument argument[OSC_ARGUMENTS_MAX];
-  int count; /* number of arguments; those beyond OSC_ARGUMENTS_MAX are left out */
+  int count; /* number of arguments in `argument`; further ones than OSC_ARGUMENTS_MAX are dropped */
 };
 
-/* Calls take for each message of a packet, in order. The time of a bundle is ignored. Returns the number of messages;
- * damaged parts have none. */
+/* Parses a packet and calls `take` for each message, in order. The time tag of a bundle is ignored. Returns the number
+ * of messages; damaged messages are skipped. */
 int osc_read(const void *bytes, size_t size, void (*take)(void *opaque, const struct osc_message *message),
              void *opaque);
 
-/* Messages to one receiver. Several are sent as a bundle, up to a size that networks carry in one piece. */
+/* A packet to be sent to one receiver. Two or more messages are sent as a bundle. OSC_PACKET_MAX bytes fit into one
+ * Ethernet frame; only a packet with a single message may be larger. */
 enum { OSC_PACKET_MAX = 1400, OSC_MESSAGE_MAX = 4096 };
 struct osc_packet {
   uint8_t bytes[16 + OSC_MESSAGE_MAX + 4];
-  size_t size; /* 0: empty */
+  size_t size; /* number of bytes used; 0: the packet is empty */
   int count;
 };
 
-/* Appends a message. Returns false and leaves the packet as it is if the message does not fit behind the others, or if
- * it is too large for an empty packet. */
+/* Appends a message. Returns false and leaves the packet unchanged if the packet would be larger than OSC_PACKET_MAX,
+ * or if a single message is larger than OSC_MESSAGE_MAX. */
 bool osc_add(struct osc_packet *packet, const struct osc_message *message);
-/* Returns the bytes to send, which are inside the packet. */
+/* Returns the bytes to send, which lie in the packet and are valid until it changes. *size gets their number. */
 const uint8_t *osc_bytes(const struct osc_packet *packet, size_t *size);
 
 #endif

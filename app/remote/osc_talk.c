@@ -12,7 +12,7 @@ static void add_number(struct osc_message *message, char type, double number) {
   message->argument[message->count++] = (struct osc_argument){.type = type, .number = number};
 }
 
-/* Adds a whole number: in 32 bits if it fits, else in 64. */
+/* Appends a whole number as a 32-bit integer if it fits, else as a 64-bit one. */
 static void add_whole(struct osc_message *message, double number) {
   add_number(message, fabs(number) <= INT32_MAX ? 'i' : 'h', number);
 }
@@ -60,7 +60,7 @@ void osc_tell_value(const struct parameters *values, enum parameter id, int inde
 static const char *const type_words[] = {[TYPE_REAL] = "real",     [TYPE_WHOLE] = "whole", [TYPE_SWITCH] = "switch",
                                          [TYPE_CHOICE] = "choice", [TYPE_SIZE] = "size",   [TYPE_TEXT] = "text"};
 
-/* Sends the range of a parameter: min, max, default, unit and type, and the words of a choice. */
+/* Sends a message with the range of a parameter: min, max, default, unit, type, and the words if it is a choice. */
 static void tell_range(const struct osc_name *name, const struct osc_sink *sink) {
   char address[OSC_ADDRESS_MAX];
   const struct parameter_row *row = parameter_row(name->id);
@@ -163,7 +163,7 @@ static int choice_last(enum parameter id) {
   return (int)high;
 }
 
-/* Returns the nearest number in the parameter's range: a knob that goes beyond the range stays at its end. */
+/* Returns the number limited to the parameter's range, so that a knob that goes beyond the range sets its end. */
 static double fit(enum parameter id, double number) {
   const struct parameter_row *row = parameter_row(id);
   switch (row->type) {
@@ -208,8 +208,8 @@ static int set_value(struct hub *hub, const struct osc_message *message, const s
   return hub_set_number(hub, name->id, name->index, fit(name->id, value->number), err);
 }
 
-/* Runs a command. Buttons send 1 when they are pressed and 0 when they are released, which must not run it again. If
- * the command takes a number, the argument is passed on. */
+/* Runs a command. If it takes a number, the message's argument is passed. An argument of 0 does nothing, because a
+ * button sends 1 when it is pressed and 0 when it is released. */
 static int run(struct hub *hub, const struct osc_message *message, const char *command, struct error *err) {
   const struct command_entry *entry = commands_find(command, strlen(command));
   const struct osc_argument *value = message->argument;
@@ -238,7 +238,8 @@ static void tell_one(struct hub *hub, const struct osc_name *name, const struct 
   osc_tell_value(&values, name->id, name->index, answers);
 }
 
-/* Checks the argument of a subscription: it may name a port of the sender's own machine and nothing else. */
+/* Checks the arguments of a subscription: none, or the number of the port to send changes to. The host is always the
+ * sender's, so that nobody can subscribe in another machine's name. */
 static int check_port(const struct osc_message *message, struct error *err) {
   double port = message->count ? message->argument[0].number : 1;
   if (port >= 1 && port <= 65535 && port == floor(port))
@@ -252,7 +253,8 @@ static int check_port(const struct osc_message *message, struct error *err) {
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err) {
   int status = 0;
-  bool answer = message->count > 1; /* an answer of this program that came back */
+  /* a program that sends back all that it receives has returned this program's message, which has more arguments */
+  bool answer = message->count > 1;
   *name = osc_read_name(message->address, err);
   switch (name->verb) {
   case OSC_FOREIGN:

@@ -8,10 +8,10 @@
 
 #include "app/source/ffmpeg_util.h"
 
-enum { QUANTISER = 4 }; /* quality of the JPEGs: FFmpeg's quantiser, from 1, the best, to 31 */
+enum { QUANTISER = 4 }; /* quantiser of FFmpeg's JPEG encoder, from 1 (the best quality) to 31 */
 
 struct preview {
-  AVCodecContext *encoder; /* encoder for pictures of the last size; NULL: none yet */
+  AVCodecContext *encoder; /* encoder for pictures of the last JPEG's size; NULL: none was made yet */
   AVFrame *scaled;
   AVPacket *packet;
   struct SwsContext *scaler;
@@ -55,7 +55,7 @@ static int make_frame(struct preview *preview, int width, int height, struct err
   return code < 0 ? refuse(code, err) : 0;
 }
 
-/* Chooses the size of the JPEG: of the picture's shape, in square pixels. */
+/* Computes the JPEG's size: the picture's aspect ratio in square pixels, no side longer than PREVIEW_SIDE_MAX. */
 static void choose_size(const struct frame *picture, int *width, int *height) {
   double shape = frame_aspect(picture), longest = fmin(PREVIEW_SIDE_MAX, fmax(picture->width, picture->height));
   *width = (int)fmax(2, lrint(longest * fmin(1, shape)));

@@ -45,7 +45,8 @@ bool text_is_utf8(const char *text, size_t length) {
   return true;
 }
 
-/* Returns the text as JSON. Names of files may be any bytes, but JSON is UTF-8: other bytes are replaced. */
+/* Returns a text as a JSON string, or null for NULL. Names of files may contain any bytes, but JSON must be UTF-8, so
+ * invalid bytes are replaced. */
 static cJSON *text_value(const char *text) {
   if (!text)
     return cJSON_CreateNull();
@@ -159,7 +160,8 @@ static void describe_range(cJSON *object, enum parameter id) {
   }
 }
 
-/* Describes a parameter. defaults: all parameters with their default values. */
+/* Returns an object that describes a parameter: type, range, default and so on. defaults: all parameters with their
+ * default values. */
 static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id) {
   static const char *const types[] = {"real", "whole", "switch", "choice", "size", "text"};
   static const char *const needs[NEEDS] = {"start",   "engine", "preparation", "encoding",

@@ -1,5 +1,5 @@
-/* Properties are all that clients can read and observe by a name (messages.h): parameters, figures, and the lists of
- * parameters and commands. Values are returned as JSON. */
+/* Properties are all values that remote clients can read and observe by name (messages.h): parameters, figures, and the
+ * lists of all parameters and commands. Their values are JSON. */
 #ifndef APP_REMOTE_PROPERTIES_H
 #define APP_REMOTE_PROPERTIES_H
 
@@ -7,7 +7,7 @@
 
 #include "app/remote/hub.h"
 
-/* Values and figures of one moment. */
+/* The values and figures at one moment. */
 struct message_view {
   struct parameters values;
   struct hub_figures figures;
@@ -17,17 +17,17 @@ enum property_kind { PROPERTY_PARAMETER, PROPERTY_FIGURE, PROPERTY_FIGURES, PROP
 
 struct property {
   enum property_kind kind;
-  enum parameter id; /* the parameter and its index */
+  enum parameter id; /* for PROPERTY_PARAMETER; index: 0 if the parameter has no instances */
   int index;
-  const struct figure *figure;
+  const struct figure *figure; /* for PROPERTY_FIGURE */
 };
 
-/* Finds the property of a name. Returns -1 with err set if there is none. */
+/* Finds a property by its name. Returns 0, or -1 with err set if there is none. */
 int property_find(const char *name, struct property *property, struct error *err);
-/* Returns the value, which the caller deletes. NULL: no memory. */
+/* Returns the property's value, which the caller deletes with cJSON_Delete; NULL: out of memory. */
 cJSON *property_value(const struct property *property, const struct message_view *view);
 
-/* Returns true if all of the bytes are UTF-8. */
+/* True if the text of `length` bytes is valid UTF-8. */
 bool text_is_utf8(const char *text, size_t length);
 
 #endif

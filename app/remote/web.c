@@ -8,9 +8,10 @@
 #include "app/platform/app_platform_network.h"
 
 enum {
-  TICK_MS = 500, /* time limits of connections are checked this often */
+  TICK_MS = 500, /* milliseconds between checks of the time limits of connections */
   PAUSE_NS = 10000000,
-  /* memory for a connection: the request's head, what is made of it, and the head of the answer */
+  /* bytes that libmicrohttpd may use for each connection: the head of the request, its parsed form, and the answer's
+   * head */
   CONNECTION_BYTES = 2 * WEB_HEAD_MAX,
 };
 
@@ -39,14 +40,14 @@ static void tell_all(struct web *web) {
 
 /* --- visitors --- */
 
-/* Ends a connection. libmicrohttpd notices this and closes it. */
+/* Shuts down a connection's socket. libmicrohttpd notices this and frees the connection. */
 static void cut(struct web *web, struct visitor *visitor) {
   web_visitor_enter(web, visitor, WEB_CUT);
   platform_end_connection(visitor->descriptor);
 }
 
-/* Cuts the visitor without a web socket who has been there longest. Browsers ask at once, and ask again if they are
- * cut. */
+/* Closes the connection that is longest in its stage, except for web sockets, to leave room for a new one. Browsers
+ * connect again if they need to. */
 static void make_room(struct web *web) {
   struct visitor *oldest = NULL;
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++) {
@@ -63,7 +64,8 @@ static void make_room(struct web *web) {
 
 static struct visitor *admit(struct web *web, struct MHD_Connection *connection) {
   struct visitor *visitor = web->visitors;
-  while (visitor->stage != WEB_FREE) /* there are as many places as libmicrohttpd has connections */
+  /* one is always free: libmicrohttpd accepts at most WEB_CONNECTIONS_MAX connections */
+  while (visitor->stage != WEB_FREE)
     visitor++;
   *visitor = (struct visitor){.descriptor =
                                   MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd};
@@ -87,9 +89,9 @@ static void come_or_go(void *opaque, struct MHD_Connection *connection, void **p
   web->freed = true;
 }
 
-/* libmicrohttpd calls this when a request's head has come, and again when all of the request has come. A wrong request
- * and one with a body are answered at the first call, after which libmicrohttpd closes the connection. All others are
- * answered at the second call, and the connection stays open. */
+/* libmicrohttpd calls this when the head of a request has arrived, and again when the whole request has. A wrong
+ * request, or one with a body, is answered at the first call; libmicrohttpd then closes the connection. Other requests
+ * are answered at the second call, and the connection stays open for the next one. */
 static enum MHD_Result hear(void *opaque, struct MHD_Connection *connection, const char *path, const char *method,
                             const char *version, const char *body, size_t *body_size, void **context) {
   struct web *web = opaque;
@@ -120,15 +122,15 @@ static void complete(void *opaque, struct MHD_Connection *connection, void **con
     web_visitor_enter(opaque, visitor, WEB_AWAITS);
 }
 
-/* True if a request or an answer has taken longer than its limit, even if bytes are still coming or going. */
+/* True if a request or an answer takes longer than its time limit, even if some bytes still arrive or are sent. */
 static bool is_late(const struct web *web, const struct visitor *visitor) {
   int64_t stage_ns = web->now_ns - visitor->since_ns;
   return (visitor->stage == WEB_AWAITS && stage_ns > web->limits.request * SECOND_NS) ||
          (visitor->stage == WEB_ANSWERS && stage_ns > web->limits.answer * SECOND_NS);
 }
 
-/* Cuts visitors whose end of the connection is closed. libmicrohttpd does not notice that if it came together with a
- * request, and would wait for the next request. */
+/* Closes connections whose other end has been closed. If the close arrived together with a request, libmicrohttpd does
+ * not notice it and would wait for a further request. */
 static void cut_ended(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_AWAITS && platform_is_at_end(web->visitors[i].descriptor))
@@ -144,7 +146,8 @@ static int daemon_time_left_ms(const struct web *web) {
   return MHD_get_timeout(web->daemon, &left) && left < TICK_MS ? (int)left : TICK_MS;
 }
 
-/* Returns for how long the thread may wait if no socket is ready, in milliseconds; negative: for ever. */
+/* Returns how long the thread may wait for sockets and the alarm, in milliseconds: 0 if something can be done at once;
+ * negative: no limit. */
 static int time_left_ms(const struct web *web) {
   if (web->freed)
     return 0;
@@ -178,7 +181,8 @@ static void run_daemon(struct web *web, bool has_events) {
   bool nobody = !web->visitor_count;
   web->freed = false;
   MHD_run(web->daemon);
-  if (nobody && has_events && !web->visitor_count && !web->freed) /* too many files are open for another connection */
+  /* a connection waits, but no descriptor is left for it in this process */
+  if (nobody && has_events && !web->visitor_count && !web->freed)
     platform_sleep_ns(PAUSE_NS);
 }
 
@@ -191,7 +195,8 @@ static void serve(struct web *web, const struct platform_wish wishes[WISHES]) {
       cut(web, visitor);
   }
   run_daemon(web, wishes[WISH_DAEMON].read);
-  if (daemon_time_left_ms(web)) /* otherwise another request may wait to be read */
+  /* at 0 the daemon may still have a request to read, which came before the end of the connection */
+  if (daemon_time_left_ms(web))
     cut_ended(web);
 }
 
@@ -221,7 +226,7 @@ static int make_token(struct web *web, const struct web_key *key, struct error *
   return 0;
 }
 
-/* Makes the address that others reach the page by. */
+/* Makes the URL for other machines (or this one, if only it can reach the page), with the token if one is needed. */
 static void make_url(struct web *web) {
   char host[64] = "";
   snprintf(host, sizeof host, "%s", web->address.host);
@@ -233,7 +238,8 @@ static void make_url(struct web *web) {
   snprintf(web->cookie, sizeof web->cookie, "reverie_%d", web->address.port);
 }
 
-/* Starts libmicrohttpd's daemon, which takes the listening descriptor over unless it cannot start. */
+/* Starts libmicrohttpd's daemon. It owns the listening descriptor from then on, unless it cannot start. Returns 0, or
+ * -1 with err set. */
 static int start_daemon(struct web *web, int listener, struct error *err) {
   web->daemon =
       MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, hear, web, MHD_OPTION_LISTEN_SOCKET,
@@ -258,7 +264,8 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
                    *web->address.host ? web->address.host : "*", web->address.port, why);
 }
 
-/* Closes all connections. Web sockets must end before the daemon does; the daemon closes the others. */
+/* Closes all connections and stops the daemon: first the web sockets, as libmicrohttpd requires; the daemon closes the
+ * others. */
 static void end_daemon(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_SOCKET)

@@ -1,5 +1,6 @@
-/* The web page: parameters, commands, figures and the picture of the live window in a browser, by the messages of
- * messages.h over a web socket. One thread serves all browsers, and meets the window's thread in the hub alone. */
+/* The web page: a browser shows and sets the parameters, runs commands, and shows figures and the picture of the live
+ * window. It uses the protocol of messages.h over a web socket. One thread serves all browsers, and sets and reads
+ * values only through the hub. */
 #ifndef APP_REMOTE_WEB_H
 #define APP_REMOTE_WEB_H
 
@@ -10,34 +11,38 @@ enum { WEB_CLIENTS_MAX = 16, WEB_URL_MAX = 256 };
 
 struct web;
 
-/* The port and the token by which a browser that has the page open finds it again. */
+/* Port and token of a page. If a restarted program uses the same ones, browsers that have the page open connect
+ * again. */
 struct web_key {
   int port;
   char token[WEB_TOKEN_LENGTH + 1];
 };
 
-/* Time limits of connections, in seconds. */
+/* Time limits of a connection, in seconds. */
 struct web_limits {
-  int request; /* for a request to come, and for the next one on the same connection */
-  int answer;  /* for an answer to be sent, however slowly it is read */
-  int taken;   /* for the browser to read at least some bytes of what is sent */
-  /* after a silence of ping seconds a web socket is asked if it is alive, after hang_up seconds it is closed */
+  int request; /* until a request has arrived completely, and until the next one on the same connection */
+  int answer;  /* until an answer is sent completely */
+  int taken;   /* until the browser has received some of the bytes that wait to be sent */
+  /* a web socket that has sent nothing for `ping` seconds gets a ping, which browsers answer; one that has sent nothing
+   * for `hang_up` seconds is closed */
   int ping, hang_up;
 };
 #define WEB_LIMITS_DEFAULTS                                                                                            \
   { .request = 20, .answer = 120, .taken = 20, .ping = 10, .hang_up = 30 }
 
-/* Starts the page. where: as for web_read_address. key: that of an earlier page which this one replaces; NULL: there
- * was none. limits NULL: WEB_LIMITS_DEFAULTS. The hub must outlive the page. */
+/* Starts the page's server and its thread. where: the text of --web, which web_read_address parses. key: port and token
+ * of an earlier page that this one replaces; NULL: new ones are chosen. limits NULL: WEB_LIMITS_DEFAULTS. hub is
+ * borrowed and must outlive *web. Returns 0, or -1 with err set. */
 int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,
              struct hub *hub, struct error *err);
-/* Stops the thread, waiting at most wait_ms. Returns false if it has not ended: everything stays as it is, the hub is
- * still in use, and web_close may be called again. Stores NULL; takes NULL. */
+/* Ends the thread, waiting for it at most wait_ms, and frees *web. Returns false if the thread has not ended in time:
+ * nothing is freed, the thread still uses the hub, and web_close may be called again. Stores NULL on success; accepts
+ * NULL. */
 bool web_close(struct web **web, int wait_ms);
 
-/* Returns the address to open in a browser, with the token if one is needed. It lives as long as the page. */
+/* Returns the URL to open in a browser, with the token if one is needed. The string is valid until web_close. */
 const char *web_url(const struct web *web);
-/* Copies the port and the token, for a page that replaces this one. */
+/* Copies the port and the token, to be passed to web_open of a page that replaces this one. */
 void web_get_key(const struct web *web, struct web_key *key);
 
 #endif

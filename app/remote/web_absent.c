@@ -1,4 +1,4 @@
-/* The web page of a build without libmicrohttpd or wslay: opening it is an error. */
+/* Replaces web.c in a build without libmicrohttpd or wslay: web_open returns an error. */
 #include "app/remote/web.h"
 
 int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,

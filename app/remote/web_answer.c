@@ -6,12 +6,13 @@
 #include "app/platform/app_platform.h"
 #include "app/remote/web_gate.h"
 
-/* The page's files, which embed.sh builds into the program. */
+/* The page's files, which the build (embed.sh) converts to arrays: index.html, the style sheet, the script, the
+ * icon. */
 extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], embed_web_style_end[];
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
-  FRESH_NS = 100000000, /* a picture may be this old before it is encoded anew */
+  FRESH_NS = 100000000, /* a JPEG that is older than this is not sent again; the picture is encoded anew */
 };
 
 static const struct file {
@@ -42,7 +43,8 @@ struct header {
   const char *name, *value;
 };
 
-/* These headers allow scripts and connections of this page alone, and keep other pages from showing or reading it. */
+/* Headers that let the page load scripts from this server alone and connect to it alone, and that keep pages of other
+ * sites from embedding or reading it. */
 static const struct header protective[] = {
     {"Server", "reverie"},
     {"Content-Security-Policy",
@@ -61,7 +63,7 @@ static bool add_headers(struct MHD_Response *response, const struct header *head
   return true;
 }
 
-/* Sends a response and frees it. response NULL, for lack of memory, ends the connection. */
+/* Sends a response and frees it. response NULL: memory was short, and the connection is closed (MHD_NO is returned). */
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
                                      const struct header *headers, size_t count) {
   bool ready = response && add_headers(response, protective, sizeof protective / sizeof *protective) &&
@@ -82,7 +84,8 @@ enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, c
   return send_body(connection, status, "text/plain; charset=utf-8", words, strlen(words), MHD_RESPMEM_PERSISTENT);
 }
 
-/* Gives the browser the token as a cookie and sends it to the address without the token. */
+/* Answers a request whose URL contains the token: stores it as a cookie, and redirects the browser to the URL without
+ * it. */
 static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *connection) {
   char cookie[160];
   snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
@@ -103,7 +106,7 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
   return status;
 }
 
-/* Encodes the picture that is on the screen, with its cover: black and a held picture are seen on the page, too. */
+/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

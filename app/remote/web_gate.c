@@ -17,7 +17,7 @@ static bool read_port(const char *text, int *port) {
   return number >= 0 && number <= 65535 && !*end;
 }
 
-/* True if host is digits and dots alone, like no name that a name server could know. */
+/* True if host consists of digits and dots only, so that it is an IPv4 address and not a name for a name server. */
 static bool is_ipv4(const char *host) {
   return *host && !host[strspn(host, "0123456789.")];
 }
@@ -30,11 +30,12 @@ static bool is_loopback(const char *host) {
   return !strcasecmp(host, "localhost") || (is_ipv4(host) && !strncmp(host, "127.", 4)) || !strcmp(host, "::1");
 }
 
-/* Splits HOST, HOST:PORT or [HOST]:PORT. *port points to the port, or is NULL if there is none. Returns false if the
- * text is malformed or too long. */
+/* Splits "HOST", "HOST:PORT" or "[HOST]:PORT". *port points to the port in text, or is NULL if there is none. Returns
+ * false if the text has another form, or the host does not fit into size bytes. */
 static bool split(const char *text, char *host, size_t size, const char **port) {
   const char *begin = text + (*text == '['), *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
-  if (*text != '[' && end && strchr(text, ':') != end) /* an IPv6 address without a port */
+  /* several colons without brackets: an IPv6 address without a port */
+  if (*text != '[' && end && strchr(text, ':') != end)
     end = NULL;
   if (*text == '[' && !end)
     return false;
@@ -48,7 +49,7 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
   return true;
 }
 
-/* True for an address, and for what may be the name of an interface. */
+/* True for an IP address, and for a text that may be the name of a network interface. */
 static bool is_place(const char *host) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
   bool number = !host[strspn(host, "0123456789")];

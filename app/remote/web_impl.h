@@ -17,11 +17,11 @@
 enum { WEB_CONNECTIONS_MAX = 64 };
 
 enum web_stage {
-  WEB_FREE,    /* the place is free */
-  WEB_AWAITS,  /* waits for a request, or for the rest of one */
-  WEB_ANSWERS, /* the answer is being sent */
-  WEB_SOCKET,  /* has become a web socket */
-  WEB_CUT,     /* was cut, and libmicrohttpd is about to close it */
+  WEB_FREE,    /* no connection uses this entry */
+  WEB_AWAITS,  /* a request is expected, or has arrived in part */
+  WEB_ANSWERS, /* an answer is being sent */
+  WEB_SOCKET,  /* the connection is a web socket */
+  WEB_CUT,     /* the socket was shut down, and libmicrohttpd will free the connection */
 };
 
 struct client;
@@ -30,74 +30,76 @@ struct client;
 struct visitor {
   enum web_stage stage;
   int descriptor;
-  int64_t since_ns;                         /* time at which the stage began */
-  struct MHD_UpgradeResponseHandle *handle; /* libmicrohttpd's handle of a web socket */
-  /* the client of a web socket, which is made with the answer to its request; owned; NULL: there is none */
+  int64_t since_ns;                         /* time at which the stage began, on the clock of platform_now_ns */
+  struct MHD_UpgradeResponseHandle *handle; /* libmicrohttpd's handle of a web socket, needed to close it */
+  /* the state of a web socket, made when its request is answered; owned; NULL: the connection is no web socket */
   struct client *client;
 };
 
 struct web {
-  /* Set when the page is opened, and only read afterwards. */
+  /* Set by web_open, and only read afterwards. */
   struct hub *hub;
   struct web_limits limits;
   struct web_address address;
   char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
   int alarm[2]; /* a pipe that wakes the thread: to stop, or because observed values may have changed */
 
-  /* Used by the thread alone. */
+  /* Used only by the thread. */
   struct MHD_Daemon *daemon;
-  int daemon_events; /* a descriptor that is readable when the daemon has something to do */
+  int daemon_events; /* descriptor that is readable when MHD_run has something to do */
   struct visitor visitors[WEB_CONNECTIONS_MAX];
   int visitor_count, socket_count;
-  bool freed; /* a place has become free; the daemon must run once more to see that */
+  bool freed; /* a connection has ended; MHD_run must be called again before it accepts another one */
   struct message_view view;
   struct preview *preview;
   struct cover_pixels cover_pixels;
-  const uint8_t *jpeg; /* the last JPEG, inside preview; NULL: none */
+  const uint8_t *jpeg; /* the last JPEG, which lies in preview; NULL: none */
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 
-  /* The watch, which the hub calls on any thread, uses observed, rung and alarm; web_close sets stop and uses alarm. */
+  /* wake, which the hub calls on any thread, uses observed (a client observes a property), rung (the alarm was rung and
+   * not cleared yet) and alarm. web_close sets stop and rings the alarm. */
   struct hub_watch watch;
   pthread_t thread;
   atomic_bool stop, observed, rung;
 };
 
-/* Begins the visitor's next stage. */
+/* Sets the stage of a connection, and the time at which it began. */
 static inline void web_visitor_enter(const struct web *web, struct visitor *visitor, enum web_stage stage) {
   visitor->stage = stage;
   visitor->since_ns = web->now_ns;
 }
 
-/* Functions with the result enum MHD_Result return MHD_NO if there is no memory, which ends the connection. */
+/* Functions that return enum MHD_Result return MHD_NO if memory is short; libmicrohttpd then closes the connection. */
 
-/* True if the Host and Origin are the page's own. */
+/* True if the request's Host and Origin headers are those of this page. */
 bool web_comes_from_here(const struct web *web, const struct web_request *request);
-/* True if the request has the token, or needs none. *in_address: the token is in the address that was asked for. */
+/* True if the request contains the token, or none is needed. *in_address: the token is in the request's URL. */
 bool web_has_token(const struct web *web, struct MHD_Connection *connection, bool *in_address);
-/* Answers with a status and a plain text. words must be static. */
+/* Answers with an HTTP status and a plain text. words is not copied and must be a string constant. */
 enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, const char *words);
-/* Answers a request that is not for a web socket. */
+/* Answers a request for the page, one of its files or the picture. */
 enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request);
 
-/* Answers a request for a web socket. */
+/* Answers a request for a web socket, and makes the visitor's client if it is accepted. */
 enum MHD_Result web_socket_enter(struct web *web, struct visitor *visitor, struct MHD_Connection *connection,
                                  const struct web_request *request);
-/* Frees the client, if there is one. */
+/* Frees the visitor's client, if it has one. Called when libmicrohttpd has ended the connection. */
 void web_socket_leave(struct web *web, struct visitor *visitor);
-/* Closes the connection of a web socket. */
+/* Closes a web socket's connection by libmicrohttpd's handle. */
 void web_socket_end(struct web *web, struct visitor *visitor);
 
-/* Return true if the web socket's descriptor is to be watched for reading, and for writing. */
+/* True if the thread has to wait for the web socket to become readable, or writable. */
 bool web_socket_wants_to_read(const struct visitor *visitor);
 bool web_socket_wants_to_write(const struct visitor *visitor);
-/* Returns true if there is something to do even if the descriptor is not ready. */
+/* True if received bytes can be handled at once, without waiting for the socket. */
 bool web_socket_is_unread(const struct visitor *visitor);
-/* Reads, answers and sends what is possible without waiting, and closes the web socket if a time limit has passed. */
+/* Reads and answers requests and sends what waits, as far as possible without blocking. Closes the web socket if a time
+ * limit has passed. readable: the socket has bytes to read. */
 void web_socket_serve(struct web *web, struct visitor *visitor, bool readable);
-/* Returns true if the client observes a property. */
+/* True if the client observes at least one property. */
 bool web_socket_observes(const struct visitor *visitor);
-/* Adds the changes in web->view to what is sent to the client. */
+/* Appends the changes of observed properties, from web->view, to the lines that wait to be sent to the client. */
 void web_socket_tell(struct web *web, struct visitor *visitor);
 
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Sets a header's field. A header that comes twice is an error: of two hosts or origins, different readers would
- * believe different ones. */
+/* Stores a header's value. A header that occurs twice makes the request wrong: of two Host or Origin headers, different
+ * programs would use different ones. */
 static void set_once(struct web_request *request, const char **field, const char *value) {
   if (*field)
     request->wrong = MHD_HTTP_BAD_REQUEST;

@@ -14,31 +14,34 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* A client with this many bytes left to read gets no more answers and no more changes. */
+  /* As long as at least this many bytes wait to be sent to a client, its requests are not answered and changes are not
+   * sent. */
   BACKLOG_ENOUGH = 65536,
-  FRAME_COST = 64, /* memory of a frame that waits, besides its text */
-  /* wslay reads until there is no more, even while answers pile up; reading in small pieces lets receive stop it */
+  FRAME_COST = 64, /* bytes that a waiting frame takes besides its text, an estimate */
+  /* bytes that wslay gets from receive at a time; it reads until there is no more, and with small amounts receive can
+   * end that when too many answers wait */
   PIECE_BYTES = 64,
-  TURN_BYTES = 65536, /* bytes that are read from one client before the others get their turn */
+  TURN_BYTES = 65536, /* bytes that are read from one client before the next client is served */
   CLOSING_S = 2,
   ACCEPT_SIZE = 29,
 };
 
 struct client {
-  const struct web_limits *limits; /* the page's limits */
+  const struct web_limits *limits; /* time limits, those of the page's struct web */
   int descriptor;
   wslay_event_context_ptr frames;
   struct messages *messages;
-  struct message_lines lines; /* answers and changes that are to be sent */
-  unsigned char *early;       /* bytes that came together with the request; owned; NULL: none */
+  /* lines of JSON that wait to be put into frames: answers, and changes of observed properties */
+  struct message_lines lines;
+  unsigned char *early; /* bytes of the first frames, which arrived together with the HTTP request; owned; NULL: none */
   size_t early_size, early_used;
-  size_t turn;    /* bytes read in this turn */
-  bool behind;    /* not all changes have been added to lines */
-  bool held_back; /* bytes may have come that are not read yet */
-  bool gone;      /* the other end has closed, or there is no memory */
+  size_t turn;    /* bytes read since the thread began to serve this client in the present round */
+  bool behind;    /* changes in web->view were not appended to lines yet, because too many bytes wait */
+  bool held_back; /* reading was stopped although more bytes may have arrived */
+  bool gone;      /* the connection has to be closed: the other end has closed it, or memory is short */
   int64_t now_ns, heard_ns, pinged_ns;
-  int64_t moved_ns;   /* when it last took bytes, or had none to take */
-  int64_t closing_ns; /* time at which the last frame was sent; 0: it was not yet */
+  int64_t moved_ns;   /* time when the client last received bytes, or when nothing waited to be sent */
+  int64_t closing_ns; /* time when the close frame was sent; 0: it was not sent yet */
 };
 
 static int64_t seconds(int64_t count) {
@@ -95,7 +98,8 @@ static ssize_t transmit(wslay_event_context_ptr frames, const uint8_t *bytes, si
   return (ssize_t)sent;
 }
 
-/* wslay calls this for each message, which is one line of the protocol. Pings and closes are answered by wslay. */
+/* wslay calls this for each message that has arrived: one request of the protocol in messages.h. A binary message
+ * closes the web socket. wslay itself answers pings and closes. */
 static void hear(wslay_event_context_ptr frames, const struct wslay_event_on_msg_recv_arg *message, void *opaque) {
   struct client *client = opaque;
   if (message->opcode == WSLAY_TEXT_FRAME)
@@ -148,7 +152,8 @@ void web_socket_end(struct web *web, struct visitor *visitor) {
   MHD_upgrade_action(visitor->handle, MHD_UPGRADE_ACTION_CLOSE);
 }
 
-/* Makes the text that accepts a web socket's key. Returns 0, or -1 without memory. */
+/* Computes the header Sec-WebSocket-Accept from the request's Sec-WebSocket-Key. Returns 0, or -1 if memory is
+ * short. */
 static int accept_key(char accept[ACCEPT_SIZE], const char *key) {
   enum { SHA1_BYTES = 20 };
   char text[64];
@@ -164,7 +169,8 @@ static int accept_key(char accept[ACCEPT_SIZE], const char *key) {
   return av_base64_encode(accept, ACCEPT_SIZE, sum, sizeof sum) ? 0 : -1;
 }
 
-/* libmicrohttpd calls this when it hands the connection over to the page. */
+/* libmicrohttpd calls this when the answer that accepts the web socket was sent. From now on this file uses the
+ * descriptor. early: bytes that arrived behind the request. */
 static void begin(void *opaque, struct MHD_Connection *connection, void *context, const char *early, size_t size,
                   MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle) {
   struct web *web = opaque;
@@ -249,7 +255,8 @@ static int put_frame(struct client *client, enum wslay_opcode kind, const char *
   return wslay_event_queue_msg(client->frames, &message);
 }
 
-/* Puts waiting lines into frames, as many as there is room for. On a closed web socket they are dropped. */
+/* Moves lines into frames of wslay's queue until that has BACKLOG_ENOUGH bytes. Returns 0 or an error of wslay. Once
+ * the web socket is being closed, the lines are dropped. */
 static int put_lines(struct client *client) {
   struct message_lines *lines = &client->lines;
   size_t put = 0;
@@ -265,7 +272,8 @@ static int put_lines(struct client *client) {
   return status == WSLAY_ERR_NO_MORE_MSG ? 0 : status;
 }
 
-/* Sends one ping after a silence, to find out if the other end is still there. */
+/* Queues a ping if the client has sent nothing for limits->ping seconds and has got no ping since. Browsers answer it;
+ * a client that does not is closed later. */
 static int put_ping(struct client *client) {
   if (client->now_ns - client->heard_ns < seconds(client->limits->ping) || client->pinged_ns > client->heard_ns)
     return 0;
@@ -273,8 +281,8 @@ static int put_ping(struct client *client) {
   return put_frame(client, WSLAY_PING, NULL, 0) == WSLAY_ERR_NOMEM;
 }
 
-/* Reads and drops what comes after the last frame was sent: otherwise closing would reset the connection, and that
- * frame might be lost. */
+/* Reads and drops bytes after the close frame was sent. If unread bytes were left, closing the socket would reset the
+ * connection, and the close frame might be lost. */
 static void drain(struct client *client) {
   char bytes[4096];
   int64_t got = platform_receive(client->descriptor, bytes, sizeof bytes);
