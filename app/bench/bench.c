@@ -26,7 +26,7 @@ static int measure(struct bench *bench, struct error *err) {
     return 0;
   if (bench_compute(bench, err))
     return -1;
-  /* In a run of several frames, no single frame has a latency of its own. */
+  /* several frames in one run are finished together, so that none of them has a latency of its own */
   if (bench->batch == 1 && bench_latency(bench, err))
     return -1;
   return bench_pipeline(bench, err);
@@ -57,7 +57,7 @@ static int write_report(struct bench *bench, struct error *err) {
   return fflush(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
 }
 
-/* Side of the frames of --steadiness without --size. */
+/* Width and height of the pictures of --steadiness if --size is not given, in pixels. */
 enum { STEADINESS_SIDE = 256 };
 
 static int run(struct bench *bench, struct error *err) {
@@ -86,7 +86,8 @@ static int run(struct bench *bench, struct error *err) {
   return failed ? -1 : write_report(bench, err);
 }
 
-/* Fails if one of the output files must not be written. Called before anything is measured. */
+/* Fails if a file that bench is to write exists and must not be overwritten, or cannot be written. Called before the
+ * measurements. */
 static int check_files(const struct options *options, struct error *err) {
   const char *const files[] = {options->json, options->save, options->trace, options->report};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)

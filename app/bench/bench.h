@@ -1,5 +1,6 @@
-/* The parts of bench: the command (bench.c), measurements of the engine and the pipeline (bench_measure.c), of the
- * window (bench_live.c), and of how steady pictures are (bench_steadiness.c). One thread calls all of them. */
+/* The command bench, in four files: the command (bench.c), measurements of the engine and the pipeline
+ * (bench_measure.c), of the window (bench_live.c), and of how steady pictures are from frame to frame
+ * (bench_steadiness.c). All functions are called on the main thread. */
 #ifndef APP_BENCH_BENCH_H
 #define APP_BENCH_BENCH_H
 
@@ -17,39 +18,42 @@ struct bench {
   struct prepared *prepared;
   struct controls controls;
   struct frame still, control_still; /* control_still is empty if no --control-source is given */
-  long frames;                       /* frames that each row measures */
+  long frames;                       /* frames that are measured for each row of the report */
   int batch;                         /* frames in one run of the engine */
   struct report report;
-  struct compare *compare; /* the report of --compare; NULL: none is given */
+  struct compare *compare; /* the earlier report that --compare names; NULL: none is given */
   struct source_info clip; /* the clip that --live shows; zeros: it shows the pattern */
   char source[240];
 };
 
-/* Reads the first frame of the pattern (and of the control source). The rows that do not measure the source use it for
- * every run. */
+/* Stores the first frame of the pattern in bench->still (and of the control source in control_still). All rows that do
+ * not measure the source run the engine on this frame. */
 int bench_take_still(struct bench *bench, struct error *err);
-/* Runs the first frames, whose times are not counted, and derives from them how many frames each row measures. */
+/* Runs some frames whose times are not counted, and computes bench->frames from their times. */
 int bench_warm_up(struct bench *bench, struct error *err);
 
-/* Measures the engine on the still frame, one run after the other: the rows "on the device" and "compute only". */
+/* Measures the engine on the still frame, one run after the other, and adds the rows "on the device" and "compute
+ * only". */
 int bench_compute(struct bench *bench, struct error *err);
-/* Measures the engine alone, but at a source's rate: between frames processor and GPU rest, so that the next frame
- * finds both slower. --live compares its times with this row, because the window does not cause this difference. */
+/* Measures the engine alone at a frame rate of `fps`. It rests between frames, so that the processor and the GPU lower
+ * their clocks and each frame takes longer. --live compares the window's times with these, to leave out the part of the
+ * slowdown that the window does not cause. */
 int bench_paced(struct bench *bench, double fps, struct error *err);
-/* Measures the time of one frame from source to sink while nothing else runs. In a stream batch a frame's picture comes
- * frames_behind frames later; the first pictures, which belong to earlier frames, are not counted. */
+/* Measures how long one frame takes from source to sink while no other frame is processed. In a stream batch the
+ * picture of a frame comes frames_behind frames later; the first pictures, which belong to earlier frames, are not
+ * counted. */
 int bench_latency(struct bench *bench, struct error *err);
-/* Measures source, engine and sink on their threads at the same time, as render runs them. */
+/* Measures source, engine and sink while they run at the same time, each on its thread, as in render. */
 int bench_pipeline(struct bench *bench, struct error *err);
-/* Adds a row to the report. seconds: the wall time in which the samples of stats were taken; 0: no rate is printed. The
- * strings are borrowed. */
+/* Adds a row to the report. name and meaning are borrowed and must outlive the report. seconds: the time in which the
+ * samples in stats were taken, from which the rate is computed; 0: no rate is printed. */
 void bench_add_row(struct bench *bench, const char *name, const char *meaning, const struct stats *stats,
                    double seconds);
 
-/* Measure for --profile and --sweep, and fill the report's profile or sweep. */
+/* Measure what --profile and --sweep ask for, and fill the report's profile or sweep. Return 0, or -1 with err set. */
 int bench_profile(struct bench *bench, struct error *err);
 int bench_sweep(struct bench *bench, struct error *err);
-/* Runs the pipeline once more and writes the file of --trace. Recording costs time, so this run is in no row. */
+/* Runs the pipeline once more and writes the file of --trace. Recording takes time, so this run adds no row. */
 int bench_trace(struct bench *bench, struct error *err);
 
 /* Measures the engine alone, closes it to free its memory for the window's engine, and then measures the window

@@ -8,12 +8,12 @@
 #include "app/run/setup.h"
 #include "app/window/window.h"
 
-/* Defaults of --frames and --duration; of --warmup; of --input-fps. */
+/* Defaults: seconds to measure (if neither --frames nor --duration is given), frames of --warmup, and --input-fps. */
 static const double live_seconds = 10;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 
-/* Makes the pattern with a marker the input. It has the picture's size, so that the window shows both without
- * scaling. */
+/* Makes the test pattern, which contains a marker by which its frames are recognised, the window's source. It has the
+ * picture's size, so that the window scales neither of them. */
 static void show_pattern(const struct bench *bench, char *source, size_t size, struct options *show,
                          struct source_info *info) {
   const struct options *options = bench->options;
@@ -25,7 +25,7 @@ static void show_pattern(const struct bench *bench, char *source, size_t size, s
   show->input = source;
 }
 
-/* Fills the options of the window that shows a source with a marker, and that source's info. */
+/* Fills the options with which the window is opened, and the rate and size of the source that it shows. */
 static int show_options(const struct bench *bench, char *source, size_t size, struct options *show,
                         struct source_info *info, struct error *err) {
   const struct options *options = bench->options;
@@ -167,7 +167,7 @@ static int try_window(struct error *err) {
   return status;
 }
 
-/* Reads the clip's rate and length, by which its frames are told apart, also across its repetitions. */
+/* Reads the clip's frame rate and length. From them a frame's number is computed, also when the clip is repeated. */
 static int look_at_clip(struct bench *bench, struct error *err) {
   struct source *source;
   struct source_info *clip = &bench->clip;

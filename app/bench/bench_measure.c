@@ -12,12 +12,12 @@
 #include "app/run/setup.h"
 #include "unet/base/platform.h"
 
-/* Defaults without --frames: a row takes about this many seconds, within these numbers of frames. */
+/* Without --frames, each measurement lasts about so many seconds; the constants below limit its number of frames. */
 static const double row_seconds = 5;
 static const double profile_seconds = 15, paced_seconds = 2;
 enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
 
-/* The source of frames, and of control frames, opened anew for each measurement. */
+/* The sources of input frames and of control frames, which are opened again for each measurement. */
 struct inputs {
   struct source *source;
   struct source_info info;
@@ -42,7 +42,7 @@ static int open_inputs(struct bench *bench, struct inputs *inputs, struct error 
   return -1;
 }
 
-/* Fills the requests of one run, all of them with the same frame. */
+/* Fills the requests of one run of bench->batch frames. All of them have the same input frame and control frame. */
 static void fill_requests(const struct bench *bench, const struct frame *frame, const struct frame *control,
                           struct engine_request requests[BATCH_MAX]) {
   for (int i = 0; i < bench->batch; i++)
@@ -126,7 +126,8 @@ void bench_add_row(struct bench *bench, const char *name, const char *meaning, c
   stats_summarise(stats, &row->times);
 }
 
-/* Stores the device's calls since `before`, per frame, in the report. */
+/* Stores in the report how many launches, waits, copied bytes and so on the device has counted since `before`, divided
+ * by the number of frames. */
 static void count_calls(struct bench *bench, const struct engine_info *before, long frames) {
   struct engine_info after;
   engine_get_info(bench->engine, &after);
@@ -221,7 +222,7 @@ int bench_latency(struct bench *bench, struct error *err) {
   return status;
 }
 
-/* The opaque value of the pipeline's callbacks. */
+/* The data that the pipeline passes to bench's callbacks. */
 struct bench_run {
   const struct bench *bench;
   struct inputs inputs;

@@ -12,12 +12,14 @@
 #include "app/platform/paths.h"
 #include "app/run/setup.h"
 
-/* Frames of a real clip without --frames, and the most with it: all of them stay in memory. */
+/* How many frames of a real clip are used: the default, and the largest value of --frames, because all of them are kept
+ * in memory. */
 enum { CLIP_FRAMES = 24, CLIP_FRAMES_MAX = 1000 };
 
 /* --- frames --- */
 
-/* The frames of one clip, which this struct owns. */
+/* The frames of one clip, which this struct owns: inputs, outputs of the engine, and outputs of the engine for each
+ * input alone. Arrays with `count` elements. */
 struct sequence {
   int count;
   struct raster *input, *output, *alone; /* [count] */
@@ -37,7 +39,7 @@ static void sequence_free(struct sequence *sequence) {
   *sequence = (struct sequence){0};
 }
 
-/* Makes room for this many frames, and none of them. The caller frees the sequence, also after a failure. */
+/* Allocates arrays for `most` frames; count is 0. The caller frees the sequence, also after a failure. */
 static int sequence_open(struct sequence *sequence, int most, struct error *err) {
   *sequence = (struct sequence){.input = calloc((size_t)most, sizeof(struct raster)),
                                 .output = calloc((size_t)most, sizeof(struct raster)),
@@ -47,7 +49,7 @@ static int sequence_open(struct sequence *sequence, int most, struct error *err)
   return error_set(err, STATUS_FAILED, "no memory for %d frames", most);
 }
 
-/* Adds a black frame, for which there must be room. */
+/* Appends a frame whose rasters are black. The arrays must have room for it. */
 static int sequence_add(struct sequence *sequence, const struct engine_shape *shape, struct error *err) {
   int at = sequence->count++;
   return raster_make(&sequence->input[at], shape->width, shape->height, err) ||
@@ -71,14 +73,14 @@ static struct steadiness_frames frames_of(const struct sequence *sequence) {
 
 /* --- the engine --- */
 
-/* What the measurement needs beside bench. */
+/* What all measurements of steadiness share: the pictures' shape, and a buffer for the engine's input. */
 struct trial {
   struct bench *bench;
   struct engine_shape shape;
   uint8_t *pixels; /* the input as RGBA */
 };
 
-/* Runs one frame through a handle. at: its number in the clip. */
+/* Runs the engine on one frame. at: the frame's number in the clip, from 0. */
 static int run_frame(struct trial *trial, struct prepared *prepared, const struct raster *input, int at,
                      struct raster *output, struct error *err) {
   const struct frame frame = {.format = PIXEL_RGBA,
@@ -104,8 +106,8 @@ static int run_frame(struct trial *trial, struct prepared *prepared, const struc
   return status;
 }
 
-/* Runs frames one after the other through a handle that has seen no others: all that the engine remembers of frames
- * belongs to the handle. */
+/* Runs the engine on frames in order, with a newly prepared handle. All that the engine keeps from frame to frame
+ * belongs to the handle, so earlier clips have no influence. */
 static int run_frames(struct trial *trial, const struct raster *input, struct raster *output, int count,
                       struct error *err) {
   struct prepared *prepared;
@@ -122,7 +124,8 @@ static bool same_pixels(const struct raster *a, const struct raster *b) {
   return !memcmp(a->rgb, b->rgb, (size_t)a->width * a->height * 3 * sizeof *a->rgb);
 }
 
-/* Makes each frame alone, with a handle of its own. A frame that equals the one before need not be made again. */
+/* Runs the engine on each frame with a newly prepared handle, so that no earlier frame has an influence. If a frame
+ * equals the one before, that output is copied. */
 static int run_alone(struct trial *trial, struct sequence *sequence, struct error *err) {
   for (int i = 0; i < sequence->count; i++) {
     struct raster *alone = &sequence->alone[i];
@@ -134,8 +137,8 @@ static int run_alone(struct trial *trial, struct sequence *sequence, struct erro
   return 0;
 }
 
-/* Draws a known motion and makes its outputs. alone: also each frame by itself. The caller frees the sequence, also
- * after a failure. */
+/* Draws the frames of a known motion and runs the engine on them. alone: also runs it on each frame with a handle of
+ * its own. The caller frees the sequence, also after a failure. */
 static int run_motion(struct trial *trial, enum motion motion, const struct raster *still, bool alone,
                       struct sequence *sequence, struct error *err) {
   log_line(&trial->bench->log, LOG_INFO, "--steadiness: %s", motion_name(motion));
@@ -191,7 +194,8 @@ static int measure_cut(struct trial *trial, const struct raster *still, struct s
   return status;
 }
 
-/* Judges the cut-out as a motion, and what it leaves behind its edge. */
+/* Measures a part of the picture that moves over the rest: the changes along its motion, and how long the outputs still
+ * show it where it has left. */
 static int measure_cut_out(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
                            struct error *err) {
   struct sequence cut_out, ground = {0};
@@ -210,7 +214,7 @@ static int measure_cut_out(struct trial *trial, const struct raster *still, stru
 
 /* --- the clip itself --- */
 
-/* Reads a frame as a raster of the raster's size: scaled until it covers that, and cut in the middle. */
+/* Scales a frame until it covers the raster's size, and copies the middle of it. */
 static int fit(struct cover_pixels *scaler, const struct frame *frame, struct raster *to, struct error *err) {
   struct frame fitted;
   uint8_t *black = calloc((size_t)to->width * to->height, 4);
@@ -234,7 +238,7 @@ static int fit(struct cover_pixels *scaler, const struct frame *frame, struct ra
   return status;
 }
 
-/* Reads the clip's first frame as the still of known motions. */
+/* Stores the clip's first frame as the still picture from which clips of known motion are drawn. */
 static int take_still(struct trial *trial, struct cover_pixels *scaler, const struct frame *frame, struct raster *still,
                       struct error *err) {
   int margin = motion_margin(trial->shape.width, trial->shape.height);
@@ -243,8 +247,8 @@ static int take_still(struct trial *trial, struct cover_pixels *scaler, const st
   return fit(scaler, frame, still, err);
 }
 
-/* Adds the source's next frame to the sequence; the first one is the still, too. Returns 1 if it did, and 0 at the
- * source's end. */
+/* Reads the source's next frame and appends it to the sequence; the first frame also becomes the still picture. Returns
+ * 1, 0 at the end of the source, or -1 with err set. */
 static int read_frame(struct trial *trial, struct source *source, struct cover_pixels *scaler,
                       struct sequence *sequence, struct raster *still, struct error *err) {
   struct frame frame;
@@ -258,7 +262,7 @@ static int read_frame(struct trial *trial, struct source *source, struct cover_p
   return got;
 }
 
-/* Reads as many frames as there are, at most so many. */
+/* Reads frames until the source ends, at most `most`. */
 static int read_frames(struct trial *trial, struct source *source, int most, struct sequence *sequence,
                        struct raster *still, struct error *err) {
   struct cover_pixels scaler = {0};
@@ -290,7 +294,8 @@ static int read_clip(struct trial *trial, const char *path, struct sequence *seq
   return status;
 }
 
-/* Judges along an estimated flow. A flow that cannot be estimated leaves this judge out, with a warning. */
+/* Measures the changes along the motion that FFmpeg estimates. If it cannot be estimated, the figure stays NAN and a
+ * warning is logged. */
 static int measure_warp(struct trial *trial, const struct steadiness_frames *frames, struct steadiness_clip *clip,
                         struct error *err) {
   struct estimated_flow flow;
@@ -343,8 +348,8 @@ static int measure_clip(struct trial *trial, const char *path, struct steadiness
 
 /* --- the command --- */
 
-/* Returns a clip of the command line, by its number, or without one the sample clip, whose path is written to `path`.
- * NULL: that is not installed. */
+/* Returns the path of clip `number` of the command line, from 0. If no clip is given, it is the sample clip, whose path
+ * is written to `path`. NULL with err set: the sample clip is not installed. */
 static const char *clip_path(const struct options *options, int number, char path[PATHS_MAX], struct error *err) {
   if (options->input)
     return number ? options->files[number - 1] : options->input;

@@ -14,12 +14,14 @@
 
 enum { BYTES_MAX = 64 << 20 };
 
-/* A change of more than this many spreads is marked. By chance, one in some hundred unchanged rows is. */
+/* A change is marked in the table if it is larger than this many times its expected spread. About one in several
+ * hundred rows is marked by chance. */
 static const double marked = 3;
 
-/* Two processes of the same program differ by more than the repetitions within one process, most likely because their
- * memory lies at other addresses: by this many microseconds per op, and by this share of any time. (Measured on an H200
- * with 664 ops in two processes: no op differed by more than three spreads.) */
+/* Times of two processes of the same program differ more than those of two repetitions in one process, probably
+ * because their memory has other addresses. This is added to the expected spread: so many microseconds per op, and
+ * this share of any time. (Measured on an H200 with 664 ops in two processes: with it, no op differed by more than
+ * three spreads.) */
 static const double process_us = 0.15, process_share = 0.0015;
 
 struct compare {
@@ -103,8 +105,8 @@ static const char *string(const cJSON *object, const char *name) {
   return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Returns the row called name, the occurrence-th of that name from 0: each of several steps has ops of the same
- * names. */
+/* Returns the row of this name. Ops of several steps have the same name: occurrence 0 is the first of them, 1 the next.
+ * NULL: there are not so many. */
 static const cJSON *find(const cJSON *rows, const char *name, int occurrence) {
   const cJSON *row;
   cJSON_ArrayForEach(row, rows) if (!strcmp(string(row, "name"), name) && !occurrence--) return row;

@@ -1,4 +1,4 @@
-/* Compares an earlier, saved report with the current one, row by row. */
+/* Compares the current report with an earlier one that was saved, row by row. */
 #ifndef APP_BENCH_COMPARE_H
 #define APP_BENCH_COMPARE_H
 
@@ -15,8 +15,8 @@ int compare_open(struct compare **compare, const char *path, const atomic_bool *
                  struct error *err);
 void compare_close(struct compare **compare); /* stores NULL; accepts NULL */
 
-/* Prints both times of each row, their difference, and the spread that is expected from chance alone. Rows are matched
- * by name; rows that are in one report alone are mentioned. */
+/* Prints a line for each row that both reports have, matched by name: both times, their difference, and the difference
+ * that chance alone would explain. Rows that only one of them has are listed by name. */
 void compare_table(const struct compare *compare, const struct report *now, FILE *out);
 
 #endif

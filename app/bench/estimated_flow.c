@@ -9,7 +9,8 @@
 #include "app/source/ffmpeg_libraries.h"
 #include "app/source/ffmpeg_util.h"
 
-/* Sides of a block, the longest motion that is searched, and the blur that removes noise before. */
+/* Width and height of a block and the longest motion that is searched, in pixels; and the deviation in pixels of the
+ * Gaussian blur that removes noise before. */
 enum { BLOCK = 16, SEARCH = 15 };
 static const double blur = 1.5;
 
@@ -66,7 +67,7 @@ static void take_vectors(const AVFrame *estimated, int source, struct blocks *bl
   }
 }
 
-/* Sends one picture into the filter, as denoised luminance. */
+/* Sends the denoised luminance of a picture to the filter. at: the picture's number. luma: a buffer for it. */
 static int send(struct estimator *estimator, const struct raster *picture, int at, float *luma) {
   AVFrame *frame = av_frame_alloc();
   struct error err;
@@ -87,8 +88,8 @@ static int send(struct estimator *estimator, const struct raster *picture, int a
   return code;
 }
 
-/* Takes the motion of the frames that the filter has finished. They are one fewer than those sent, because each waits
- * for the next one. */
+/* Stores the motions that the filter has finished, beginning at picture *taken, and updates *taken. One picture is
+ * always missing, because each needs the next one. */
 static int receive(struct estimator *estimator, struct estimated_flow *flow, int *taken) {
   AVFrame *frame = av_frame_alloc();
   int code = frame ? 0 : AVERROR(ENOMEM);
@@ -104,7 +105,8 @@ static int receive(struct estimator *estimator, struct estimated_flow *flow, int
   return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
 }
 
-/* Sends all frames, and the last one again, which finishes it. */
+/* Sends all pictures to the filter, and the last one a second time, because the filter finishes a picture only when the
+ * next one comes. */
 static int estimate(struct estimator *estimator, const struct raster *frames, struct estimated_flow *flow) {
   int taken = 0, code = 0;
   float *luma = malloc((size_t)estimator->width * estimator->height * sizeof *luma);

@@ -1,5 +1,5 @@
-/* The motion of a real clip, estimated block by block by FFmpeg's filter mestimate: by an estimator that no part of the
- * engine shares, so that the engine is not judged by its own mistakes. */
+/* Estimates the motion in a real clip, block by block, with FFmpeg's filter mestimate. The engine uses no part of that
+ * filter, so that its own errors of motion do not affect how it is judged. */
 #ifndef APP_BENCH_ESTIMATED_FLOW_H
 #define APP_BENCH_ESTIMATED_FLOW_H
 

@@ -97,8 +97,8 @@ static void write_totals(const struct profile *profile, enum profile_grouping gr
   free(totals.list);
 }
 
-/* Draws all ops of a frame from left to right. The width of a bar is the op's time; the green part of its height is the
- * share of that time which the op's floor accounts for. */
+/* Draws the ops of a frame as bars from left to right. The width of a bar is the op's time. The green part of its
+ * height is the share of that time that the op would need at the device's peak rates (its floor). */
 static void write_strip(const struct profile *profile, FILE *out) {
   double sum = profile_sum_us(profile), x = 0;
   fprintf(out,
@@ -152,8 +152,8 @@ static void write_profile(const struct profile *profile, FILE *out) {
 
 /* --- sweep --- */
 
-/* Returns the x position of a row. A frame's flops are the same for each batch size, so a batch sweep is drawn over the
- * number of frames. */
+/* Returns the x position of a row. It is the number of frames in a batch sweep, where a frame's flops are always the
+ * same, and otherwise the flops of a frame. */
 static double along_x(const struct sweep *sweep, int i) {
   const struct sweep_row *row = &sweep->rows[i], *last = &sweep->rows[sweep->count - 1];
   double share = sweep->by == SWEEP_BATCH ? (double)row->batch / last->batch : row->flops / last->flops;

@@ -1,9 +1,10 @@
-/* Judges of steadiness: functions of pictures alone. Each answers one question, and none of them is enough: a blurred
- * picture changes little, and so does one that is late. Therefore detail and lag are judged beside change.
+/* Measures of how steady generated pictures are, computed from the pictures alone. No single measure is enough: a
+ * blurred picture changes little from frame to frame, and so does one that lags behind. Therefore detail and lag are
+ * measured besides change.
  *
- * Change is always the difference of one picture to an earlier one, taken along `origins`. Where these come from makes
- * the difference between the judges: pixels that stand still (judge_still), a motion that is known
- * (known_motion.h), or a flow that was estimated (judge_flow). */
+ * Change is the difference between a picture and an earlier one, where each pixel is compared with the place that it
+ * came from (struct origins). The measures differ in how that place is known: pixels that stand still (judge_still),
+ * motion that is known exactly (known_motion.h), or estimated motion (judge_flow). */
 #ifndef APP_BENCH_JUDGES_H
 #define APP_BENCH_JUDGES_H
 
@@ -11,26 +12,29 @@
 
 #include "app/bench/raster.h"
 
-/* For each pixel of a picture, its place in an earlier one. */
+/* For each pixel of a picture, the place in an earlier picture where the same part of the scene was. */
 struct origins {
   int width, height;
-  float *xy;  /* [height][width][2] */
-  bool *seen; /* [height][width]; false: the pixel is not judged, for example because it was covered before */
+  float *xy; /* x and y in the earlier picture, [height][width][2] */
+  /* [height][width]; false: the pixel has no place in the earlier picture (it was covered, for example), and is not
+   * judged */
+  bool *seen;
 };
 
-/* Allocates origins where each pixel stays and none is seen. The caller frees them with origins_free. */
+/* Allocates origins in which each pixel's place is its own and no pixel is seen. The caller frees them with
+ * origins_free. */
 int origins_make(struct origins *origins, int width, int height, struct error *err);
 void origins_free(struct origins *origins); /* leaves zeros; accepts zeros */
-/* Returns the part of all pixels that are seen, 0 to 1. */
+/* Returns the fraction of pixels whose `seen` is true, 0 to 1. */
 double origins_share(const struct origins *origins);
-/* Leaves out this many pixels at each side. */
+/* Sets `seen` to false for the pixels within this distance of an edge. */
 void origins_leave_border(struct origins *origins, int border);
 
-/* A mean that is summed over several pictures. */
+/* A sum of values and their number, from which judged_mean computes the mean. Initialise with zeros. */
 struct judged {
   double sum, count;
 };
-/* Returns the mean. NAN: nothing was judged. */
+/* Returns the mean; NAN: there are no values. */
 double judged_mean(const struct judged *judged);
 
 /* Adds the change of each seen pixel, in grey levels: the absolute difference to its origin, averaged over red, green
@@ -38,11 +42,12 @@ double judged_mean(const struct judged *judged);
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 
-/* Marks the pixels as seen that stand still in the input: its denoised luminance changes by less than about one grey
- * level, here and in the neighbourhood that a network looks at. */
+/* Sets `seen` for each pixel that stands still in the input: its blurred luminance, and that of all pixels around it
+ * which a network uses, changes by less than about one grey level from `before` to `now`. */
 int judge_still(struct origins *origins, const struct raster *now, const struct raster *before, struct error *err);
 
-/* Motion in whole blocks: block (x, y) of a picture came from (x * size + dx, y * size + dy) of the other picture. */
+/* Motion of square blocks of size * size pixels: the block at (x * size, y * size) of a picture was at (x * size + dx,
+ * y * size + dy) in the other picture. */
 struct blocks {
   int size, columns, rows;
   float *dxdy; /* [rows][columns][2] */
@@ -59,23 +64,24 @@ int judge_flow(struct origins *origins, const struct raster *now, const struct r
  * right and lower neighbour. */
 double judge_energy(const struct raster *raster);
 
-/* Sums that tell how much of an old picture is still in another one. */
+/* Sums from which ghost_share computes how much of an old picture is still visible in another one. Initialise with
+ * zeros. */
 struct ghost {
   double dot, norm;
 };
-/* The pictures of one moment. */
+/* The three pictures that judge_ghost compares, all of the same moment except `old`. */
 struct ghost_pictures {
-  const struct raster *output;     /* judged */
-  const struct raster *unaffected; /* what the output would be if the old picture had never been */
-  const struct raster *old;        /* an earlier output, of which nothing should be left */
+  const struct raster *output;     /* the engine's output, which is judged */
+  const struct raster *unaffected; /* what the output would be if the old picture had never been an input */
+  const struct raster *old;        /* an earlier output, which should not be visible any more */
 };
-/* Adds the pixels where `where` is true. where NULL: all. */
+/* Adds to the sums the pixels for which `where` is true; where NULL: all pixels. */
 void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, const bool *where);
-/* Returns the old picture's share: exactly that of a mixture, 0 for the picture that is not affected, 1 for one that is
- * frozen. NAN: the old picture did not differ. */
+/* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and the
+ * share itself if it is a mixture of both. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
 double ghost_share(const struct ghost *ghost);
-/* Returns for how many frames the old picture was seen, at a share of a twentieth or more: the number of the last
- * one that shows it. after[0] is the first frame in which it should be gone. */
+/* Returns for how many frames an old picture stays visible, with a share of at least 0.05. after: the sums of `count`
+ * frames in order, beginning with the first one in which it should not be visible. */
 int judge_lag(const struct ghost *after, int count);
 
 #endif

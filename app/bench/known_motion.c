@@ -18,8 +18,8 @@ int motion_margin(int width, int height) {
   return PAN_X * MIDDLE + longer / 32;
 }
 
-/* The place of a frame's pixel in the still, without the margin, and back: still = centre + linear * (pixel - centre) +
- * offset. Shifts are whole pixels, so that panned frames are not interpolated. */
+/* Maps a pixel of a frame to its place in the still picture (without the margin): centre + linear * (pixel - centre) +
+ * offset. Shifts are whole pixels, so that panned frames need no interpolation. */
 struct view {
   double linear[2][2], offset[2];
 };
@@ -58,12 +58,14 @@ static bool covered(int at, int x, int y, int width, int height) {
   return pow(dx / (width / 5.0), 2) + pow(dy / (height / 4.0), 2) <= 1;
 }
 
-/* Copies a pixel of the still turned by half a turn, which differs from the still nearly everywhere. */
+/* Copies a pixel of the still picture rotated by 180 degrees, which differs from the still picture nearly
+ * everywhere. */
 static void turned_pixel(const struct raster *still, int x, int y, float rgb[3]) {
   raster_sample(still, still->width - 1 - x, still->height - 1 - y, rgb);
 }
 
-/* Returns a value of the normal distribution that depends on the arguments alone: the sum of twelve uniform ones. */
+/* Returns a pseudo-random number, about normally distributed with deviation 1, that depends only on the arguments. It
+ * is the sum of twelve uniform ones. */
 static double noise(uint32_t at, uint32_t x, uint32_t y, uint32_t channel) {
   uint32_t state = at * 2654435761u ^ x * 2246822519u ^ y * 3266489917u ^ channel * 668265263u;
   double sum = -6;

@@ -1,19 +1,21 @@
-/* Clips whose motion is known exactly, made from a still picture: what was where in each frame is computed, not
- * estimated. */
+/* Clips whose motion is known exactly, drawn from a still picture: for each frame the place of every part of the still
+ * is computed, not estimated. */
 #ifndef APP_BENCH_KNOWN_MOTION_H
 #define APP_BENCH_KNOWN_MOTION_H
 
 #include "app/bench/judges.h"
 
 enum motion {
-  MOTION_PAN,                    /* by (2, 1) pixels a frame */
-  MOTION_ZOOM,                   /* in, by 1 % a frame */
-  MOTION_TURN,                   /* by half a degree a frame */
-  MOTION_CUT_OUT,                /* a part of the still moves by (3, 1) pixels a frame over the still, which stands */
-  MOTIONS_MOVING,                /* the motions up to here have origins that lie elsewhere */
-  MOTION_NOISE = MOTIONS_MOVING, /* the still stands under a sensor's noise of deviation 2 */
-  MOTION_GROUND,                 /* the still stands: what MOTION_CUT_OUT shows without the cut-out */
-  MOTION_CUT,                    /* the still pans, and from frame MOTION_CUT_AT on another picture does */
+  MOTION_PAN,  /* the frame moves over the still by (2, 1) pixels per frame */
+  MOTION_ZOOM, /* the frame zooms in by 1 % per frame */
+  MOTION_TURN, /* the frame turns by half a degree per frame */
+  /* an ellipse cut out of the still moves by (3, 1) pixels per frame over the still, which does not move */
+  MOTION_CUT_OUT,
+  MOTIONS_MOVING, /* number of the motions above, in which pixels come from other places of the earlier frame */
+  /* the still does not move, and noise of a camera's sensor (deviation 2 grey levels) is added */
+  MOTION_NOISE = MOTIONS_MOVING,
+  MOTION_GROUND, /* the still does not move and nothing is added: MOTION_CUT_OUT without the ellipse */
+  MOTION_CUT,    /* the frame moves over the still, and from frame MOTION_CUT_AT on over another picture */
   MOTIONS
 };
 
@@ -22,19 +24,21 @@ enum { MOTION_FRAMES = 12, MOTION_CUT_AT = 6 };
 /* Returns a name for people, a string constant. */
 const char *motion_name(enum motion motion);
 
-/* Returns by how much the still is larger than the frames at each side, because frames show different parts of it. */
+/* Returns the margin of the still picture: how many pixels it has more than a frame of this size at each side, so that
+ * moving frames stay within it. */
 int motion_margin(int width, int height);
 
-/* Draws frame `at` (0 to MOTION_FRAMES - 1) with values of whole grey levels. still: of the frame's size and the margin
- * around it. */
+/* Draws frame `at`, from 0 to MOTION_FRAMES - 1, in whole grey levels. still: as large as the frame, and with a margin
+ * of motion_margin pixels at each side. */
 void motion_draw(enum motion motion, const struct raster *still, int at, struct raster *frame);
 
-/* Fills where each pixel of frame `now` was in the earlier frame `before`. Seen are the pixels that show the same part
- * of the still there. A border of the frame is left out, where a network does not see what lies around. */
+/* Fills in where each pixel of frame `now` was in the earlier frame `before`. `seen` is true where both show the
+ * same part of the still, except at the frame's border, where the output of a network depends on the missing
+ * surroundings. */
 void motion_origins(enum motion motion, int now, int before, struct origins *origins);
 
-/* Marks the pixels that frame `now` of MOTION_CUT_OUT shows and that the cut-out covered for the last time `age` frames
- * before, age >= 1. where: [height][width]. */
+/* Sets where[height][width] to true for each pixel of frame `now` of MOTION_CUT_OUT that the ellipse covered for the
+ * last time `age` frames earlier (age >= 1). */
 void motion_uncovered(int now, int age, int width, int height, bool *where);
 
 #endif

@@ -82,7 +82,7 @@ static void print_number(FILE *out, int width, int digits, double value) {
     fprintf(out, " %*s", width, "-");
 }
 
-/* Returns the end of a name that is too long, because it distinguishes names better than the beginning. */
+/* Returns the last characters of a name that is too long for its column, because names differ most at their end. */
 static const char *tail(const char *name, size_t most) {
   size_t length = strlen(name);
   return length > most ? name + length - most : name;

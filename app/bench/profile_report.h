@@ -8,7 +8,7 @@
 
 #include "unet/engine.h"
 
-/* Sums per frame over a group of rows (ops), or over a group of launches. */
+/* Sums for one frame over a group of ops, or of a library's launches. */
 struct profile_total {
   char group[64];
   int ops, launches;
@@ -19,7 +19,7 @@ enum profile_grouping {
   BY_PART,   /* "unet" */
   BY_KIND,   /* "unet conv3x3" */
   BY_LEVEL,  /* "unet conv3x3 4096" */
-  BY_LAUNCH, /* "cudnn"; only launches and us are filled, because single launches have no other figures */
+  BY_LAUNCH, /* "cudnn": launches by the library that makes them; only launches and us are filled */
   GROUPINGS
 };
 
@@ -32,7 +32,7 @@ struct profile_totals {
 const char *profile_grouping_title(enum profile_grouping grouping);
 /* Fills totals; the caller frees totals->list. -1: out of memory, and there is nothing to free. */
 int profile_totals(const struct profile *profile, enum profile_grouping grouping, struct profile_totals *totals);
-/* Returns the microseconds of a frame that the rows account for. */
+/* Returns how many microseconds of a frame the profile's ops take together. */
 double profile_sum_us(const struct profile *profile);
 
 /* Print the ops, and their totals by each grouping, as a table, and add them to a JSON object. */

@@ -1,5 +1,5 @@
-/* Pictures in floating point, on which steadiness is judged: 8 bits would round away small changes and wrap around
- * differences. */
+/* Pictures with floating-point values, in which steadiness is measured. With 8-bit values small changes would be lost
+ * by rounding. */
 #ifndef APP_BENCH_RASTER_H
 #define APP_BENCH_RASTER_H
 
@@ -22,18 +22,19 @@ static inline float *raster_at(const struct raster *raster, int x, int y) {
   return raster->rgb + 3 * ((size_t)y * raster->width + x);
 }
 
-/* Reads the pixel at a place between pixels by Catmull-Rom interpolation. At whole coordinates it is the pixel itself.
- * The picture's edge continues outside. */
+/* Interpolates the colour at (x, y) between pixels (Catmull-Rom). At whole coordinates it is the pixel itself. Outside
+ * the picture its edge pixels are repeated. */
 void raster_sample(const struct raster *raster, double x, double y, float rgb[3]);
 
-/* Copy from and to 8-bit RGBA of the raster's size. raster_write rounds, and sets alpha to 255. */
+/* Copy from or to 8-bit RGBA pixels of the raster's size. raster_write rounds the values, and sets alpha to 255. pitch:
+ * bytes from one row to the next. */
 void raster_read(struct raster *raster, const struct frame *rgba);
 void raster_write(const struct raster *raster, uint8_t *rgba, int pitch);
 /* Rounds every value to a whole grey level from 0 to 255. */
 void raster_round(struct raster *raster);
 
-/* Fills luma[height][width] with the luminance, blurred by a Gaussian of this deviation in pixels. The sensor's noise
- * is mostly gone then. */
+/* Fills luma[height][width] with the luminance in grey levels, blurred by a Gaussian whose deviation is given in
+ * pixels, which removes most of a camera's noise. Returns 0, or -1 with err set. */
 int raster_denoise(const struct raster *raster, double deviation, float *luma, struct error *err);
 
 #endif

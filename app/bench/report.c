@@ -15,7 +15,7 @@ static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
 }
 
-/* Returns in percent how much slower the engine's frame in the window is than alone_ms. */
+/* Returns by how many percent the engine's frame takes longer in the window than alone_ms. */
 static double slower_by(const struct report_live *live, double alone_ms) {
   return alone_ms > 0 ? (live->engine_ms / alone_ms - 1) * 100 : 0;
 }

@@ -20,7 +20,8 @@ struct report_row {
 
 enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
 
-/* How many pictures were presented from a change of a control to the first picture that shows it, which is included. */
+/* How long the picture takes to show a change of a control: the number of pictures presented since the change, up to
+ * and including the first one that shows it. */
 struct report_change {
   const char *name;
   long count; /* number of changes */
@@ -31,15 +32,16 @@ struct report_change {
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
-  /* time that a picture may take from capture to presentation: the source's frame interval, "compute only", and 1 ms */
+  /* time from capture to presentation after which a picture is missed: the source's frame interval, the time of
+   * "compute only", and 1 ms */
   double deadline_ms;
   long presented, missed, dropped, repeated, unread;
   struct late_picture late[LATE_PICTURES_MAX]; /* the first missed pictures */
-  /* missed pictures by their longest delay: waiting for the engine, in the engine, on the way to the screen */
+  /* numbers of missed pictures whose longest delay was, in this order: before the engine, in it, after it */
   long missed_by[3];
   double spare_ms; /* time left before the deadline for the median picture */
   long woken_late; /* how often a thread that does nothing but wake at the same rate woke later than spare_ms */
-  /* true if the presented image itself was read back; false if the drawn image was read before it was presented */
+  /* true: the presented image was read back from the screen; false: the drawn image was read before it was presented */
   bool is_front;
   double engine_cpu_us, window_cpu_us; /* processor time of the two threads per picture */
   double engine_bytes, window_bytes;   /* bytes of pixels copied by the host, or between host and device, per picture */
@@ -51,18 +53,20 @@ struct report_live {
    * a pause. */
   enum urgency engine_urgency, window_urgency;
   int demoted;
-  int awake; /* processors that were kept from sleeping */
+  int awake; /* number of processors that --awake kept from sleeping */
 };
 
 struct report {
   struct engine_info engine;
   struct prepared_info prepared;
-  double first_frame_ms;               /* time from the start of the process to the first picture */
-  double launches, waits, allocations; /* calls of the device per frame */
-  double up, down, staged;             /* bytes of pixels copied per frame: see device_counters */
-  double joules;                       /* energy of the device per frame; 0: unknown */
-  size_t peak_bytes;                   /* highest memory use of the process */
-  const char *source;                  /* description of the rendered source */
+  double first_frame_ms; /* time from the start of the process to the first picture */
+  /* number of the device's kernel or graph launches, waits and allocations per frame */
+  double launches, waits, allocations;
+  /* bytes of pixels per frame: copied to the device, copied from it, and copied within the host's memory before */
+  double up, down, staged;
+  double joules;      /* energy that the device used per frame, in joules; 0: unknown */
+  size_t peak_bytes;  /* highest memory use of the process */
+  const char *source; /* description of the rendered source */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
   struct report_live live;

@@ -12,11 +12,11 @@ static const char meaning[] =
     "seen: pixels that were compared    detail: gradient energy over that of each frame made alone; less is blurred\n"
     "pan, zoom, turn and cut-out move the clip's first frame exactly; under noise it stands still\n";
 
-/* A line of the table. */
+/* One line of the table: the changes from frame to frame, and further figures. */
 struct row {
   const char *name;
   struct steadiness_change step;
-  double ends, detail; /* NAN: none */
+  double ends, detail; /* NAN: the line has no such figure */
 };
 
 static void fill_rows(const struct steadiness_clip *clip, struct row rows[ROWS]) {
@@ -147,7 +147,7 @@ static void html_table(const struct row rows[ROWS], FILE *out) {
   fputs("</table>\n", out);
 }
 
-/* Draws the output's change as a bar, whose green part is as long as the input's change. */
+/* Draws a bar as long as the outputs' change; its green part is as long as the inputs' change. */
 static void html_bar(const struct row *row, int y, double scale, FILE *out) {
   double all = isnan(row->step.output) ? 0 : row->step.output * scale;
   double input = isnan(row->step.input) ? 0 : fmin(row->step.input * scale, all);

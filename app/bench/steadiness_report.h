@@ -9,9 +9,9 @@
 #include "app/bench/steadiness.h"
 
 void steadiness_table(const struct steadiness *steadiness, FILE *out);
-/* Adds a clip an item. A figure that could not be measured is null. */
+/* Appends an object for each clip to the JSON array. A figure that could not be measured is null. */
 void steadiness_json(const struct steadiness *steadiness, cJSON *clips);
-/* Writes a table and a plot a clip. */
+/* Writes a table and a plot for each clip. */
 void steadiness_html(const struct steadiness *steadiness, FILE *out);
 
 #endif

@@ -8,8 +8,8 @@ enum { SIDES = sizeof sides / sizeof *sides, COUNTS = sizeof counts / sizeof *co
 static const double row_seconds = 1;
 enum { FRAMES_MIN = 5, FRAMES_MAX = 500 };
 
-/* Returns the milliseconds of one frame by the device's clock, or by the host's if the device has none. Negative:
- * failed. */
+/* Runs the engine once, and returns the milliseconds per frame on the device's clock, or on the host's if the device
+ * has none. Negative: it failed, with err set. */
 static double once(struct engine *engine, const struct engine_request *frame, int batch, struct error *err) {
   struct engine_result result = {.left = 1};
   if (engine_submit(engine, frame, err))

@@ -15,13 +15,13 @@ enum { SWEEP_MAX = 8 };
 
 struct sweep_row {
   int width, height, steps, batch;
-  double flops, line_ms; /* time that flops take at the sweep's rate */
+  double flops, line_ms; /* flops: operations of a frame; line_ms: the time that they would take at the sweep's rate */
   struct stats_summary times;
 };
 
 struct sweep {
   enum sweep_by by;
-  double rate; /* FLOP/s of the best row, which gives line_ms of all rows */
+  double rate; /* FLOP/s of the row where it is highest, from which line_ms of all rows is computed */
   struct sweep_row rows[SWEEP_MAX];
   int count;
 };
@@ -34,8 +34,8 @@ struct sweep_request {
   bool (*stop)(void);
 };
 
-/* Fills the sweep. Each row prepares a handle with prepared's shape, except for the value that varies, and releases it
- * after measuring. */
+/* Measures each row of the sweep: prepares a handle like `prepared`, in which only the size, step count or batch
+ * differs, and releases it afterwards. Returns 0, or -1 with err set. */
 int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
               const struct sweep_request *request, struct error *err);
 

@@ -24,7 +24,7 @@ static void add_names(cJSON *events) {
   }
 }
 
-/* Adds the spans. Times are in microseconds since the first span began. */
+/* Appends the spans as events. Times are in microseconds since the begin of the first span. */
 static void add_spans(cJSON *events, const struct trace *trace) {
   int count = trace_count(trace);
   int64_t first = count ? trace->spans[0].begin_ns : 0;

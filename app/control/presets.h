@@ -4,8 +4,8 @@
  *
  * The names of values are those of the parameter table. NAME[] with a list sets every instance; instances beyond the
  * end of the list get the values that they had when the program started. NAME[2] sets one instance. Numbers and
- * switches are JSON numbers and booleans; sizes ("512x288"), choices and texts are strings; null means that a text is not
- * given. Parameters that a preset does not name stay as they are. A preset that the program saves contains every
+ * switches are JSON numbers and booleans; sizes ("512x288"), choices and texts are strings; null means that a text is
+ * not given. Parameters that a preset does not name stay as they are. A preset that the program saves contains every
  * parameter on which a picture depends, so that it produces exactly the same picture again. */
 #ifndef APP_CONTROL_PRESETS_H
 #define APP_CONTROL_PRESETS_H

@@ -1,5 +1,6 @@
-/* Background work: one piece at a time on a thread of its own. The owner's thread starts it and asks whether it is
- * done, without waiting. All functions are called on the owner's thread. */
+/* An errand is work that runs once on a thread of its own, such as opening a model. The owner's thread starts it and
+ * asks if it is finished, without waiting; all functions are called on that thread. A struct errand runs one piece of
+ * work at a time. */
 #ifndef APP_FLOW_ERRAND_H
 #define APP_FLOW_ERRAND_H
 
@@ -10,10 +11,10 @@
 
 #include "unet/base/error.h"
 
-/* Zero-initialise to start. */
+/* Initialise with zeros. */
 struct errand {
   pthread_t thread;
-  bool busy; /* the thread exists */
+  bool busy; /* a thread was started and was not joined yet */
   enum { ERRAND_WORKS, ERRAND_DONE, ERRAND_LEFT } _Atomic state;
   void (*work)(void *opaque);
   void (*end)(void *opaque); /* frees the work's data after errand_leave */
@@ -25,7 +26,8 @@ struct errand {
 int errand_start(struct errand *errand, void (*work)(void *opaque), void *opaque, const char *does, struct error *err);
 /* True if work was started and is finished; errand_join is still to be called. */
 bool errand_is_done(const struct errand *errand);
-/* Waits until the work is finished, if there is any. Not busy afterwards. */
+/* Waits until the work is finished and ends its thread; busy is false afterwards. Does nothing if no work was
+ * started. */
 void errand_join(struct errand *errand);
 /* Waits at most most_ns for the work. If it is not finished by then, its thread continues without an owner. Either way
  * end(opaque) is called once when the work is finished, on this thread or on the work's: it frees everything that the

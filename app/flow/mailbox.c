@@ -54,12 +54,13 @@ void mailbox_wake(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-/* True if the wait is over. or_mail: a frame or the end counts, too. Called under the lock. */
+/* True if the reader's wait has to end: mailbox_wake was called, or, if or_mail is true, there is a frame or the
+ * mailbox is closed. The caller holds the lock. */
 static bool is_through(const struct mailbox *mailbox, bool or_mail) {
   return mailbox->woken || (or_mail && (mailbox->full || mailbox->closed));
 }
 
-/* Waits, releasing the lock meanwhile, until is_through or for wait_ms. */
+/* Waits until is_through returns true, at most wait_ms. The caller holds the lock, which is released while waiting. */
 static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
   while (!is_through(mailbox, or_mail))

@@ -1,7 +1,7 @@
-/* Passes frames from one thread (the writer) to another (the reader) with low delay: a new frame replaces one that was
- * not taken yet. Frames do not queue, pixels are not copied, and the writer waits for the reader only if it calls
- * mailbox_wait_done. The mailbox holds at most MAILBOX_HOLDS pictures (and inputs): the newest, and the one taken
- * last. */
+/* A mailbox passes frames from one thread (the writer) to another (the reader) with low delay: it stores one frame, and
+ * a new frame replaces one that was not taken. Pixels are not copied. The writer waits for the reader only in
+ * mailbox_wait_done. The mailbox holds references to at most MAILBOX_HOLDS pictures (and as many inputs): the newest
+ * one, and the one that the reader took last. */
 #ifndef APP_FLOW_MAILBOX_H
 #define APP_FLOW_MAILBOX_H
 
@@ -14,30 +14,31 @@ enum { MAILBOX_HOLDS = 2 };
 
 struct mail {
   struct frame frame;
-  /* the frame from which `frame` was made, for the before/after view; without planes if not requested */
+  /* the input from which `frame` was made, for the before/after view; without planes if that is not shown */
   struct frame input;
-  int64_t submitted_ns; /* time when the engine got the input; 0 in a mailbox before the engine */
+  int64_t submitted_ns; /* time when the engine got the input (platform_now_ns); 0 if the frame is itself an input */
   int64_t put_ns;       /* time of mailbox_put */
   int64_t finished_ns;  /* time when the picture was finished */
   double frame_ms;      /* the engine's time for this picture */
-  double device_ms;     /* the device's part of it by its own clock; 0: it has none */
+  double device_ms;     /* how much of frame_ms the device worked, by its own clock; 0: it has no clock */
   bool missed;          /* the picture was not finished within the budget, counted from when its input was available */
-  bool again;           /* the input was used before, and only the controls differ */
-  long applied; /* number of changes that the engine had received before this picture, as loop_send counts them */
-  bool whole;   /* the picture shows all these changes */
+  bool again;           /* the same input was used for an earlier picture, and only values have changed */
+  long applied;         /* how many changes of values the engine had received when it made this picture */
+  bool whole;           /* the picture shows all of these changes; false while one of them still needs preparation */
 };
 
 struct mailbox {
-  struct mail taken; /* belongs to the reader, which replaces it under the lock */
+  struct mail taken; /* used only by the reader; mailbox_take replaces it under the lock */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock. */
-  struct mail newest; /* zeros unless full */
+  struct mail newest; /* the frame that was not taken yet; zeros if full is false */
   bool full, closed;
-  bool woken;  /* the reader's wait is to end */
+  bool woken;  /* mailbox_wake was called, and the reader has not woken yet */
   bool undone; /* the reader has not called mailbox_done for the newest frame */
   pthread_cond_t done;
-  long put, dropped; /* frames put; frames replaced before they were taken */
+  /* numbers of all frames that were put, and of those that were replaced before the reader took them */
+  long put, dropped;
 };
 
 struct mailbox_counts {
@@ -58,19 +59,21 @@ void mailbox_close(struct mailbox *mailbox);
  * none came or mailbox_wake was called; -1 if the mailbox is closed and empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
-/* Any thread: gives a hold on the newest frame if it was not taken yet. False: there is none. */
+/* Any thread: gets a reference to the newest frame if the reader has not taken it yet, which the caller releases.
+ * Returns false if there is none. */
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
-/* Any thread: gives a hold on the newest frame, whether it was taken or not. False: there is none. */
+/* Any thread: gets a reference to the newest frame, even if the reader has taken it. Returns false if there was none
+ * yet. */
 bool mailbox_look(struct mailbox *mailbox, struct frame *frame);
-/* Any thread: returns both counts as of one moment. */
+/* Any thread: returns how many frames were put, and how many of them were replaced before they were taken. */
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
-/* Any thread: ends the reader's wait, or its next one if it is not waiting. */
+/* Any thread: ends the reader's wait at once; if it is not waiting, its next wait. */
 void mailbox_wake(struct mailbox *mailbox);
-/* Reader: waits for mailbox_wake alone, up to wait_ms. A frame that can be taken stays. */
+/* Reader: waits until mailbox_wake is called, at most wait_ms. A new frame does not end this wait. */
 void mailbox_rest(struct mailbox *mailbox, int wait_ms);
 
-/* Reader: ends mailbox_wait_done, because its work with all frames taken so far is finished. */
+/* Reader: reports that its work with the frames taken so far is finished, which ends mailbox_wait_done. */
 void mailbox_done(struct mailbox *mailbox);
 /* Writer: waits until the reader calls mailbox_done for the newest frame, or until until_ns (platform_now_ns). Returns
  * true if it had to wait. */

@@ -1,4 +1,5 @@
-/* Rates: how many pictures are shown, or frames read, per second. Times are of platform_now_ns. */
+/* Measures rates: how many pictures are shown, or frames read, per second. Times are on the clock of
+ * platform_now_ns. */
 #ifndef APP_FLOW_PACE_H
 #define APP_FLOW_PACE_H
 
@@ -6,20 +7,21 @@
 
 enum { PACE_STAMPS = 128 };
 
-/* Zero-initialise to start. */
+/* A ring of the last stamps. Initialise with zeros. Used by one thread. */
 struct pace {
-  long stamps; /* number of all stamps so far */
+  long stamps; /* number of stamps since the start; stamp i is at index i % PACE_STAMPS */
   struct {
     int64_t at_ns;
-    long total; /* number of pictures by then */
+    long total; /* how many pictures had come until then */
   } stamp[PACE_STAMPS];
 };
 
-/* Records that `total` pictures have come by now. Does nothing if total has not changed. */
+/* Adds a stamp if `total`, the number of all pictures so far, differs from that at the last call. */
 void pace_count(struct pace *pace, long total, int64_t now_ns);
 
-/* Returns the rate over the last second, or over the last few stamps if they are rarer; less if the next one is
- * overdue. 0: unknown, because fewer than two came in the last ten minutes. */
+/* Returns pictures per second, over the last second or, if there were few, over the last few stamps. If the next
+ * picture is later than this rate would mean, the rate is lowered. 0: unknown, because fewer than two stamps are of the
+ * last ten minutes. */
 double pace_rate(const struct pace *pace, int64_t now_ns);
 
 #endif

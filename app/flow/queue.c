@@ -6,7 +6,7 @@ void queue_init(struct queue *queue, int capacity) {
   pthread_cond_init(&queue->changed, NULL);
 }
 
-/* Removes the oldest frame of a queue that is not empty. */
+/* Removes the oldest frame from the ring and returns it. The queue must not be empty. */
 static struct frame take(struct queue *queue) {
   struct frame frame = queue->frames[queue->first];
   queue->first = (queue->first + 1) % QUEUE_MAX;

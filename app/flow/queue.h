@@ -1,5 +1,5 @@
-/* A bounded queue of frames between two threads, which blocks and loses nothing. Pixels are not copied: the queue holds
- * up to `capacity` pictures. */
+/* A queue of frames between two threads. No frame is lost: the writer waits while the queue is full, the reader while
+ * it is empty. Pixels are not copied; the queue holds references to at most `capacity` pictures. */
 #ifndef APP_FLOW_QUEUE_H
 #define APP_FLOW_QUEUE_H
 
@@ -23,14 +23,15 @@ struct queue {
 void queue_init(struct queue *queue, int capacity);
 void queue_free(struct queue *queue); /* releases the frames that are left */
 
-/* Waits while the queue is full, then adds the frame. Always takes over its hold. False: the queue is closed, and the
- * hold was released. */
+/* Waits while the queue is full, then appends the frame. The queue takes over the caller's reference in every case.
+ * Returns false if the queue is closed; the reference was released then. */
 bool queue_put(struct queue *queue, const struct frame *frame);
-/* Waits while the queue is empty. The caller gets the frame's hold. False: the queue is closed and empty. */
+/* Waits while the queue is empty, then removes the oldest frame, whose reference the caller gets. Returns false if the
+ * queue is closed and empty. */
 bool queue_take(struct queue *queue, struct frame *frame);
 /* Refuses further frames; those inside can still be taken. Any thread may call it, any number of times. */
 void queue_close(struct queue *queue);
-/* Closes the queue and releases all frames inside, so that calls on both ends return at once. */
+/* Closes the queue and releases all frames in it, so that both threads' calls return false at once. */
 void queue_abort(struct queue *queue);
 
 #endif

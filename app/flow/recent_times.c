@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* Returns the smallest value that is not exceeded by a share q of all. */
+/* Returns the smallest of the sorted values that is at least as large as a fraction q (0 to 1) of all values. */
 static double quantile(const float *sorted, int count, double q) {
   int rank = (int)ceil(q * count);
   return count ? (double)sorted[rank < 1 ? 0 : rank - 1] : 0;

@@ -42,7 +42,7 @@ long stats_above(const struct stats *stats, double ms) {
   return above;
 }
 
-/* Precision of a quantile: half a bucket of 1/64 octave. */
+/* The largest relative error of a quantile: half the width of a bucket, which is 1/64 of an octave. */
 static const double bucket_error = 0.0055;
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary) {

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* A histogram with a fixed number of logarithmic buckets (1/64 octave, so a quantile is within 1.1 %) and an exact
- * minimum, maximum and sum: constant memory however long the program runs. Zero-initialise to start. */
+/* A histogram of times with logarithmic buckets, 64 for each octave, so that a quantile is exact to 1.1 %; minimum,
+ * maximum and sum are exact. Its size does not depend on the number of samples. Initialise with zeros. */
 enum { STATS_BUCKETS = 64 * 40 };
 
 struct stats {
@@ -18,7 +18,7 @@ struct stats {
 void stats_add(struct stats *stats, double ms);
 /* Returns the quantile for q in 0 to 1; 0 if there are no samples. */
 double stats_quantile(const struct stats *stats, double q);
-/* Returns how many samples were longer, with the precision of a bucket. */
+/* Returns how many samples were longer than ms, except that samples in the same bucket as ms are not told apart. */
 long stats_above(const struct stats *stats, double ms);
 
 /* The figures that bench, render and the HUD print. */
@@ -31,7 +31,7 @@ struct stats_summary {
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);
 
-/* Returns with how many decimals a time is printed: 0 for a whole number of milliseconds, otherwise 1. */
+/* Returns how many decimals a time is printed with: 0 if it is a whole number of milliseconds, else 1. */
 int stats_decimals(double ms);
 
 #endif

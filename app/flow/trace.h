@@ -1,5 +1,5 @@
-/* Records when each part of the program worked on each frame, from any thread, for Chrome's trace viewer
- * (chrome://tracing, https://ui.perfetto.dev). */
+/* Records when each part of the program worked on which frame, for Chrome's trace viewer (chrome://tracing,
+ * https://ui.perfetto.dev). Any thread may add spans. */
 #ifndef APP_FLOW_TRACE_H
 #define APP_FLOW_TRACE_H
 
@@ -21,7 +21,7 @@ struct trace_span {
 struct trace {
   struct trace_span *spans; /* owned */
   int capacity;
-  atomic_int count; /* number of spans; may exceed capacity, since further spans are not stored */
+  atomic_int count; /* number of spans added; it may be larger than capacity, because spans beyond that are dropped */
 };
 
 /* Allocates room for `capacity` spans; trace_free frees it. */

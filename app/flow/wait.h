@@ -1,4 +1,5 @@
-/* Waiting on a condition until a time of platform_now_ns, which is not the default clock of pthread_cond_timedwait. */
+/* Waits on a condition variable until a time on the clock of platform_now_ns, because pthread_cond_timedwait uses
+ * another clock by default. */
 #ifndef APP_FLOW_WAIT_H
 #define APP_FLOW_WAIT_H
 

@@ -94,7 +94,7 @@ static int parse_choice(const struct option *option, const char *text, unsigned 
   return usage_error(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
 }
 
-/* Parses a parameter's value. The message begins with the parameter's name, which is also the option's. */
+/* Parses text as the parameter's value. A message begins with the parameter's name, which is also the option's name. */
 static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
                          struct error *err) {
   struct error why;
@@ -124,8 +124,8 @@ static int add_prompt(const struct option *option, struct options *options, cons
   return set_parameter(option, options, ++options->prompt_count, text, err);
 }
 
-/* Returns the last colon in FILE:WEIGHT if a number follows it, and stores the number in *weight. NULL: there is
- * none. */
+/* Finds WEIGHT in "FILE:WEIGHT". Returns a pointer to the colon before it and stores the number in *weight; NULL: no
+ * number follows the last colon. */
 static const char *find_weight(const char *text, double *weight) {
   const char *colon = strrchr(text, ':');
   char *end;
@@ -135,8 +135,8 @@ static const char *find_weight(const char *text, double *weight) {
   return *end ? NULL : colon;
 }
 
-/* Stores the next instance of a parameter from "FILE" or "FILE:WEIGHT". weight_of is the parameter that holds its
- * weight. */
+/* Sets the next unused instance of a text parameter from "FILE" or "FILE:WEIGHT", and the parameter weight_of of the
+ * same instance. *count: number of instances set so far. */
 static int add_weighted(const struct option *option, struct options *options, int *count, enum parameter weight_of,
                         const char *text, struct error *err) {
   double weight = 1;
@@ -156,7 +156,8 @@ static int add_weighted(const struct option *option, struct options *options, in
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
-/* Sets the kind of map from the first `length` characters of text, which may end in "@source". */
+/* Sets control[index] to the kind of map that the first `length` characters of text name. "@source" behind it means
+ * that the map is made of the second source. */
 static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
                     struct error *err) {
   static const char source[] = "@source";
@@ -192,7 +193,8 @@ static int set_control_model(const struct option *option, struct options *option
   return 0;
 }
 
-/* Adds a control from KIND:MODEL:WEIGHT. MODEL may contain colons: only a number after the last one is the weight. */
+/* Adds a control from KIND, KIND:MODEL or KIND:MODEL:WEIGHT. Since MODEL may contain colons, only a number behind the
+ * last colon is the weight. */
 static int add_control(const struct option *option, struct options *options, const char *text, struct error *err) {
   size_t word = strcspn(text, ":");
   int number = options->control_count + 1;
@@ -217,7 +219,7 @@ static void list_values(const struct options *options, char *words, size_t size)
                              strrchr(parameter_row(list[i])->name, '.') + 1);
 }
 
-/* Sets one value from "NAME=NUMBER", which has `length` characters. */
+/* Sets a value of the control that was given last from "NAME=NUMBER", the first `length` characters of text. */
 static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
   char part[80], words[120], *end;
   enum parameter list[CONTROL_VALUES_MAX];
@@ -263,7 +265,7 @@ static int set_all(const struct option *option, struct options *options, const c
   return 0;
 }
 
-/* Adds one prompt of a blend from "N" or "N:WEIGHT", which has `length` characters. */
+/* Adds a prompt to the blend from "N" or "N:WEIGHT", the first `length` characters of text. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
   char part[40], *end = part;

@@ -105,14 +105,14 @@ struct parser {
   struct options_request *request;
   int argc, next;
   char **argv;
-  /* the value of each row of the table, "" for an option without one; NULL: not given */
+  /* the text given with each option of the table, "" for an option that takes none; NULL: the option was not given */
   const char *given[OPTIONS_MAX];
   const char *positional[1 + FILES_MAX];
   int positionals;
 };
 
-/* True if the option names a single thing, such as a file, and may not be repeated with another value. Of repeated
- * words and numbers the last one counts, so that the options of a shell alias can be overridden. */
+/* True if the option names one thing, such as a file, so that two different values are an error. If another option is
+ * repeated, the last value is used, so that options in a shell alias can be overridden. */
 static bool names_one(const struct option *option) {
   if (option->kind == OPTION_PARAMETER)
     return option->value != VALUE_WORD;
@@ -120,7 +120,8 @@ static bool names_one(const struct option *option) {
          (option->value != VALUE_WORD || option->group == GROUP_INPUT || option->group == GROUP_REMOTE);
 }
 
-/* Records that the option was given. Fails if it was given with another value and names a single thing. */
+/* Stores the option's text in parser->given. Fails if the option was given before with another text and names_one is
+ * true for it. */
 static int note_given(struct parser *parser, const struct option *option, const char *text, struct error *err) {
   const char **given = &parser->given[option - option_table];
   bool hidden = !strcmp(option->name, "input-options"); /* the value may contain a password, and is not printed */
@@ -274,8 +275,8 @@ static int check_blend(const struct options *options, const struct command_text 
   return 0;
 }
 
-/* Returns how many arguments the command takes with these options. *why is set to the reason if these are fewer than
- * without the options. */
+/* Returns how many arguments (without options) the command takes. If the options given reduce that number, *why is set
+ * to the reason for the message. */
 static int most_arguments(const struct options *options, const struct command_text *command, const char **why) {
   if (command->command != COMMAND_BENCH || options->steadiness)
     return command->arguments_max;

@@ -1,9 +1,9 @@
-/* The command line. One table (options_table.c) is the basis of parsing, --help, the man page and the shell
- * completions.
+/* The command line. The table in options_table.c describes all options; parsing, --help, the man page and the shell
+ * completions use it.
  *
- * Options that are parameters (control/parameters.h) are stored in `values`, with a mark if they were given. Other
- * strings point into argv, which outlives the options. A zero or NULL means "not given" unless a field says otherwise;
- * the commands choose their own defaults then. */
+ * Options that are parameters (control/parameters.h) are stored in `values`, and marked there if they were given. Other
+ * strings point into argv, which outlives the options. 0 or NULL means that an option was not given, unless a field
+ * says otherwise, and the command then uses its own default. */
 #ifndef APP_OPTIONS_OPTIONS_H
 #define APP_OPTIONS_OPTIONS_H
 
@@ -32,7 +32,7 @@ enum strength_grid {
   STRENGTH_TRAINED,    /* snapped to the points an adversarially distilled model was trained at */
 };
 
-/* A value of budget_ms: the time for which the display shows one picture. */
+/* Value of budget_ms that stands for the time for which the display shows one picture, at its refresh rate. */
 #define BUDGET_DISPLAY (-1.0)
 
 /* Values of `sound` and `record_sound` that name no input. */
@@ -41,19 +41,20 @@ enum strength_grid {
 
 struct options {
   enum command command;
-  const char *input;            /* live: SOURCE, render: IN, bench --live: CLIP, info: MODEL, fetch: REPO */
-  const char *output;           /* render: OUT */
-  const char *files[FILES_MAX]; /* fetch: FILE...; live, bench --steadiness: the second SOURCE or CLIP and later ones */
+  const char *input;  /* live: SOURCE, render: IN, bench --live: CLIP, info: MODEL, fetch: REPO */
+  const char *output; /* render: OUT */
+  /* fetch: names of files; live, bench --steadiness: all sources or clips but the first */
+  const char *files[FILES_MAX];
   int file_count;
 
   struct parameters values;
-  struct parameter_choices models, vaes;              /* all given ones, in order; the first is also in values */
-  struct parameter_choices spare_loras, spare_styles; /* further files, which keys use in place of those in values */
+  struct parameter_choices models, vaes; /* all that were given, in order; the first one is also in values */
+  struct parameter_choices spare_loras, spare_styles; /* files beyond the number of instances; keys can select them */
   int prompt_count;                                   /* number of prompts in values.prompt */
   int lora_count, style_count;                        /* number of entries in values.lora and values.style */
   int control_count;                                  /* number of entries in values.control */
 
-  int batch; /* frames per run; 0: chosen automatically */
+  int batch; /* frames in one run of the engine; 0: chosen automatically */
 
   struct device_options device; /* log, cache_dir and stamps are not set by options */
   enum real_time real_time;     /* scheduling class of live's threads */
@@ -68,9 +69,9 @@ struct options {
   enum pattern_pixels input_pixels; /* pixel format of bench's pattern */
   double input_fps;
   const char *playlist; /* file with a list of sources; NULL: none */
-  double still;         /* seconds for which a picture in the playlist is shown; 0: until the user goes on */
+  double still; /* seconds for which each picture of a playlist is shown; 0: until the user shows the next source */
   bool loop;
-  double start;        /* first position of the input, in seconds */
+  double start;        /* position in the input at which it starts, in seconds */
   double read_timeout; /* seconds without data after which an input has failed */
   double duration;     /* seconds of input (render) or of running (live); 0: no limit */
   long frames;         /* number of frames to show, write or measure; 0: no limit */
@@ -85,7 +86,7 @@ struct options {
 
   /* Options of bench. */
   bool live;                  /* measure the live window */
-  long warmup;                /* frames before measuring; -1: chosen automatically */
+  long warmup;                /* frames that are run before the measurements; -1: chosen automatically */
   const char *json;           /* file, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
   const char *report;         /* file of the HTML report; NULL: none */
@@ -115,10 +116,10 @@ struct options {
   const char *sound;        /* sound that is analysed: an input or SOUND_OF_SOURCE; NULL: none */
   struct parameter_choices modulate; /* parameters that the sound changes, as text */
 
-  int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
+  int verbose; /* -1: errors only; 0: usual; 1: more; 2: details for debugging */
 };
 
-/* The action that the command line asks for: running a command, or printing something and exiting. */
+/* What the command line asks for: to run a command, or to print something and exit. */
 enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE, ACTION_NAMES, ACTION_DEVICES };
 
 struct options_request {
@@ -130,9 +131,10 @@ struct options_request {
  * option. */
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err);
 
-/* Returns how many texts of an indexed parameter are set, counted from the first without gaps. */
+/* Returns how many instances of a text parameter are given, counted from the first one up to the first gap. */
 int options_given(const struct parameters *values, enum parameter id);
-/* Fills wish with a copy of options whose values and counts are replaced by `values`. */
+/* Copies options to *wish, with `values` in place of its values, and the counts of prompts, LoRAs, styles and controls
+ * that they have. */
 void options_with(struct options *wish, const struct options *options, const struct parameters *values);
 
 /* Prints the help of one command, or of the program for COMMAND_NONE. */

@@ -50,7 +50,7 @@ enum option_group {
   GROUPS
 };
 
-/* The completions that a shell offers for a value. */
+/* What a shell offers as completions of a value. */
 enum option_value {
   VALUE_WORD,
   VALUE_FILE,
@@ -73,7 +73,7 @@ struct option {
   double min, max; /* range of a number */
   enum option_value value;
   enum parameter parameter;
-  bool optional; /* the value may be omitted and is "" then; otherwise it follows "=" */
+  bool optional; /* the value may be left out, and is "" then; if it is given, it follows "=" */
 };
 
 /* Returns the choices of an option, "a|b|c". NULL: the option takes no choice. */

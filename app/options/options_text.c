@@ -40,7 +40,7 @@ static bool shown(const struct option *option, enum command command) {
   return !option_is_hidden(option) && option->commands & 1u << command;
 }
 
-/* "-p, --prompt TEXT" */
+/* Writes an option's names and value as in "-p, --prompt TEXT". */
 static void describe_syntax(const struct option *option, char *text, size_t size) {
   char letter[8] = "    ";
   if (option->letter)
@@ -53,7 +53,8 @@ static void describe_syntax(const struct option *option, char *text, size_t size
     snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
 }
 
-/* Prints text in lines of at most width columns. The first starts at column `column`, the others at `indent`. */
+/* Prints text in lines of at most `width` columns. The first line starts at column `column`; the others are indented by
+ * `indent` columns. */
 static void print_wrapped(FILE *out, const char *text, int column, int indent, int width) {
   while (*text) {
     int word = (int)strcspn(text, " ");
@@ -248,7 +249,7 @@ static void print_spaced(FILE *out, const char *choices) {
     fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
-/* Returns the words that an option's value may be or begin with. NULL: there are none. */
+/* Returns the words, separated by |, that an option's value is or begins with; NULL: there are none. */
 static const char *words_of(const struct option *option) {
   return option->value == VALUE_MAP ? &MAP_WORDS[sizeof "none|" - 1] : option_choices(option);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "2", "2.5s", "500ms" */
+/* Parses a number with or without a unit: "2", "2.5s", "500ms", "250us". */
 static bool read_with_unit(const char *text, double *seconds) {
   static const struct {
     const char *unit;
@@ -32,7 +32,7 @@ static bool read_digits(const char *text, bool fraction, double *number, const c
   return length > 0;
 }
 
-/* "0:02", "1:02:03.5" */
+/* Parses minutes or hours with colons: "0:02", "1:02:03.5". */
 static bool read_clock(const char *text, double *seconds) {
   double sum = 0;
   for (int colons = 0; colons < 3; colons++) {
