@@ -62,7 +62,7 @@ struct report {
   double first_frame_ms; /* time from the start of the process to the first picture */
   /* number of the device's kernel or graph launches, waits and allocations per frame */
   double launches, waits, allocations;
-  /* bytes of pixels per frame: copied to the device, copied from it, and copied within the host's memory before */
+  /* bytes of pixels per frame: copied to the device, copied from it, and copied by the processor on the way */
   double up, down, staged;
   double joules;      /* energy that the device used per frame, in joules; 0: unknown */
   size_t peak_bytes;  /* highest memory use of the process */

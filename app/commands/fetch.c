@@ -17,7 +17,7 @@
 #include "unet/base/text_file.h"
 
 #define HUB "https://huggingface.co"
-/* A lock file in the model's folder; the process that fetches into the folder holds its lock. */
+/* Name of the file in the model's folder that a process locks while it fetches into the folder. */
 #define LOCK ".fetching"
 enum { TOKEN_MAX = 512, ENDPOINT_MAX = 1024, BAR = 30, AMOUNT_MAX = 24 };
 
@@ -28,10 +28,11 @@ struct fetch {
   struct repository_list list;
   struct choice choice;
   struct download download;
-  bool *there;             /* per file of the list: true if it is complete or not wanted */
-  bool missing;            /* true if a wanted file is not complete */
-  int64_t done, left;      /* bytes of complete files; bytes still to download, as of the start */
-  int64_t current, before; /* bytes of the current file that have come; bytes that existed before the start */
+  bool *there;        /* an element for each file of the list: true if the file is complete or is not wanted */
+  bool missing;       /* true if a wanted file is not complete */
+  int64_t done, left; /* bytes of files that were complete at the start, and bytes that had to be downloaded then */
+  /* bytes of the present file that are on the disk now, and that were there before the download began */
+  int64_t current, before;
   int64_t begun_ns;
   struct progress progress;
 };
@@ -203,8 +204,8 @@ static void tell_end(const struct fetch *f, const struct options *options) {
   fputc('\n', stdout);
 }
 
-/* Warns of files of weights that were not downloaded by this command and that the loader prefers to the downloaded
- * half-precision files. */
+/* Warns of weight files that were in the folder before and that the loader prefers to the half-precision files that
+ * were downloaded. */
 static void tell_besides(const struct fetch *f, const struct log *log) {
   for (int i = 0; i < f->list.count; i++) {
     const struct repository_file *file = &f->list.file[i];
@@ -215,7 +216,7 @@ static void tell_besides(const struct fetch *f, const struct log *log) {
   }
 }
 
-/* Adds to the error how much was downloaded: it is kept, whatever the error was. */
+/* Adds to the error's message how much was downloaded; these bytes are kept for the next try. */
 static int tell_kept(const struct fetch *f, struct error *err) {
   struct error why = *err;
   char have[AMOUNT_MAX], all[AMOUNT_MAX];

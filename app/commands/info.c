@@ -38,8 +38,8 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-/* Opens the engine as for a run, but reads no weights: their sizes tell whether the model fits. A model that does not
- * fit is a result of info, not an error. */
+/* Opens the engine without reading weights, whose sizes tell if the model fits into memory. If it does not fit, info
+ * prints that and succeeds. */
 static int print_need(const struct setup_params *params, struct error *err) {
   struct engine *engine;
   struct prepared *prepared;
@@ -64,7 +64,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
   return 0;
 }
 
-/* The contents of one --lora in a few words. */
+/* A description of the file of one --lora in a few words. */
 struct brought {
   char text[256];
   size_t factor_count;
@@ -90,8 +90,8 @@ static void print_adapter(const struct brought *brought, const char *path) {
   putchar('\n');
 }
 
-/* Prints the checkpoint and its adapters. All adapters are checked first, so that nothing is printed if one is
- * invalid. */
+/* Prints the checkpoint and the adapters. All adapters are opened before anything is printed, so that an invalid one
+ * causes only an error message. */
 static int print_parts(const struct engine_params *engine, bool tensors, struct error *err) {
   struct brought list[ADAPTERS_MAX];
   if (describe_adapters(engine, list, err))
@@ -114,7 +114,7 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
   return status;
 }
 
-/* Prints a control network. For a single file, the kind and the tensors were printed before. */
+/* Prints a control network. If the user named a single file, its kind and tensors were printed already. */
 static int print_control(const char *path, bool tensors, struct error *err) {
   struct control_network *network;
   if (control_network_open(&network, path, "control", NULL, err))

@@ -9,7 +9,7 @@
 #include "app/source/sound_inputs.h"
 #include "app/window/window.h"
 
-/* Prints a display in the form in which it can be a source: x11grab's address of its part of the X screen. */
+/* Prints a display as a SOURCE that captures its part of the X screen (FFmpeg's x11grab). */
 static void print_display(void *opaque, const struct window_display *display) {
   const char *x_display = getenv("DISPLAY");
   (void)opaque;

@@ -11,7 +11,7 @@
 #include "app/run/setup.h"
 #include "app/sink/target.h"
 
-/* Default without --size: the picture has the input's aspect ratio and this longest side. */
+/* Without --size the picture has the input's aspect ratio, and its longest side has so many pixels. */
 enum { LONGEST_SIDE = 512 };
 
 struct render {
@@ -20,7 +20,7 @@ struct render {
   struct source_options source_options;
   struct source *source;
   struct masking *masking;
-  struct playing *playing; /* the script; NULL: none */
+  struct playing *playing; /* the values that change over time by --script; NULL: none do */
   struct control_source *control;
   struct engine *engine;
   struct prepared *prepared;
@@ -34,7 +34,8 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   progress_update(&render->progress, at->frames, at->seconds);
 }
 
-/* Without a script, all frames have the same controls, except for the seed if it changes over time. */
+/* The pipeline calls this for each frame. Without a script the controls are the same for all frames, except that
+ * seed-walk changes the seed. seconds: the frame's time. */
 static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
   const struct render *render = opaque;
   if (render->playing)
@@ -161,9 +162,9 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
-/* Returns how many frames one run may have. It is not more than there are frames, and 1 for a source in real time,
- * where the first frames of a run would wait for the last, or if mask or values may differ between frames, because a
- * run has one of each. */
+/* Returns how many frames one run of the engine may have. It is at most the number of frames of the input. It is 1 for
+ * a source in real time, because the first frames of a run would wait for the last one, and if mask or values can
+ * differ from frame to frame, because a run has one of each. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;

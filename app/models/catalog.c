@@ -10,21 +10,21 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/vae_files.h"
 
-/* Limits: links may lead in circles, and the folder of models that is named may be any other folder. */
+/* Limits of a search: links can form circles, and the variable that names the folder of models can name any folder. */
 enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256, REVISION_PARTS = 4 };
 
 struct walk {
   struct catalog *catalog;
-  bool cached, failed; /* failed: memory is short */
+  bool cached, failed; /* cached: the search is in the hub's cache; failed: memory was short */
   int folders;
 };
 
-/* A folder that is being visited. */
+/* A folder in which the search is at present. */
 struct place {
   struct walk *walk;
   const struct place *around; /* the folder that contains it; NULL: none */
   struct platform_entry entry;
-  const char *name, *path; /* name: "" for the folder of models itself */
+  const char *name, *path; /* name: the path below the folder of models, "" for that folder itself */
   int depth;
   bool model; /* the folder is a model's */
 };
@@ -52,7 +52,8 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* True for weights that belong to a folder's config, or are one half of an autoencoder. */
+/* True if the weights' file cannot be used alone: it belongs to a config in the same folder, or is the encoder or
+ * decoder of an autoencoder in two files. */
 static bool is_part(const char *name) {
   if (text_ends(name, "_encoder" CATALOG_WEIGHTS) || text_ends(name, "_decoder" CATALOG_WEIGHTS))
     return true;
@@ -79,8 +80,8 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .loose = at->model}, whole, path);
 }
 
-/* True if a link leads back to a folder that is being visited. That folder's models are listed by names without the
- * link. */
+/* True if the folder, reached by a link, is one of those around it. Its models are then listed only by their names
+ * without the link. */
 static bool is_circle(const struct place *at) {
   for (const struct place *around = at->around; around; around = around->around)
     if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)
@@ -110,7 +111,7 @@ void catalog_name_revision(char *name) {
     *slash = '-';
 }
 
-/* Reads models--ORG--NAME as ORG/NAME. Returns false if the folder has another kind of name. */
+/* Converts a folder's name models--ORG--NAME to ORG/NAME. Returns false if the name has another form. */
 static bool read_repository(const char *folder, char *name) {
   static const char start[] = "models--";
   if (strncmp(folder, start, strlen(start)) != 0 || strlen(folder) >= PATHS_MAX)
@@ -124,7 +125,7 @@ static bool read_repository(const char *folder, char *name) {
   return *name != 0;
 }
 
-/* Reads the commit in a revision's file. Returns false if there is none. */
+/* Reads the name of a commit from the file of a revision (refs/main). Returns false if it contains none. */
 static bool read_commit(const char *path, char *commit) {
   char *text;
   if (text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
@@ -138,10 +139,10 @@ struct repository {
   struct walk *walk;
   const char *name, *path;
   char refs[PATHS_MAX];
-  char revision[REVISION_MAX]; /* path of the current folder of revisions: "refs/pr/", or "" */
-  int parts;                   /* number of folders in it */
-  bool named;                  /* a revision names a snapshot */
-  char only[REVISION_MAX];     /* name of the only snapshot */
+  char revision[REVISION_MAX]; /* the folder of revisions that is being searched, such as "refs/pr/", or "" */
+  int parts;                   /* how deep that folder lies */
+  bool named;                  /* at least one revision names a snapshot that exists */
+  char only[REVISION_MAX];     /* the name of the snapshot, if there is only one */
   int snapshots;
 };
 
@@ -190,8 +191,8 @@ static void count_snapshot(void *opaque, const char *commit) {
   repository->snapshots++;
 }
 
-/* Visits the snapshots of a repository. One that was fetched by its commit has no revision's name, and is only listed
- * if it is the only one. */
+/* Lists the snapshots of a repository. A snapshot that was fetched by its commit belongs to no named revision, and is
+ * listed only if it is the only one. */
 static void visit_repository(void *opaque, const char *folder) {
   char name[PATHS_MAX], path[PATHS_MAX], snapshots[PATHS_MAX];
   struct repository repository = {.walk = opaque, .name = name, .path = path};

@@ -1,9 +1,9 @@
-/* Lists the models on this machine: in reverie's own folder of models, and in the cache that Hugging Face's programs
- * fill. It goes by names and files only, and opens none.
+/* Lists the models on this machine, in reverie's own folder of models and in the cache of Hugging Face's programs. It
+ * looks only at names of files and folders, and opens no file of weights.
  *
- * The name of a model is its folder or file in the folder of models, without .safetensors. In the cache it is ORG/NAME,
- * or ORG/NAME@REVISION for another revision than main, whose slashes become dashes. A file in such a folder that is no
- * part of a model has the name ORG/NAME/FILE. */
+ * In reverie's folder the name of a model is that of its folder, or of its file without .safetensors. In the cache it
+ * is ORG/NAME, or ORG/NAME@REVISION for another revision than main, in which slashes are replaced by dashes. A file in
+ * such a folder that does not belong to the folder's model is named ORG/NAME/FILE. */
 #ifndef APP_MODELS_CATALOG_H
 #define APP_MODELS_CATALOG_H
 
@@ -17,21 +17,21 @@
 
 struct catalog_entry {
   char *name, *path;
-  bool file;       /* false: it is a folder */
+  bool file;       /* the model is a single file; false: a folder */
   bool loose;      /* a file in a model's folder that is no part of the model */
-  bool cached;     /* the entry is in the cache */
+  bool cached;     /* the model is in the hub's cache; false: in reverie's folder of models */
   bool unfinished; /* a folder that is not complete yet */
 };
 
 struct catalog {
-  /* Sorted by name. Of the same name, those in the folder of models come first, and folders come before files. */
+  /* Sorted by name. Of entries with equal names, those in reverie's folder come first, and folders before files. */
   struct catalog_entry *entry;
   int count;
-  /* The folders that were searched; "": none, because the environment names no such folder. */
+  /* The folders that were searched; "": the environment names no such folder, and it was not searched. */
   char models[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* Changes ORG/NAME@REVISION to the name of a model. */
+/* Replaces the slashes in the revision of ORG/NAME@REVISION by dashes, as in the names of the catalogue. */
 void catalog_name_revision(char *name);
 
 /* Fills catalog. Entries that cannot be read are left out. Returns 0, or -1 with err if memory is short; catalog_free

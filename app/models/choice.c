@@ -28,7 +28,7 @@ static int find(const struct repository_list *list, const char *path) {
   return -1;
 }
 
-/* Returns the file's name in the folder; NULL: it is elsewhere, or in a folder inside. folder: "" or "unet/". */
+/* Returns the file's name if it lies directly in the folder ("" or "unet/"); NULL: it lies elsewhere or deeper. */
 static const char *in_folder(const char *path, const char *folder) {
   return begins(path, folder) && !strchr(path + strlen(folder), '/') ? path + strlen(folder) : NULL;
 }
@@ -54,7 +54,7 @@ static bool want_path(struct choosing *c, const char *folder, const char *name) 
   return index >= 0;
 }
 
-/* Chooses all files of weights in the folder whose names begin like this, and returns their number. */
+/* Chooses all files of weights in the folder whose names begin with `beginning`, and returns how many these are. */
 static int want_all(struct choosing *c, const char *folder, const char *beginning) {
   int count = 0;
   for (int i = 0; i < c->list->count; i++) {
@@ -67,7 +67,8 @@ static int want_all(struct choosing *c, const char *folder, const char *beginnin
   return count;
 }
 
-/* Chooses the files of a set of shards, and the index that names them. */
+/* Chooses the shards (weights in several files whose names begin with `beginning`) and the index file that lists them.
+ * Returns false if there is none of the indices. */
 static bool want_shards(struct choosing *c, const char *folder, const char *basename, const char *const *indices,
                         const char *beginning) {
   char name[REPOSITORY_NAME_MAX];
@@ -81,7 +82,8 @@ static bool want_shards(struct choosing *c, const char *folder, const char *base
   return false;
 }
 
-/* Chooses weights by the names that the checkpoint's loader looks for, those in half precision first. */
+/* Chooses the weights of a network in the folder. Files with the names that the checkpoint loader tries are tried in
+ * the same order, those in half precision first. Returns false if there are none. */
 static bool want_weights(struct choosing *c, const char *folder, const char *basename) {
   static const char *const half[] = {WEIGHTS ".index.fp16.json", WEIGHTS ".fp16.index.json", NULL}, *const plain[] = {
                                                                                                         WEIGHTS
@@ -149,8 +151,8 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
   return 0;
 }
 
-/* Chooses a single network and its config, as autoencoders (diffusers) and depth models (transformers) are
- * published. */
+/* Chooses a single network and its config: an autoencoder in diffusers' layout, or a depth model in that of
+ * transformers. Returns false if the repository has none. */
 static bool choose_network(struct choosing *c) {
   if (want_path(c, "", "adapter_config.json"))
     return want_path(c, "", "adapter_model" WEIGHTS);
@@ -161,7 +163,7 @@ static bool choose_network(struct choosing *c) {
   return want_path(c, "", "config.json");
 }
 
-/* Chooses the only file of weights without a config. */
+/* Chooses the repository's only file of weights, which has no config. Fails if there are several. */
 static int choose_file(struct choosing *c, struct error *err) {
   char text[LIST_MAX] = "";
   int count = 0, last = 0;
@@ -217,7 +219,7 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
 
 /* --- totals --- */
 
-/* Counts a chosen file. A file that could not be checked is refused. */
+/* Adds a chosen file to the totals. Fails if the hub gives no checksum for it. */
 static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,
                         struct error *err) {
   if (file->size < 0 || !*file->hash)

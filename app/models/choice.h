@@ -5,10 +5,10 @@
 #include "app/models/repository.h"
 
 struct choice {
-  bool *wanted; /* an element for each file of the list */
-  int count;    /* number of chosen files */
+  bool *wanted; /* an element for each file of the list: true if it is chosen */
+  int count;    /* number of chosen files, and below the sum of their sizes */
   int64_t bytes;
-  /* Numbers of files that were not chosen: pickles, weights that are also there in another form, and others. */
+  /* Numbers of files that were not chosen: pickles, weights that were chosen in another form, and all others. */
   int pickles, doubles, others;
   int64_t double_bytes;
 };

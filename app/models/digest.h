@@ -14,8 +14,8 @@ struct digest {
   int bytes;
 };
 
-/* Begins the SHA-256 of a file, or with `git` git's SHA-1 name for a file of this size. May be called again to start
- * over. Returns 0, or -1 if memory is short; digest_free is due in both cases. */
+/* Starts a checksum: SHA-256, or with `git` the SHA-1 by which git names a file of `size` bytes. May be called again to
+ * start over. Returns 0, or -1 if memory is short; the caller calls digest_free in both cases. */
 int digest_start(struct digest *digest, bool git, int64_t size);
 /* Adds bytes to the checksum. */
 void digest_add(struct digest *digest, const void *bytes, size_t size);

@@ -7,18 +7,19 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
-/* Tries of a download. Pauses between them grow; a try that brings bytes starts the count again. */
+/* A download is tried TRIES_MAX times, with pauses that grow from PAUSE_MS milliseconds. After a try that brought bytes
+ * the count starts again. */
 enum { TRIES_MAX = 4, PAUSE_MS = 250, SLICE_MS = 50, MARK = 8 };
 
-/* A file that is being fetched. */
+/* The state of a file's download. */
 struct arrival {
   const struct download *download;
   const struct repository_file *file;
   char path[PATHS_MAX], part[PATHS_MAX];
   FILE *out;
   struct digest digest;
-  int64_t bytes; /* size of its part so far */
-  bool resumed;  /* some bytes are from an earlier run */
+  int64_t bytes; /* bytes that the .part file has so far */
+  bool resumed;  /* the .part file contained bytes from an earlier run */
 };
 
 static int name_file(const struct download *download, const struct repository_file *file, char path[PATHS_MAX],
@@ -66,7 +67,7 @@ int64_t download_part_bytes(const struct download *download, const struct reposi
                                                                                                           : entry.size;
 }
 
-/* Removes parts of earlier versions of the file. */
+/* Removes `name` if it is a .part file of another version of this file. */
 static void remove_old_part(void *opaque, const char *name) {
   const struct arrival *arrival = opaque;
   const char *own = strrchr(arrival->part, '/') + 1;
@@ -89,7 +90,7 @@ static int make_folder(struct arrival *arrival, struct error *err) {
   return result;
 }
 
-/* Opens the part, and adds what it contains to the checksum. */
+/* Opens the .part file, and adds the bytes that it has to the checksum. */
 static int open_part(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   if (digest_start(&arrival->digest, arrival->file->git, arrival->file->size))
@@ -110,7 +111,7 @@ static int open_part(struct arrival *arrival, struct error *err) {
 
 /* --- bytes from the hub --- */
 
-/* Starts the file again from its first byte. */
+/* Empties the .part file and restarts the checksum. */
 static int start_anew(struct arrival *arrival, struct error *err) {
   arrival->bytes = 0;
   arrival->resumed = false;
@@ -120,7 +121,8 @@ static int start_anew(struct arrival *arrival, struct error *err) {
   return 0;
 }
 
-/* Checks what the hub is about to send before the first byte is stored. */
+/* http_get calls this before the first byte: checks that the answer begins at the byte that was asked for and has the
+ * right length. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;
   const struct repository_file *file = arrival->file;
@@ -183,7 +185,7 @@ static enum http_result get(struct arrival *arrival, struct error *err) {
   return HTTP_CUT;
 }
 
-/* Waits. Returns false if *stop ended the pause. */
+/* Sleeps for ms milliseconds. Returns false if *stop was set meanwhile. */
 static bool pause_ms(int ms, const atomic_bool *stop) {
   for (; ms > 0 && !atomic_load(stop); ms -= SLICE_MS)
     platform_sleep_ns(SLICE_MS * INT64_C(1000000));
@@ -211,8 +213,8 @@ static bool is_right(struct arrival *arrival) {
   return !strcmp(hash, arrival->file->hash);
 }
 
-/* Fetches the file and compares its checksum. If a part of an earlier run is wrong, the file is fetched once more from
- * its start. */
+/* Downloads the file and compares its checksum. If it is wrong and the first bytes are from an earlier run, the file is
+ * downloaded once more from its first byte. */
 static int get_right(struct arrival *arrival, struct error *err) {
   for (;;) {
     if (arrival->bytes > arrival->file->size && start_anew(arrival, err))

@@ -23,13 +23,13 @@ struct http_answer {
   long status;
   int64_t from;  /* number of the first byte that is sent; -1: unknown */
   int64_t total; /* bytes of the whole file; -1: unknown */
-  /* Fields of the last answer that had them, redirects included; "": none had. */
+  /* header fields of the last answer that had them, redirects included; "": no answer had them */
   char linked_etag[HTTP_FIELD_MAX], error_code[HTTP_FIELD_MAX];
 };
 
 struct http_request {
   const char *url;
-  int64_t from; /* number of the first wanted byte */
+  int64_t from; /* number of the first byte that is wanted, from 0 */
   /* Callbacks for an answer of status 200 or 206: start after its header, and take for its bytes in order. If one
    * returns other than 0, it has filled err, and the request ends. start may be NULL. */
   int (*start)(void *opaque, const struct http_answer *answer, struct error *err);

@@ -16,7 +16,7 @@ struct http {
   CURL *curl;
 };
 
-/* A request, with all its redirects. */
+/* A request and all its redirects. */
 struct transfer {
   const struct http_request *request;
   struct http_answer *answer;
@@ -213,7 +213,7 @@ static void set_up(struct transfer *transfer, const char *url, struct curl_slist
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
 }
 
-/* True for errors of the connection, which may go away. A wrong certificate, name or proxy stays wrong. */
+/* True for errors of the connection that another try may not meet. A wrong certificate, name or proxy stays wrong. */
 static bool may_pass(CURLcode code) {
   switch (code) {
   case CURLE_COULDNT_CONNECT:

@@ -11,7 +11,7 @@
 
 enum { NAME_WIDTH = 34, KIND_WIDTH = 26 };
 
-/* The words for a model in the list: for example "SD 1", or "a LoRA or one of its kin". */
+/* The kind of a model for the list, such as "SD 1" or "a LoRA or one of its kin". */
 struct summary {
   char kind[64];
   size_t bytes;

@@ -11,13 +11,13 @@
 
 enum { LISTED_MAX = 4, WORD_MAX = 128, LIST_MAX = 300 };
 
-/* The name that a user gave, without its extension. */
+/* The name that the user gave, without the extension .safetensors. */
 struct query {
   char text[PATHS_MAX];
   bool file; /* the name had the extension of a file */
 };
 
-/* How well an entry fits a name: not, at its end, or completely. */
+/* How an entry matches a name: not at all, by the end of its name (NAME of ORG/NAME), or by its whole name. */
 enum answer { ANSWER_NONE, ANSWER_END, ANSWER_WHOLE };
 
 static bool is_path(const char *name) {
@@ -33,7 +33,7 @@ static void read_query(struct query *query, const char *name) {
     query->text[length - size] = 0;
 }
 
-/* Compares the first `length` characters of name with text. */
+/* Compares text with the first `length` characters of an entry's name. */
 static enum answer compare(const char *name, size_t length, const char *text) {
   size_t size = strlen(text);
   if (size > length || memcmp(name + length - size, text, size) != 0)
@@ -41,7 +41,7 @@ static enum answer compare(const char *name, size_t length, const char *text) {
   return size == length ? ANSWER_WHOLE : name[length - size - 1] == '/' ? ANSWER_END : ANSWER_NONE;
 }
 
-/* Compares a query with an entry's own name, and with the name of its folder if it is the only file there. */
+/* Compares a query with an entry's name, and, if the entry is the only file of its folder, with the folder's name. */
 static enum answer answers(const struct catalog_entry *entry, const struct query *query) {
   const char *slash = strrchr(entry->name, '/');
   if (query->file && !entry->file)
@@ -52,8 +52,8 @@ static enum answer answers(const struct catalog_entry *entry, const struct query
   return compare(entry->name, (size_t)(slash - entry->name), query->text);
 }
 
-/* True for a further entry of the same name. Entries of the same name in both places are one model, and the first one
- * counts. */
+/* True if the entry before has the same name. A model in reverie's folder and in the cache is listed twice, and only
+ * the first entry is used. */
 static bool is_again(const struct catalog *catalog, int index) {
   return index > 0 && !strcmp(catalog->entry[index - 1].name, catalog->entry[index].name);
 }
@@ -119,7 +119,8 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
 
 /* --- finding --- */
 
-/* Returns the index of the entry that fits a query best. *count: how many names fit equally well. */
+/* Returns the index of the entry that matches the query best. *count gets the number of entries that match equally
+ * well. */
 static int find_best(const struct catalog *catalog, const struct query *query, enum answer *best, int *count) {
   int found = 0;
   *best = ANSWER_NONE;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns NULL if the path does not fit. */
+/* Writes folder and name to path, and returns it; NULL: they do not fit. */
 static const char *join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s%s", folder, name);
   return length > 0 && length < PATHS_MAX ? path : NULL;
@@ -14,8 +14,8 @@ static const char *in_home(char *path, const char *name) {
   return home && *home == '/' ? join(path, home, name) : NULL;
 }
 
-/* Returns the folder under an XDG base directory. The specification says that relative names in variables are
- * ignored. */
+/* Returns a folder under an XDG base directory: the one that the variable names, or else `usual` in the home folder. A
+ * relative path in the variable is ignored, as the XDG specification demands. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
   const char *base = getenv(variable);
   char folder[PATHS_MAX];

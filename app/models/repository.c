@@ -14,7 +14,7 @@ enum { ANSWER_MAX = 32 << 20, FILES_MAX = 100000, PART_MAX = 200 };
 
 /* --- names --- */
 
-/* True for letters, digits and ._-, with no dot in front. */
+/* True if the text has 1 to 96 letters, digits, dots, dashes or underscores, and does not begin with a dot. */
 static bool is_word(const char *text, size_t length) {
   bool good = length > 0 && length <= 96 && *text != '.';
   for (size_t i = 0; i < length; i++)
@@ -63,7 +63,7 @@ static bool is_path(const char *path) {
   }
 }
 
-/* True for hidden files, which git and the hub use themselves. */
+/* True for hidden files, such as .gitattributes, which only git and the hub use. */
 static bool is_hidden(const char *path) {
   const char *slash = strstr(path, "/.");
   const char *dot = *path == '.' ? path : slash ? slash + 1 : NULL;

@@ -24,7 +24,9 @@ struct repository_file {
 struct repository_list {
   struct repository_file *file; /* sorted by path */
   int count;
-  int unfit;                          /* number of files that are left out because their paths are not allowed */
+  /* number of files that are left out because their paths could lead out of the folder or are not valid on all
+   * systems */
+  int unfit;
   char commit[REPOSITORY_COMMIT_MAX]; /* the commit that the revision stands for */
 };
 
@@ -42,7 +44,7 @@ void repository_file_url(char url[HTTP_URL_MAX], const struct http_origin *origi
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err);
 
-/* Reads the list from JSON. For repository_list and the fuzzer. */
+/* Parses the hub's JSON answer into the list. Declared here for the fuzzer. Returns 0, or -1 with err set. */
 int repository_parse(struct repository_list *list, const char *text, const char *name, struct error *err);
 
 #endif

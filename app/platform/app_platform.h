@@ -28,7 +28,7 @@ struct platform_entry {
   int64_t size;
 };
 
-/* Follow links. Return 0 or -1. */
+/* Describe a file or test a property of it. Links are followed. platform_look and platform_look_at return 0 or -1. */
 int platform_look(struct platform_entry *entry, const char *path);
 int platform_look_at(struct platform_entry *entry, int descriptor);
 bool platform_is_file(const char *path);
@@ -49,12 +49,12 @@ void platform_list(const char *folder, void (*take)(void *opaque, const char *na
 /* Cuts a file to `size` bytes. Returns 0 or -1. */
 int platform_cut(const char *path, int64_t size);
 
-/* Makes a new file that is locked while it is open. A file without a lock was left by a process that was killed. path
- * ends with XXXXXX, which is replaced to make an unused name. usual: the file has the default permissions; otherwise
- * only this user may access it. Returns a descriptor or -1. */
+/* Creates a file that stays locked as long as it is open, so that other processes know a file that nobody uses: it has
+ * no lock (its process was killed). path ends with XXXXXX, which is replaced to make an unused name. usual: the file
+ * gets the default permissions; otherwise only this user may access it. Returns a descriptor or -1. */
 int platform_make_locked(char *path, bool usual);
-/* Opens a file and locks it in the same way; makes it if there is none. Returns a descriptor, or -1 with EWOULDBLOCK if
- * another process holds the lock. */
+/* Opens a file and locks it as platform_make_locked does; creates it if it does not exist. Returns a descriptor, or -1
+ * with EWOULDBLOCK if another process holds the lock. */
 int platform_open_locked(const char *path);
 /* Gives the open file the owner and group of path, if permitted, and its mode. Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);
@@ -99,8 +99,8 @@ bool platform_is_terminal(int descriptor);
 
 /* --- threads --- */
 
-/* Scheduling class of a thread: the default, preferred to most threads (nice), or preferred to all default ones
- * (real-time). */
+/* The scheduling class of a thread: the default one; preferred to most threads (a negative nice value); or real-time,
+ * which runs before all threads of the default class. */
 enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
 
 /* Gives the calling thread the highest class that the system permits, or the default one again (wanted false). A thread
@@ -110,14 +110,14 @@ enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
 enum urgency platform_be_urgent(bool wanted);
 /* Returns the class of the calling thread. */
 enum urgency platform_urgency(void);
-/* Returns how many threads were moved from the real-time to the default class. All of them are, as soon as one of them
- * runs for 0.3 s without a pause, because it could block the machine. */
+/* Returns how many threads were moved from the real-time to the default class. If one of them runs for 0.3 s without a
+ * pause, all are moved, because such a thread could block the machine. */
 int platform_count_demoted(void);
 
 /* Waits up to wait_ms for a thread to end. Returns false if it has not; the caller may wait for it again then. */
 bool platform_join(pthread_t thread, int wait_ms);
 
-/* Threads that keep processors from sleeping and yield to all other threads. */
+/* Threads that keep processors from sleeping. They run only while no other thread needs the processor. */
 struct awake;
 
 /* Keeps all processors awake that this process may use. Returns 0 or -1. errno is EDQUOT if the processor time of this

@@ -8,7 +8,7 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* State of the signal handler, which gets no argument. */
+/* State of the signal handler, to which no argument can be passed. */
 static struct {
   struct platform_abort how;
   uintptr_t begin, end; /* address range of how.library's code; zeros: it is not loaded */

@@ -19,7 +19,7 @@ struct awake {
   pthread_t thread[];
 };
 
-/* Leaves more of the core's resources to the other hardware thread of the same core. */
+/* Executes a pause instruction, which leaves more of the core to its other hardware thread. */
 static void idle_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -28,8 +28,8 @@ static void idle_a_little(void) {
 #endif
 }
 
-/* Runs until the end. In the default class the thread would take time from others, so it ends if SCHED_IDLE is
- * refused. */
+/* The thread's function: loops until awake->stop is true. It ends at once if the system refuses the class SCHED_IDLE,
+ * because in the default class it would take time from other threads. */
 static void *keep_awake(void *opaque) {
   struct awake *awake = opaque;
   const struct sched_param none = {0};
@@ -67,7 +67,7 @@ static int start_all(struct awake *awake, const cpu_set_t *all, size_t bytes) {
   return code;
 }
 
-/* True if `count` processors may not be used all the time. */
+/* True if a limit (RLIMIT_CPU or a control group) does not allow `count` processors to be busy all the time. */
 static bool is_limited(int count) {
   struct rlimit limit;
   return processor_quota("") < count || (!getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur != RLIM_INFINITY);

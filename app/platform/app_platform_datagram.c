@@ -19,7 +19,8 @@ static int refuse(const char *what, const char *text, struct error *err) {
                    "%s %.100s: PORT, HOST:PORT or [ADDRESS]:PORT is needed, with a port from 1 to 65535", what, text);
 }
 
-/* Splits "HOST:PORT". Returns the port; *host is the host without brackets and *length its length. NULL: invalid. */
+/* Splits "HOST:PORT" or "[HOST]:PORT". Returns the port's text; *host and *length get the host without brackets. NULL:
+ * the text has another form. */
 static const char *split(const char *text, const char **host, size_t *length) {
   const char *colon = strrchr(text, ':');
   *host = text;

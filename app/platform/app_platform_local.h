@@ -29,10 +29,11 @@ void platform_clear_alarm(int end);
 void platform_end_alarm(int ends[2]);
 
 struct platform_wish {
-  int descriptor;   /* negative: none, it is skipped */
+  int descriptor;   /* negative: this entry is skipped */
   bool read, write; /* in: what to wait for; out: what is possible, also if the other end is closed */
 };
-/* Waits up to wait_ms until one wish is possible; negative: without limit. Returns how many are possible, or -1. */
+/* Waits up to wait_ms milliseconds (negative: without limit) until one of the descriptors is ready, and sets read and
+ * write of each entry. Returns how many are ready, or -1. */
 int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms);
 
 /* Stores this machine's name, or "" if it has none. */

@@ -12,7 +12,7 @@
 
 enum { DATAGRAM_MAX = 65536, DATAGRAM_NAME_MAX = 64 };
 
-/* Host and port. A plain value, which may be copied. */
+/* Host and port of a UDP socket. A plain value, which may be copied. */
 struct datagram_address {
   alignas(8) unsigned char bytes[32];
   unsigned size;

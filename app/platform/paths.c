@@ -7,7 +7,7 @@
 
 #include "app/platform/app_platform.h"
 
-/* False: the path is too long, so the file cannot exist. */
+/* Writes folder/name to path. Returns false if it does not fit; the file cannot exist then. */
 static bool join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s/%s", folder, name);
   return length > 0 && length < PATHS_MAX;

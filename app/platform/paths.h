@@ -18,8 +18,8 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
  * or NULL if no folder can be made; then nothing is cached. path has room for PATHS_MAX characters. */
 const char *paths_cache(char *path);
 
-/* Makes the folder for the user's settings: reverie in $XDG_CONFIG_HOME, or else in ~/.config. Returns like
- * paths_cache. */
+/* Makes the folder for the user's settings: reverie in $XDG_CONFIG_HOME, or else in ~/.config. Returns path, or NULL if
+ * no folder can be made. path has room for PATHS_MAX characters. */
 const char *paths_config(char *path);
 
 /* Makes the folder and missing ones above it, with access for the user alone. Returns true if it exists and is

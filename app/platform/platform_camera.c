@@ -65,7 +65,7 @@ static double rate(struct v4l2_fract interval) {
   return interval.numerator ? (double)interval.denominator / interval.numerator : 0;
 }
 
-/* Adds a mode for each rate of the given mode, which lacks only the rates. */
+/* Appends a mode for each frame rate at the given format and size. *mode has everything except the rates. */
 static int add_rates(struct looking *at, uint32_t format, struct camera_mode *mode) {
   for (uint32_t i = 0; i < LIST_MAX; i++) {
     struct v4l2_frmivalenum interval = {

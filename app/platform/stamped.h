@@ -11,8 +11,9 @@
  * ("snapshot"). The caller closes the file. NULL: failed. */
 FILE *stamped_create(char *path, const char *dir, const char *extension, const char *what, struct error *err);
 
-/* Stores the first name with "-2", "-3" and so on before the extension that no file has: for a continuation of the file
- * `name`. path has room for PATHS_MAX characters. Returns 0 or -1. */
+/* Finds a name for the continuation of the file `name`: "-2", "-3" and so on is added before its extension, and the
+ * first name that no file has is stored in path, which has room for PATHS_MAX characters. Returns 0, or -1 with err
+ * set. */
 int stamped_next(char *path, const char *name, struct error *err);
 
 #endif
