@@ -68,7 +68,7 @@ struct cpu_device {
 struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
-  void *state; /* made by impl->prepare and freed by impl->free, which alone read it */
+  void *state; /* made by impl->prepare, read by impl->run, freed by impl->free */
 };
 
 struct cpu_program {

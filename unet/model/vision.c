@@ -21,7 +21,7 @@ static struct tensor embed(const struct net *net, const struct vision_config *co
 /* Appends the projection of the class token's hidden state. */
 static struct tensor project(const struct component *weights, const struct vision_config *config, struct plan *plan,
                              struct tensor x, struct prologue norm) {
-  struct component whole = *weights; /* the projection's key has no prefix */
+  struct component whole = *weights; /* a copy without prefix: the key of the projection has none */
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);
   x = plan_end_token(plan, "class token", (struct op_end_token){.x = x});
