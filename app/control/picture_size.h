@@ -10,7 +10,7 @@
 /* Describes the wanted size. "asked" is the size that the user asked for, in pixels. */
 struct picture_size_wish {
   struct parameter_size asked;
-  /* the network computes sides that are multiples of this, and the surplus is cut off; no side is shorter */
+  /* the network computes sides that are multiples of this, and the surplus is cut off; no side is shorter; 0: any */
   int multiple;
   double scale;     /* the size that is searched is `scale` times as large as `asked`, and never equal to `asked` */
   double reach;     /* the longer side may differ from asked * scale by this fraction of it */

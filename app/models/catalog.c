@@ -24,7 +24,7 @@ struct place {
   struct walk *walk;
   const struct place *around; /* the folder that contains it; NULL: none */
   struct platform_entry entry;
-  const char *name, *path; /* name: the path below the folder of models, "" for that folder itself */
+  const char *name, *path; /* name: that of the model there; "" for the folder of models */
   int depth;
   bool model; /* the folder is a model's */
 };

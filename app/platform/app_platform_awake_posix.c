@@ -28,7 +28,7 @@ static void idle_a_little(void) {
 #endif
 }
 
-/* The thread's function: loops until awake->stop is true. It ends at once if the system refuses the class SCHED_IDLE,
+/* The thread's function: loops until awake->end is true. It ends at once if the system refuses the class SCHED_IDLE,
  * because in the default class it would take time from other threads. */
 static void *keep_awake(void *opaque) {
   struct awake *awake = opaque;
