@@ -113,7 +113,8 @@ static void test_slow_first_picture_is_told(void **state) {
   press("F"); /* a picture that is held keeps the program from being started anew, however long this takes */
   press("braceright");
   wait_for("test -e held");
-  wait_for(STATE " | grep -q '\"waiting for a picture: the first of 128x128, frozen\"'");
+  /* On a slow machine the engine may be said to hang by then, too. */
+  wait_for(STATE " | grep -q 'waiting for a picture: the first of 128x128.*frozen'");
   wait_for("python3 -c '" IPC("figures/width") "' | grep -q '\"data\":64}'"); /* that is what is shown */
   wait_for("python3 -c '" IPC("figures/alerts") "' | grep -q '\"what\":\"picture\"'");
   shell("! grep -q 'the picture is' err.txt && rm held");
