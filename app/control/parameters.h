@@ -125,8 +125,8 @@ struct parameters {
 const struct parameter_row *parameter_row(enum parameter id);
 /* Returns the number of instances; 1 for a parameter without an index. */
 int parameter_instances(enum parameter id);
-/* Stores the range of a knob or slider: low and high of the row if they are given, else the whole range. For a switch
- * that is 0 to 1, for a choice 0 to the last choice's index. */
+/* Stores the range that a knob or slider for this parameter covers: low to high of its parameter_row if they are given,
+ * else min to max. For a switch that is 0 to 1, for a choice 0 to the last choice's index. */
 void parameter_span(enum parameter id, double *low, double *high);
 
 /* parameter_find parses a name such as "prompt[3]" into id and index (0: the parameter has no index). It returns 0, or

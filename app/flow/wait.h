@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-void wait_init(pthread_cond_t *condition); /* pthread_cond_destroy frees it */
+/* Makes a condition variable for the times of wait_deadline. The caller destroys it with pthread_cond_destroy. */
+void wait_init(pthread_cond_t *condition);
 
 /* Returns the time in the form that pthread_cond_timedwait takes. */
 struct timespec wait_deadline(int64_t at_ns);

@@ -146,7 +146,7 @@ struct live {
   /* when the context was lost (0: it is not), and when a replacement was tried last */
   int64_t context_lost_ns, context_tried_ns;
 
-  /* Values, and what the user sees of the engine. */
+  /* The parameters' values, the panel that sets them, and the engine's status and alerts that the overlay shows. */
   /* values of the command line and the default prompts; a preset is applied on top of them */
   struct parameters start;
   struct parameters first_values; /* values with which the engine was first opened */

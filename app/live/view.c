@@ -12,7 +12,8 @@
 #include "unet/base/platform.h"
 
 enum {
-  /* Largest size of the window in pixels without --window. */
+  /* Largest size in pixels that the program itself chooses for the output's window: --window is not given, and the
+   * output does not fill a display of its own. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
   /* WAIT_MS: longest wait for a picture before events are checked. REST_NS: longest time without a turn. */

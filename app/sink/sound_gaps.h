@@ -14,9 +14,9 @@ struct sound_part {
   const atomic_bool *stop; /* if set, the search ends; may be NULL */
 };
 
-/* Reads the input from the start of the part, where it stands, to the end of the part. gaps has an element for each
- * stream: true if it is sound that begins late, or is shorter or longer than its times say. Returns 0, or -1 if memory
- * is short. */
+/* Reads the input, which must be positioned at the start of the part, to the end of the part. gaps has an element for
+ * each stream: true if it is sound that begins late or early, has a gap, or is longer than its times say. Returns 0, or
+ * -1 if memory is short. */
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps);
 
 #endif

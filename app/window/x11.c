@@ -162,8 +162,9 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
 /* Returns the character of an X11 key symbol. Old key symbols for scripts other than Latin have their own numbers, one
  * block for each script; one letter is returned for all of these, since only the kind of script matters. */
 static SDL_Keycode get_character(KeySym symbol) {
+  /* Bit i: the key symbols from i * 256 to i * 256 + 255 are letters of a script other than Latin. */
   static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
-                                         1u << 0x0e | 1u << 0x14 | 1u << 0x15; /* from Katakana to Georgian */
+                                         1u << 0x0e | 1u << 0x14 | 1u << 0x15;
   const SDL_Keycode any_letter = 0x0430;
   if (symbol >= 0x20 && symbol < 0x100)
     return (SDL_Keycode)symbol;

@@ -201,7 +201,7 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Waits until the memory that stores read may be written again. */
+  /* Waits until the bulk stores have read their shared memory, so that it may be overwritten. */
   __device__ __forceinline__ void wait_for_stores() const {
     if (elect())
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");

@@ -24,9 +24,10 @@ struct blas *blas_open(void);
 void blas_close(struct blas *blas);           /* takes NULL */
 size_t blas_version(const struct blas *blas); /* 0 for NULL */
 
-/* Returns the index-th algorithm that cuBLASLt's heuristics offer for args (kernel 1, no x2). It adds bias if that is
- * not NULL, and the residual if args has one and no activation. With an activation y gets the raw product. NULL: there
- * is no such algorithm. */
+/* Prepares a product y by the index-th algorithm that cuBLASLt's heuristics offer for args. args->kernel must be 1, and
+ * there must be no second input x2. y includes bias if that is not NULL, and args->residual if args->act is ACT_NONE.
+ * Where an activation follows, the caller passes no bias and applies bias, activation and residual to y itself. Returns
+ * NULL if there is no such algorithm. */
 struct blas_product *blas_product_create(struct blas *blas, const struct gemm_args *args, const half_t *bias, half_t *y,
                                          int index, void *workspace, size_t workspace_bytes);
 void blas_product_destroy(struct blas_product *product); /* takes NULL */

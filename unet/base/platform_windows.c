@@ -150,7 +150,7 @@ char *platform_real_path(const char *path) {
   return result;
 }
 
-/* Folders within a user's profile inherit that only the user can read them. */
+/* Sets no access rights: a folder within a user's profile inherits that only the user can read it. */
 int platform_make_folder(const char *path) {
   wchar_t *wide = wide_name(path);
   bool there = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);

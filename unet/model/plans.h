@@ -19,7 +19,9 @@ struct frame_shape {
   int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
   int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
   enum guidance_mode guidance;
-  struct guidance_rows rows; /* rows of the first step, and of each later one: see model_rows */
+  /* how many copies of the latent the U-Net computes for guidance (prompt, negative prompt, ...): `first` of them in
+   * the first step, `each` in every later one; see model_rows */
+  struct guidance_rows rows;
 
   /* The network's inputs, and the frames of a run. */
   int chunks;        /* chunks of each prompt that the network attends to; 0: 1 */
