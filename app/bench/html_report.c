@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/bench/html_text.h"
 #include "app/bench/profile_report.h"
 #include "app/bench/steadiness_report.h"
 
@@ -18,21 +19,6 @@ static const char head[] =
     "\ntd:first-child,th:first-child{text-align:left}svg{display:block;margin:.5em 0;font:12px system-ui,sans-serif}\n"
     ".floor{fill:#3a7d44}.excess{fill:#d98324}.plain{fill:#4a6fa5}.axis{stroke:#888}.line{stroke:#3a7d44;fill:none;"
     "stroke-width:2}.time{stroke:#4a6fa5;fill:none;stroke-width:2}\n</style></head><body>\n";
-
-void html_text(const char *words, FILE *out) {
-  for (; *words; words++) {
-    if (*words == '<')
-      fputs("&lt;", out);
-    else if (*words == '>')
-      fputs("&gt;", out);
-    else if (*words == '&')
-      fputs("&amp;", out);
-    else if (*words == '"')
-      fputs("&quot;", out);
-    else
-      fputc(*words, out);
-  }
-}
 
 static void write_head(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;

@@ -1,14 +1,9 @@
 #ifndef APP_BENCH_HTML_REPORT_H
 #define APP_BENCH_HTML_REPORT_H
 
-#include <stdio.h>
-
 #include "app/bench/report.h"
 
 /* Writes the report as one HTML page with plots, which loads no other file. path "-" means standard output. */
 int html_report(const struct report *report, const char *path, struct error *err);
-
-/* Writes words with the characters escaped that HTML reads otherwise. */
-void html_text(const char *words, FILE *out);
 
 #endif

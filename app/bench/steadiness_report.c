@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "app/bench/html_report.h"
+#include "app/bench/html_text.h"
 
 enum { ROWS = MOTIONS_MOVING + 3, WIDTH = 960, BAR = 20, LABEL = 290, FIGURES = 130 };
 
