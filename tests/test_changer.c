@@ -91,6 +91,7 @@ static void turns(int count) {
 }
 
 static const struct fake_source_script short_clip = {.frame_ms = 2, .frames = 5},
+                                       longer_clip = {.frame_ms = 2, .frames = 100},
                                        endless = {.frame_ms = 2, .frames = -1}, picture = {.frame_ms = 40, .frames = 1};
 
 static void test_ends_follow(void **state) {
@@ -290,6 +291,13 @@ static void test_streams_that_are_not_there(void **state) {
   end();
   begin("a,tcp://x:1", true, 0, &short_clip);
   UNTIL(rig.changes >= 2);
+  assert_true(rig.refusals >= 2 && changer_now(rig.changer) == 0 && !rig.ended);
+  end();
+  begin("a,tcp://x:1", true, 0, &longer_clip); /* asked for in vain before a ends: that is not counted at its end */
+  UNTIL(rig.pictures > 2);
+  changer_ask(rig.changer, 1);
+  UNTIL(rig.refusals >= 1);
+  UNTIL(rig.changes >= 1 || rig.ended);
   assert_true(rig.refusals >= 2 && changer_now(rig.changer) == 0 && !rig.ended);
   end();
   begin("a,tcp://x:1", false, 0, &short_clip);

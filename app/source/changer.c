@@ -36,7 +36,7 @@ struct changer {
   bool changed;    /* another source is read, which no changer_news has reported yet */
   /* Sources that cannot be opened, and files that were dropped. */
   int step;          /* direction in which to continue if a source cannot be opened: 1 or -1 */
-  int refusals;      /* sources in a row that could not be opened */
+  int refusals;      /* sources in a row that could not be opened in this search for the next one */
   bool given_up;     /* the current source has ended, and no other one of the list could be opened */
   bool passed_first; /* the list's first source was not there, and it was decided to go on with the next one */
   /* index of the next source, if opening it in advance failed: it is tried again when it is due; -1: none */
@@ -214,6 +214,8 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
     if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;
     changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
+    if (changer->wanted < 0) /* a later search begins to count anew */
+      changer->refusals = 0;
   }
   opening->index = -1;
 }
