@@ -6,13 +6,19 @@
 
 enum { STATE_ALIGN = 256 };
 
+static struct element choose(enum demand demand) {
+  if (demand == ELEMENT_WHOLE)
+    return element_of(DTYPE_I32);
+  return element_of(demand == ELEMENT_PRECISE ? DTYPE_F32 : DTYPE_F16);
+}
+
 int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err) {
   const struct plan *plan = program->base.plan;
   program->base.element = program->element = malloc(((size_t)plan_places(plan) + 1) * sizeof *program->element);
   if (!program->element)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < plan_places(plan); i++)
-    program->element[i] = element_of(plan_demand(plan, i) == ELEMENT_PRECISE ? DTYPE_F32 : DTYPE_F16);
+    program->element[i] = choose(plan_demand(plan, i));
   for (int i = 0; owner && i < plan->state_count; i++) {
     int index = plan_find_state(owner->base.plan, plan->states[i].name);
     if (index >= 0)

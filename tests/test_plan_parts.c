@@ -1,6 +1,8 @@
 /* Parts of a plan that do not run once each time: loops, injections, regions, and what runs beside others. */
 #include "tests/rigs/plan_rig.h"
 
+#include <string.h>
+
 /* A time row, two norms and a step, as a loop of so many iterations; a norm before and one behind. x, temporary 0, is
  * an input.
  */
@@ -121,6 +123,25 @@ static void injections_are_checked(void **state) {
     assert_int_equal(plan_finish(&plan, &err), 0);
     plan_free(&plan);
   }
+  resources_free(&resources);
+}
+
+/* A tensor of whole numbers is refused by ops that compute in floating point, and no resource holds them. */
+static void whole_numbers_are_for_ops_that_take_them(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct error err = {0};
+  struct plan plan;
+  plan_init(&plan, &resources);
+  struct tensor whole = plan_input(&plan, 1, 4, 4, 8, ELEMENT_WHOLE);
+  plan_norm(&plan, "norm", (struct op_norm){.x = whole});
+  expect_failure(&plan, "norm: x holds whole numbers");
+  plan_init(&plan, &resources);
+  struct tensor kept = plan_state(&plan, "kept", 1, 4, 4, 8, ELEMENT_WHOLE);
+  plan_norm(&plan, "norm", (struct op_norm){.x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE), .y = kept});
+  expect_failure(&plan, "norm: y holds whole numbers");
+  assert_false(tensor_exists(resources_state(&resources, "whole", 1, 1, 1, 8, ELEMENT_WHOLE, &err)));
+  assert_non_null(strstr(err.message, "whole: "));
   resources_free(&resources);
 }
 
@@ -329,6 +350,7 @@ int main(void) {
       cmocka_unit_test(a_loop_keeps_what_its_next_iteration_reads),
       cmocka_unit_test(loops_that_make_no_sense_are_refused),
       cmocka_unit_test(injections_are_checked),
+      cmocka_unit_test(whole_numbers_are_for_ops_that_take_them),
       cmocka_unit_test(a_region_changes_what_was_there),
       cmocka_unit_test(regions_that_go_by_nothing_are_refused),
       cmocka_unit_test(regions_that_make_no_sense_are_refused),

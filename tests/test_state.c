@@ -259,6 +259,38 @@ static void bfloat16_reaches_states(void **state) {
   net_close(net);
 }
 
+/* Whole numbers are int32 on every device and in every precision: zero at first, exact up to 2^24, rounded and kept
+ * within their range. */
+static void whole_numbers_are_exact(void **state) {
+  (void)state;
+  enum { VALUES = 8 };
+  const float given[VALUES] = {-8, 16777215, -16777216, 2.5f, -3.5f, 1e30f, -1e30f, 0x1p24f - 3};
+  const float expected[VALUES] = {-8, 16777215, -16777216, 2, -4, 0x1p31f, -0x1p31f, 0x1p24f - 3};
+  struct net *net = net_open(device_name);
+  struct program *program;
+  struct plan plan;
+  float got[VALUES];
+  plan_init(&plan, &net->resources);
+  struct tensor whole = plan_state(&plan, "whole", 1, 1, 2, VALUES / 2, ELEMENT_WHOLE);
+  struct tensor input = plan_input(&plan, 1, 1, 1, VALUES, ELEMENT_WHOLE);
+  must(net, plan_finish(&plan, &net->err));
+  must(net, device_prepare(net->device, &program, &plan, &(struct program_options){PIXEL_RGBA}, &net->err));
+  assert_int_equal(program->element[plan_place(&plan, whole)].type, DTYPE_I32);
+  assert_int_equal(program->element[plan_place(&plan, input)].type, DTYPE_I32);
+  must(net, device_read(net->device, program, whole, 0, got, VALUES, &net->err));
+  for (int i = 0; i < VALUES; i++)
+    assert_true(got[i] == 0);
+  must(net, device_write(net->device, program, whole, 0, given, VALUES, &net->err));
+  must(net, device_write(net->device, program, input, 0, given, VALUES, &net->err));
+  must(net, device_read(net->device, program, whole, 0, got, VALUES, &net->err));
+  assert_memory_equal(got, expected, sizeof got);
+  must(net, device_read(net->device, program, input, 0, got, VALUES, &net->err));
+  assert_memory_equal(got, expected, sizeof got);
+  device_release(net->device, &program);
+  plan_free(&plan);
+  net_close(net);
+}
+
 /* --- runs in parts --- */
 
 static struct {
@@ -332,6 +364,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_program_beside_shares_by_name),
       cmocka_unit_test(a_run_that_failed_in_parts_is_begun_anew),
       cmocka_unit_test(bfloat16_reaches_states),
+      cmocka_unit_test(whole_numbers_are_exact),
   };
   device_name = argc > 1 ? argv[1] : "cpu";
   precision = argc > 2 && !strcmp(argv[2], "bf16") ? PRECISION_BF16 : PRECISION_F32;

@@ -184,7 +184,11 @@ __global__ void __launch_bounds__(THREADS) convert_kernel(const __grid_constant_
     return;
   size_t channel = i % p.channels, tap = i / p.channels % p.taps, row = i / p.channels / p.taps;
   float v = source_value(p, (row * p.channels + channel) * p.taps + tap);
-  element_write(p.target, p.element.type, i, v / p.element.scale);
+  v /= p.element.scale;
+  if (p.element.type == DTYPE_I32)
+    static_cast<int32_t *>(p.target)[i] = __float2int_rn(v); /* saturates, and NaN becomes 0, as in element_store */
+  else
+    element_write(p.target, p.element.type, i, v);
 }
 
 __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ struct pad_args p, size_t count) {

@@ -23,6 +23,14 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
+/* Returns the type that a temporary or state gets if all ops that use it take bfloat16. place: see plan_places. */
+static struct element first_choice(const struct cpu_program *program, int place) {
+  enum demand demand = plan_demand(program->plan, place);
+  if (demand == ELEMENT_WHOLE)
+    return element_of(DTYPE_I32);
+  return element_of(program->bf16 && demand != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
+}
+
 /* Makes an operand FP32 because its op cannot take bfloat16. Fails if the operand is the owner's state and bfloat16
  * there. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
@@ -35,19 +43,20 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
 }
 
 /* Chooses bfloat16 for every tensor that is only used by ops that take it, and FP32 for the others. Operands with a
- * value for each channel (OPERAND_VECTOR) are always FP32. States of the owner keep their type. */
+ * value for each channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States of the owner keep their
+ * type. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
   for (int i = 0; i < plan_places(plan); i++)
     if (i < plan->temporary_count || !is_shared(program, (struct tensor){TENSOR_STATE, i - plan->temporary_count}))
-      program->element[i] =
-          element_of(program->bf16 && plan_demand(plan, i) != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
+      program->element[i] = first_choice(program, i);
   for (int i = 0; i < plan->op_count; i++) {
     struct op_operand list[OPERANDS_MAX];
     int count = op_operands(&plan->ops[i], OPERAND_READ | OPERAND_WRITE, list);
     for (int j = 0; j < count; j++) {
-      bool settled = list[j].tensor.space == TENSOR_NONE || list[j].tensor.space == TENSOR_RESOURCE;
+      bool settled = list[j].tensor.space == TENSOR_NONE || list[j].tensor.space == TENSOR_RESOURCE ||
+                     list[j].roles & OPERAND_WHOLE;
       bool takes = program->nodes[i].impl->takes_bf16 && !(list[j].roles & OPERAND_VECTOR);
       if (!settled && !takes && settle_f32(program, &plan->ops[i], list[j].tensor, err) < 0)
         return -1;

@@ -14,6 +14,9 @@
 enum demand {
   ELEMENT_DEVICE = 0, /* the type in which the device computes */
   ELEMENT_PRECISE,    /* FP32, for latents and noise, whose rounding errors the sampler would amplify */
+  /* int32 on every device, for states and temporaries that all devices compute to the bit: only operands with
+   * OPERAND_WHOLE take it, and they take nothing else */
+  ELEMENT_WHOLE,
 };
 
 /* The type of a tensor's values. A value is scale times the stored number. */
@@ -36,7 +39,9 @@ static inline size_t element_size(struct element element) {
   return dtype_size(element.type);
 }
 
-/* Read and write value number i of an array: the scale is applied, and a stored value is rounded to nearest even. */
+/* Read and write value number i of an array: the scale is applied, and a stored value is rounded to nearest even. As a
+ * whole number, a value beyond the range of int32 is stored as the range's end, and NaN as 0; FP32 holds whole numbers
+ * up to 2^24 exactly. */
 float element_load(struct element element, const void *data, size_t i);
 void element_store(struct element element, void *data, size_t i, float value);
 

@@ -55,7 +55,7 @@ struct tensor *op_y(struct op *op) {
   int count;
   const struct place *places = places_of[op->type](&count);
   for (int i = 0; i < count; i++)
-    if (places[i].roles == OPERAND_WRITE)
+    if ((places[i].roles & ~OPERAND_WHOLE) == OPERAND_WRITE)
       return operand_at(op, &places[i]);
   return NULL;
 }

@@ -54,6 +54,7 @@ enum operand_role {
   OPERAND_VECTOR = 32,  /* a value for each channel: a weight, unless OPERAND_VIEW is set */
   OPERAND_STATE = 64,   /* written by one run and read by later ones: a plan's state, or a resource */
   OPERAND_ADDEND = 128, /* added to y elementwise; y may take its memory if no later op reads it */
+  OPERAND_WHOLE = 256,  /* whole numbers (ELEMENT_WHOLE); without this role an operand never is of that type */
 };
 
 /* Guidance rows of several latents, one latent after another: the first latent has `first` rows, every later one

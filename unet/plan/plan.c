@@ -292,12 +292,20 @@ static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
 }
 
+/* True if a tensor's demand asks for whole numbers. */
+static bool holds_whole(const struct plan *plan, struct tensor t) {
+  return t.space != TENSOR_RESOURCE && plan_demand(plan, plan_place(plan, t)) == ELEMENT_WHOLE;
+}
+
 /* Returns the fault of an operand that contradicts its roles, or NULL. An operand that is only written need not exist
  * yet. */
-static const char *misfit(const struct op_operand *operand) {
+static const char *misfit(const struct plan *plan, const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
-    return operand->roles & OPERAND_OPTIONAL || operand->roles == OPERAND_WRITE ? NULL : "is missing";
+    return operand->roles & OPERAND_OPTIONAL || (operand->roles & ~OPERAND_WHOLE) == OPERAND_WRITE ? NULL
+                                                                                                   : "is missing";
+  if (holds_whole(plan, t) != !!(operand->roles & OPERAND_WHOLE))
+    return operand->roles & OPERAND_WHOLE ? "does not hold whole numbers" : "holds whole numbers";
   bool vector = operand->roles & OPERAND_VECTOR && !(operand->roles & OPERAND_VIEW);
   if (operand->roles & OPERAND_STATE && t.space == TENSOR_TEMPORARY)
     return "is no state";
@@ -310,7 +318,7 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
   struct op_operand list[OPERANDS_MAX];
   int count = op_operands(op, ~0u, list);
   for (int i = 0; i < count && !plan->failed; i++) {
-    const char *wrong = misfit(&list[i]);
+    const char *wrong = misfit(plan, &list[i]);
     if (wrong)
       plan_fail(plan, "%s: %s %s", name, list[i].name, wrong);
   }

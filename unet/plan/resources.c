@@ -80,6 +80,10 @@ struct tensor resources_weight(struct resources *resources, const char *name, in
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
                               enum demand demand, struct error *err) {
   bool fresh;
+  if (demand == ELEMENT_WHOLE) {
+    error_set(err, STATUS_FAILED, "%s: only states and temporaries of a plan hold whole numbers", name);
+    return (struct tensor){0};
+  }
   struct resource *r = find_or_append(resources, name, (int[4]){n, h, w, c}, &fresh, err);
   if (!r)
     return (struct tensor){0};

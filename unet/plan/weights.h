@@ -13,10 +13,11 @@
 #include "unet/base/error.h"
 #include "unet/base/platform.h"
 
-enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+/* No weight is of type DTYPE_I32: a plan asks for it by ELEMENT_WHOLE (element.h). */
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I32 };
 
 static inline size_t dtype_size(enum dtype dtype) {
-  return dtype == DTYPE_F32 ? 4 : 2;
+  return dtype == DTYPE_F32 || dtype == DTYPE_I32 ? 4 : 2;
 }
 
 /* An open file. */
