@@ -321,7 +321,7 @@ static int find_limit(const struct plan *plan, int index) {
   for (int i = 0; i < plan->region_count; i++) {
     const struct plan_region *region = &plan->regions[i];
     limit = limit_to(limit, index, region->first, region->end);
-    limit = region->meet ? limit_to(limit, index, region->beside, region->meet) : limit;
+    limit = region->parallel_end ? limit_to(limit, index, region->parallel_with, region->parallel_end) : limit;
   }
   return limit;
 }

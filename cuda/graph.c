@@ -20,8 +20,8 @@ static const double tune_running_s = 0.5;
 
 /* True if the temporary is written in a region that runs in parallel to other ops, so that its memory is in the second
  * lane. */
-static bool is_beside(const struct plan *plan, int temporary) {
-  return plan_is_beside(plan, plan->temporaries[temporary].first);
+static bool is_parallel(const struct plan *plan, int temporary) {
+  return plan_is_parallel(plan, plan->temporaries[temporary].first);
 }
 
 /* Returns the last op until which a parallel region's temporary must keep its memory. Temporaries that are read after
@@ -29,8 +29,8 @@ static bool is_beside(const struct plan *plan, int temporary) {
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;
-  for (int i = 0; last >= own->meet && i < plan->region_count; i++)
-    if (plan->regions[i].meet && plan->regions[i].beside < own->end && plan->regions[i].end > last)
+  for (int i = 0; last >= own->parallel_end && i < plan->region_count; i++)
+    if (plan->regions[i].parallel_end && plan->regions[i].parallel_with < own->end && plan->regions[i].end > last)
       last = plan->regions[i].end - 1;
   return last;
 }
@@ -45,10 +45,10 @@ static size_t lay_out_lane(const struct cuda_program *program, const struct plan
   memcpy(seen.temporaries, plan->temporaries, bytes);
   fusions_lifetimes(program, seen.temporaries);
   for (int i = 0; i < plan->temporary_count; i++) {
-    bool beside = is_beside(plan, i);
-    if (beside != (lane == 1))
+    bool parallel = is_parallel(plan, i);
+    if (parallel != (lane == 1))
       seen.temporaries[i].n = 0;
-    else if (beside)
+    else if (parallel)
       seen.temporaries[i].last = find_last(plan, &seen.temporaries[i]);
   }
   size_t total = plan_layout(&seen, program->element, 256, offset);
@@ -57,14 +57,14 @@ static size_t lay_out_lane(const struct cuda_program *program, const struct plan
 }
 
 static size_t lay_out(const struct cuda_program *program, const struct plan *plan) {
-  size_t *beside = malloc(((size_t)plan->temporary_count + 1) * sizeof *beside);
+  size_t *parallel = malloc(((size_t)plan->temporary_count + 1) * sizeof *parallel);
   size_t first = lay_out_lane(program, plan, 0, program->offset);
-  size_t second = beside && program->lanes > 1 ? lay_out_lane(program, plan, 1, beside) : 0;
-  bool failed = !beside || first == SIZE_MAX || second == SIZE_MAX;
+  size_t second = parallel && program->lanes > 1 ? lay_out_lane(program, plan, 1, parallel) : 0;
+  bool failed = !parallel || first == SIZE_MAX || second == SIZE_MAX;
   for (int i = 0; !failed && program->lanes > 1 && i < plan->temporary_count; i++)
-    if (is_beside(plan, i))
-      program->offset[i] = first + beside[i];
-  free(beside);
+    if (is_parallel(plan, i))
+      program->offset[i] = first + parallel[i];
+  free(parallel);
   return failed ? SIZE_MAX : first + second;
 }
 
@@ -73,7 +73,7 @@ static int lanes_open(struct cuda_device *device, struct cuda_program *program, 
                       struct error *err) {
   program->lanes = 1;
   for (int i = 0; i < plan->region_count; i++)
-    if (plan->regions[i].meet)
+    if (plan->regions[i].parallel_end)
       program->lanes = 2;
   if (program->lanes == 1)
     return 0;
@@ -142,12 +142,12 @@ static void regions_begin(struct cuda_program *program, const struct plan *plan,
     struct plan_region *region = &program->regions[i];
     int count = program->launches.count;
     region->when = plan->regions[i].when;
-    if (plan->regions[i].beside == op)
-      region->beside = count;
+    if (plan->regions[i].parallel_with == op)
+      region->parallel_with = count;
     if (plan->regions[i].first == op)
       region->first = count;
-    if (plan->regions[i].meet && plan->regions[i].meet == op)
-      region->meet = count;
+    if (plan->regions[i].parallel_end && plan->regions[i].parallel_end == op)
+      region->parallel_end = count;
   }
 }
 
@@ -171,7 +171,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
     regions_begin(program, plan, i);
-    program->lane = plan_is_beside(plan, i);
+    program->lane = plan_is_parallel(plan, i);
     pthread_mutex_lock(&device->base.weights);
     int status = fused ? fused_prepare(device, program, i, err) : op_prepare(device, program, plan, i, err);
     pthread_mutex_unlock(&device->base.weights);

@@ -103,7 +103,7 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 
 struct region_nodes {
   cudaGraphConditionalHandle handle[2]; /* for the part that runs in parallel to other launches; for the rest */
-  cudaGraphNode_t beside;
+  cudaGraphNode_t parallel;
 };
 
 /* Launches with regions among them, while they are recorded. */
@@ -125,7 +125,7 @@ static cudaError_t decide(const struct stretch *s) {
   for (int i = 0; status == cudaSuccess && i < 2 * s->count; i++) {
     const struct plan_region *region = &s->regions[i / 2];
     cudaGraphConditionalHandle *handle = &s->nodes[i / 2].handle[i % 2];
-    if (i % 2 == 0 && !region->meet)
+    if (i % 2 == 0 && !region->parallel_end)
       continue;
     status = make_handle(s->queue->stream, 0, handle);
     decisions.when[decisions.count] = region->when;
@@ -146,13 +146,13 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
 }
 
 /* Captures the part of a region that runs in parallel to the launches captured next. */
-static cudaError_t capture_beside(struct stretch *s, int i) {
+static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
   cudaError_t status =
-      add_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->beside, &body);
-  s->last = nodes->beside;
-  return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].meet) : status;
+      add_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->parallel, &body);
+  s->last = nodes->parallel;
+  return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
 /* Captures launches [first, end), which belong to no region, with the parallel parts that begin among them. */
@@ -160,8 +160,8 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
     for (int i = 0; status == cudaSuccess && i < s->count; i++)
-      if (s->regions[i].meet && s->regions[i].beside == at)
-        status = capture_beside(s, i);
+      if (s->regions[i].parallel_end && s->regions[i].parallel_with == at)
+        status = capture_parallel(s, i);
     if (status == cudaSuccess)
       status = enqueue(s->device, s->queue, s->r, at, at + 1);
   }
@@ -172,11 +172,11 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
 static cudaError_t capture_region(const struct stretch *s, int i) {
   const struct plan_region *region = &s->regions[i];
   struct region_nodes *nodes = &s->nodes[i];
-  int first = region->meet ? region->meet : region->first;
+  int first = region->parallel_end ? region->parallel_end : region->first;
   cudaGraph_t body;
   cudaError_t status = cudaSuccess;
-  if (region->meet)
-    status = cudaStreamUpdateCaptureDependencies(s->queue->stream, &nodes->beside, NULL, 1,
+  if (region->parallel_end)
+    status = cudaStreamUpdateCaptureDependencies(s->queue->stream, &nodes->parallel, NULL, 1,
                                                  cudaStreamAddCaptureDependencies);
   if (status == cudaSuccess)
     status = append_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[1], &body);

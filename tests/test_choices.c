@@ -111,7 +111,7 @@ static void show_key(void **unused) {
   press(&state, 'c'); /* what is shown follows */
   assert_int_equal(values->show_control, 2);
   press(&state, 'd');
-  assert_int_equal(values->show, SHOW_BESIDE);
+  assert_int_equal(values->show, SHOW_BOTH);
   assert_int_equal(values->show_control, 2);
   press(&state, 'd');
   assert_int_equal(values->show, SHOW_PICTURE);

@@ -153,7 +153,7 @@ static void test_controls(void **state) {
   assert_true(controls.control[0].param[0] == 50 && controls.control[0].param[1] == 80.5f);
   assert_true(controls.control[2].start == 0.1f && controls.control[2].end == 0.5f && controls.control[2].guess);
   assert_true(controls.control[2].param[0] == 4 && controls.control[1].param[0] == 0.05f);
-  assert_true(controls.show == SHOW_BESIDE && controls.show_control == 0);
+  assert_true(controls.show == SHOW_BOTH && controls.show_control == 0);
   refuse("live --budget-floor 64x64", "there is no --budget");
   refuse("live --control edges", "canny|lineart|softedge|depth|color|tile|blur|gray|mask|map");
   refuse("live --control cann:x", "there is no such map");

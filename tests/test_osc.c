@@ -51,9 +51,9 @@ static void numbers_of_all_types_are_taken(void **state) {
       {"/reverie/pause", "f:0.49", PARAMETER_PAUSE, 0, 0},
       {"/reverie/pause", "i:5", PARAMETER_PAUSE, 0, 1},
       {"/reverie/pause", "s:off", PARAMETER_PAUSE, 0, 0},
-      {"/reverie/show", "s:beside", PARAMETER_SHOW, 0, SHOW_BESIDE},
+      {"/reverie/show", "s:beside", PARAMETER_SHOW, 0, SHOW_BOTH},
       {"/reverie/show", "f:1.2", PARAMETER_SHOW, 0, SHOW_MAP},
-      {"/reverie/show", "f:99", PARAMETER_SHOW, 0, SHOW_BESIDE},
+      {"/reverie/show", "f:99", PARAMETER_SHOW, 0, SHOW_BOTH},
       {"/reverie/show", "i:-3", PARAMETER_SHOW, 0, SHOW_PICTURE},
       {"/reverie/show", "S:map", PARAMETER_SHOW, 0, SHOW_MAP},
   };

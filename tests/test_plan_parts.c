@@ -310,7 +310,9 @@ static void what_runs_beside_others_is_apart(void **state) {
     plan_region_begin(&plan, (struct region_when){REGION_MAP, 0});
     plan_norm(&plan, "map", (struct op_norm){.x = x});
     plan_region_end(&plan);
-    int beside = plan.op_count + (mistake == 4 ? -1 : mistake == 5 ? 3 : 0); /* in a region; behind the first op */
+    int parallel_with = plan.op_count + (mistake == 4   ? -1
+                                         : mistake == 5 ? 3
+                                                        : 0); /* in a region; behind the first op */
     struct tensor early =
         plan_norm(&plan, "early", (struct op_norm){.x = before, .y = mistake == 2 ? kept : (struct tensor){0}});
     if (mistake == 3)
@@ -320,15 +322,15 @@ static void what_runs_beside_others_is_apart(void **state) {
       plan_loop_begin(&plan, 2);
     }
     if (mistake == 8)
-      plan_region_meet(&plan, beside);
+      plan_region_end_parallel(&plan, parallel_with);
     plan_region_begin(&plan, (struct region_when){REGION_CONTROL, 0});
     if (mistake == 7)
-      plan_region_meet(&plan, beside);
+      plan_region_end_parallel(&plan, parallel_with);
     struct tensor from[] = {before, early, kept, z, before, before, before, before, before, before, before};
     struct tensor inner = plan_norm(&plan, "inner", (struct op_norm){.x = from[mistake]});
-    plan_region_meet(&plan, beside);
+    plan_region_end_parallel(&plan, parallel_with);
     if (mistake == 9)
-      plan_region_meet(&plan, beside);
+      plan_region_end_parallel(&plan, parallel_with);
     if (mistake < 10)
       plan_inject(&plan, "inject", (struct op_inject){.x = inner, .y = early, .count = 1});
     plan_region_end(&plan);
@@ -339,7 +341,7 @@ static void what_runs_beside_others_is_apart(void **state) {
     if (plan_finish(&plan, &err) < 0)
       fail_msg("%s", err.message);
     for (int i = 0; i < plan.op_count; i++)
-      assert_int_equal(plan_is_beside(&plan, i), i == 3);
+      assert_int_equal(plan_is_parallel(&plan, i), i == 3);
     plan_free(&plan);
   }
   resources_free(&resources);

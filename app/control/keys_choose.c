@@ -110,13 +110,13 @@ void run_show(struct live_state *state, const struct command_call *call) {
   int number = chosen_control(state, call->now_ns);
   if (!number)
     return;
-  int show = (state->settings.values.show + 1) % (SHOW_BESIDE + 1);
+  int show = (state->settings.values.show + 1) % (SHOW_BOTH + 1);
   live_set(state, PARAMETER_SHOW, show, call->now_ns);
   live_set(state, PARAMETER_SHOW_CONTROL, number, call->now_ns);
   if (show == SHOW_PICTURE)
     live_notice(state, call->now_ns, "the picture");
   else
-    live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
+    live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BOTH ? " beside the picture" : "");
 }
 
 /* Returns the index of the choice to use next: the one after the present one, or the first if the present text is the

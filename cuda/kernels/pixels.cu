@@ -148,12 +148,12 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
 struct view {
   float mix;
   const half_t *map; /* the map to show; NULL: none */
-  bool beside;
+  bool both;
 };
 
 __device__ __forceinline__ view get_view(const struct pixels_args &p) {
   const struct run_params &run = p.block->run;
-  return {run.mix, run.show == SHOW_PICTURE ? nullptr : p.map[run.show_control], run.show == SHOW_BESIDE};
+  return {run.mix, run.show == SHOW_PICTURE ? nullptr : p.map[run.show_control], run.show == SHOW_BOTH};
 }
 
 __device__ __forceinline__ void picture_rgb(const struct pixels_args &p, float mix, int x, int y, float rgb[3]) {
@@ -171,7 +171,7 @@ __device__ __forceinline__ void map_rgb(const struct pixels_args &p, const half_
     rgb[i] = __saturatef(__half2float(map[(((size_t)blockIdx.z * p.h + y) * p.w + x) * 3 + i]));
 }
 
-__device__ __noinline__ void beside_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
+__device__ __noinline__ void both_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
   int w = p.out_w / 2, h = p.out_h / 2;
   bool left = x < w;
   x -= left ? 0 : w;
@@ -191,8 +191,8 @@ __device__ __noinline__ void beside_rgb(const struct pixels_args &p, const view 
 __device__ __forceinline__ void read_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
   if (!v.map)
     picture_rgb(p, v.mix, x, y, rgb);
-  else if (v.beside)
-    beside_rgb(p, v, x, y, rgb);
+  else if (v.both)
+    both_rgb(p, v, x, y, rgb);
   else
     map_rgb(p, v.map, x, y, rgb);
 }

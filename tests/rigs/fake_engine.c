@@ -13,7 +13,7 @@
 enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
 
 /* A frame in flight. */
-struct fake_flight {
+struct fake_frame {
   struct frame frame; /* held until the picture is collected */
   const struct prepared *prepared;
   void *opaque;
@@ -24,7 +24,7 @@ struct fake_flight {
 struct prepared {
   struct prepared *next;
   struct prepared_info info;
-  struct fake_flight waiting[STREAM_BATCH_MAX]; /* frames waiting in the handle's stream batch, newest first */
+  struct fake_frame waiting[STREAM_BATCH_MAX]; /* frames waiting in the handle's stream batch, newest first */
 };
 
 struct engine {
@@ -32,7 +32,7 @@ struct engine {
   bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; slots whose text is long */
   struct engine_info info;
   struct prepared *handles;
-  struct fake_flight flights[MAX_IN_FLIGHT]; /* flight number n is at n modulo MAX_IN_FLIGHT */
+  struct fake_frame frames[MAX_IN_FLIGHT]; /* frames in flight; the n-th submitted one is at n modulo MAX_IN_FLIGHT */
   int64_t last_done_ns;
   int left; /* slices */
   bool behind;
@@ -45,7 +45,8 @@ struct engine {
 static struct fake_engine_script script;
 static struct fake_engine_log record;
 static atomic_int released, preparable, openable;
-/* Protects handles, flights and pictures: one thread may prepare and release while another submits and collects. */
+/* Protects the engine's handles, frames and pictures: one thread may prepare and release while another submits and
+ * collects. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char texts[SLOTS][64];
 
@@ -248,7 +249,7 @@ void engine_release(struct engine *engine, struct prepared **handle) {
     return;
   pthread_mutex_lock(&lock);
   for (int i = 0; i < MAX_IN_FLIGHT; i++)
-    if (engine->flights[i].prepared == prepared)
+    if (engine->frames[i].prepared == prepared)
       record.released_busy = true;
   while (*link != prepared)
     link = &(*link)->next;
@@ -269,15 +270,15 @@ void engine_close(struct engine **engine) {
   if (!*engine)
     return;
   for (int i = 0; i < MAX_IN_FLIGHT; i++) {
-    record.released_busy |= record.engines_open > 1 && (*engine)->flights[i].prepared;
-    (*engine)->flights[i].prepared = NULL; /* these frames are dropped */
+    record.released_busy |= record.engines_open > 1 && (*engine)->frames[i].prepared;
+    (*engine)->frames[i].prepared = NULL; /* these frames are dropped */
   }
   while ((*engine)->handles) {
     struct prepared *prepared = (*engine)->handles;
     engine_release(*engine, &prepared);
   }
   for (int i = 0; i < MAX_IN_FLIGHT; i++)
-    frame_release(&(*engine)->flights[i].frame);
+    frame_release(&(*engine)->frames[i].frame);
   picture_pool_close(&(*engine)->pool);
   free(*engine);
   *engine = NULL;
@@ -387,9 +388,9 @@ int engine_under_way(const struct prepared *prepared) {
 }
 
 /* Adds the newest frame to the stream batch. Returns the frame that leaves it. */
-static struct fake_flight advance_batch(struct prepared *prepared, const struct fake_flight *newest) {
+static struct fake_frame advance_batch(struct prepared *prepared, const struct fake_frame *newest) {
   int behind = prepared->info.frames_behind;
-  struct fake_flight leaves = behind ? prepared->waiting[behind - 1] : *newest;
+  struct fake_frame leaves = behind ? prepared->waiting[behind - 1] : *newest;
   memmove(prepared->waiting + 1, prepared->waiting, sizeof prepared->waiting - sizeof *prepared->waiting);
   prepared->waiting[0] = *newest;
   return leaves;
@@ -407,7 +408,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
     return script.loses ? error_mark_lost(err) : -1;
   }
   int64_t now = platform_now_ns();
-  struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];
+  struct fake_frame *submitted = &engine->frames[record.submitted % MAX_IN_FLIGHT];
   struct frame picture;
   pthread_mutex_lock(&lock);
   int got = picture_pool_take(engine->pool, &picture, err);
@@ -453,16 +454,16 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   int64_t began = engine->last_done_ns > now ? engine->last_done_ns : now;
   engine->last_done_ns = began + (script.frame_ms + script.step_ms * shape->steps) * INT64_C(1000000);
   pthread_mutex_lock(&lock);
-  const struct fake_flight newest = {.frame = picture,
-                                     .prepared = request->prepared,
-                                     .opaque = request->opaque,
-                                     .submitted_ns = now,
-                                     .done_ns = engine->last_done_ns,
-                                     .there = !request->drain,
-                                     .whole = engine->left == 0};
-  *flight = advance_batch(request->prepared, &newest);
-  flight->prepared = request->prepared;
-  flight->done_ns = engine->last_done_ns;
+  const struct fake_frame newest = {.frame = picture,
+                                    .prepared = request->prepared,
+                                    .opaque = request->opaque,
+                                    .submitted_ns = now,
+                                    .done_ns = engine->last_done_ns,
+                                    .there = !request->drain,
+                                    .whole = engine->left == 0};
+  *submitted = advance_batch(request->prepared, &newest);
+  submitted->prepared = request->prepared;
+  submitted->done_ns = engine->last_done_ns;
   engine->behind = engine->left > 0;
   engine->left -= engine->left > 0;
   pthread_mutex_unlock(&lock);
@@ -475,7 +476,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     record.overfull = true;
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
-  struct fake_flight *oldest = &engine->flights[record.collected++ % MAX_IN_FLIGHT];
+  struct fake_frame *oldest = &engine->frames[record.collected++ % MAX_IN_FLIGHT];
   engine->collected++;
   sleep_until(oldest->done_ns);
   while (script.gated && released < record.collected)

@@ -97,12 +97,11 @@ static const struct inject_case inject_cases[] = {
 
 /* --- regions --- */
 
-/* Bit i of on: the control's gain in iteration i is not 0. */
 struct region_case {
-  unsigned on[2];
+  unsigned on[2]; /* for each of the two controls: bit i is set if its gain is not 0 in iteration i of the loop */
   bool map, style, guess;
   int latents;
-  bool beside; /* the controls' layers may run in parallel with the network's */
+  bool parallel; /* the controls' layers may run in parallel with the network's */
 };
 
 static struct tensor region_conv(struct op_test *t, struct tensor x, int k) {
@@ -111,17 +110,17 @@ static struct tensor region_conv(struct op_test *t, struct tensor x, int k) {
   return plan_conv(&t->plan, "conv", op);
 }
 
-/* Appends a control of two layers, each of which adds to a layer of the network. beside: number of the op from which on
- * the layers may run; below 0: after all. */
-static void append_control(struct op_test *t, int control, int beside, struct tensor x, struct tensor hint,
+/* Appends a control of two layers, each of which adds to a layer of the network. parallel: the control's layers may run
+ * at the same time as the ops from this number on; below 0: they run after all ops before them. */
+static void append_control(struct op_test *t, int control, int parallel, struct tensor x, struct tensor hint,
                            struct tensor y[2]) {
   struct op_inject op = {.control = control, .step = 2, .count = 2, .rows = 1};
   struct op_conv in = {.x = x, .weight = test_weight(t, 32, 3, x.c), .residual = hint, .stride = 1, .pad = 1};
   plan_region_begin(&t->plan, (struct region_when){REGION_CONTROL, control, .step = op.step, .latents = y[0].n});
   struct tensor h[2] = {region_conv(t, plan_conv(&t->plan, "in", in), 1)};
   h[1] = region_conv(t, h[0], 3);
-  if (beside >= 0)
-    plan_region_meet(&t->plan, beside);
+  if (parallel >= 0)
+    plan_region_end_parallel(&t->plan, parallel);
   for (; op.index < op.count; op.index++) {
     op.x = h[op.index];
     op.weight = test_weight(t, 32, 1, 32);
@@ -145,11 +144,11 @@ static void build_regions(struct op_test *t, const void *argument) {
   plan_region_end(plan);
   plan_loop_begin(plan, 4);
   struct tensor x = plan_unet_input(plan, "input", (struct op_unet_input){.x = step.x, .y.n = c->latents, .rows = 1});
-  int beside = c->beside ? plan->op_count : -1;
+  int parallel = c->parallel ? plan->op_count : -1;
   struct tensor y[2] = {region_conv(t, x, 3)};
   y[1] = region_conv(t, y[0], 1);
-  append_control(t, 1, beside, x, hint, y);
-  append_control(t, 3, beside, x, hint, y);
+  append_control(t, 1, parallel, x, hint, y);
+  append_control(t, 3, parallel, x, hint, y);
   step.model = plan_linear(plan, "up", (struct op_linear){.x = y[0], .x2 = y[1], .weight = test_weight(t, 32, 1, 64)});
   plan_step(plan, "step", step);
   plan_loop_end(plan);
@@ -177,9 +176,9 @@ static const struct region_case region_cases[] = {
     {{8, 7}, false, true, true, .latents = 1},
     {{1, 0}, .latents = 2},
     {{4, 32}, true, .latents = 3},
-    {{15, 15}, true, true, .latents = 1, .beside = true},
-    {{5, 3}, true, .latents = 1, .beside = true},
-    {{0, 12}, .guess = true, .latents = 2, .beside = true},
+    {{15, 15}, true, true, .latents = 1, .parallel = true},
+    {{5, 3}, true, .latents = 1, .parallel = true},
+    {{0, 12}, .guess = true, .latents = 2, .parallel = true},
 };
 
 const struct op_cases op_cases_control[] = {

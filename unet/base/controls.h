@@ -35,7 +35,7 @@ struct control_style {
 };
 
 /* The output: the picture, the map of one control instead, or the two side by side. */
-enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BESIDE };
+enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BOTH };
 
 /* The values of one control: a map that is made from the frame, and the network that reads it. */
 struct control_values {

@@ -252,7 +252,7 @@ static void halve_row(const struct compose *c, int y, int w, float *out) {
 }
 
 /* Puts the map and the picture side by side into a picture of w x h pixels; each is composed first. */
-static void put_beside(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
+static void put_both(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
   size_t count = 3 * (size_t)w;
   int top = (h - h / 2) / 2;
   memset(out, 0, (size_t)h * count * sizeof *out);
@@ -294,8 +294,8 @@ static void write_picture(const struct cpu_run *run, const struct op_pixels_out 
   float *both = (float *)p->scratch + rows_floats(p, op);
   if (map.x && params->show == SHOW_MAP)
     picture = map;
-  else if (map.x && params->show == SHOW_BESIDE) {
-    put_beside(&map, &picture, pixels_out_w(op), pixels_out_h(op), both);
+  else if (map.x && params->show == SHOW_BOTH) {
+    put_both(&map, &picture, pixels_out_w(op), pixels_out_h(op), both);
     picture = compose_map(run, i, both, pixels_out_w(op));
   }
   p->device->kernels->compose(&picture);

@@ -98,7 +98,7 @@ struct output {
   /* x: the generated pixels; input: those of the frame; map: the one to show. NULL: there is none */
   const float *x, *input, *map;
   double mix;
-  bool beside;
+  bool both;
   int w, h; /* size of the picture */
 };
 
@@ -118,7 +118,7 @@ static void map_rgb(const struct output *p, int x, int y, double rgb[3]) {
     rgb[c] = fmin(fmax((double)p->map[((size_t)y * (size_t)p->op->x.w + (size_t)x) * 3 + (size_t)c], 0), 1);
 }
 
-static void beside_rgb(const struct output *p, int x, int y, double rgb[3]) {
+static void both_rgb(const struct output *p, int x, int y, double rgb[3]) {
   int w = p->w / 2, h = p->h / 2;
   bool left = x < w;
   x -= left ? 0 : w;
@@ -133,7 +133,7 @@ static void beside_rgb(const struct output *p, int x, int y, double rgb[3]) {
 }
 
 static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
-  (!p->map ? picture_rgb : p->beside ? beside_rgb : map_rgb)(p, x, y, rgb);
+  (!p->map ? picture_rgb : p->both ? both_rgb : map_rgb)(p, x, y, rgb);
 }
 
 /* Returns the value of channel i for a colour. */
@@ -196,7 +196,7 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
                      .x = cpu_f32(run->program, op->x),
                      .input = cpu_f32(run->program, op->input),
                      .mix = (double)params->mix,
-                     .beside = params->show == SHOW_BESIDE,
+                     .both = params->show == SHOW_BOTH,
                      .w = pixels_out_w(op),
                      .h = pixels_out_h(op)};
   if (params->show != SHOW_PICTURE)

@@ -227,7 +227,7 @@ void control_inject(const struct control *control, const struct control_place *p
   plan_leave(place->plan, mark);
   struct unet_call call = unet_begin(&control->body, place->plan, time, text);
   struct tensor own_mid = unet_down(&call, place->x, hint, &own);
-  plan_region_meet(place->plan, place->beside);
+  plan_region_end_parallel(place->plan, place->parallel_with);
   inject(control, place, &own, own_mid, skips, mid);
   plan_region_end(place->plan);
 }

@@ -57,7 +57,7 @@ struct control_place {
   struct guidance_rows rows; /* rows of the first latent, and of each later one */
   struct tensor x;           /* input of ControlNets: [rows of all latents, h, w, c] */
   /* number of the U-Net's first op in the plan: a ControlNet's layers may run at the same time as the ops from it on */
-  int beside;
+  int parallel_with;
 };
 
 /* Appends a ControlNet for this call and adds its outputs to the tensors of skips and to mid, in place. It does nothing

@@ -102,7 +102,7 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   if (d->shape->controls) {
     if (tensor_exists(d->image) || tensor_exists(d->kept))
       c.place.x = input_of(d, call, true);
-    c.place.beside = d->plan->op_count;
+    c.place.parallel_with = d->plan->op_count;
     unet.behind = add_levels;
     unet.opaque = &c;
   }

@@ -56,8 +56,7 @@ static int check_parameters(enum map_kind kind, int read, const struct control_p
 static int check_shown(const struct op *op, const struct submission *s, struct error *err) {
   const struct run_params *run = s->params;
   (void)op;
-  if (run->show >= SHOW_PICTURE && run->show <= SHOW_BESIDE && run->show_control >= 0 &&
-      run->show_control < CONTROLS_MAX)
+  if (run->show >= SHOW_PICTURE && run->show <= SHOW_BOTH && run->show_control >= 0 && run->show_control < CONTROLS_MAX)
     return 0;
   return error_set(err, STATUS_FAILED, "submit: there is no way %d to show control %d", (int)run->show,
                    run->show_control);

@@ -59,7 +59,7 @@ struct op_map {
 /* The run's output pictures = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format
  * program_options.output. YUV formats are limited range, BT.709; a chroma sample is the mean of its pixels. 8-bit
  * values are rounded to nearest. With run.show == SHOW_MAP the output is map number run.show_control instead. With
- * SHOW_BESIDE it shows the whole map in the left half and the whole picture in the right half, each scaled to W / 2 by
+ * SHOW_BOTH it shows the whole map in the left half and the whole picture in the right half, each scaled to W / 2 by
  * H / 2 (a pixel is the mean of four), with black rows above and below: (H - H / 2) / 2 above. If the map does not
  * exist the output is the picture. W and H are the fields w and h; pixels of x to the right of W and below H are not
  * shown.

@@ -184,26 +184,28 @@ void plan_region_end(struct plan *plan) {
   if (!check(plan, "region", region_is_open(plan), "its end has no beginning"))
     return;
   struct plan_region *region = &plan->regions[plan->region_count - 1];
-  if (check(plan, "region", plan->op_count > region->first && plan->op_count > region->meet, "it has no ops"))
+  if (check(plan, "region", plan->op_count > region->first && plan->op_count > region->parallel_end, "it has no ops"))
     region->end = plan->op_count;
 }
 
-void plan_region_meet(struct plan *plan, int beside) {
+void plan_region_end_parallel(struct plan *plan, int parallel_with) {
   if (!check(plan, "region", region_is_open(plan), "it meets others before it begins"))
     return;
   struct plan_region *region = &plan->regions[plan->region_count - 1];
   int least = loop_is_open(plan) ? plan->loop.first : plan->loop.end;
-  if (check(plan, "region", region->meet == 0 && plan->op_count > region->first, "it has no ops that meet others") &&
-      check(plan, "region", beside >= least && beside < region->first && !plan_region_of(plan, beside),
+  if (check(plan, "region", region->parallel_end == 0 && plan->op_count > region->first,
+            "it has no ops that meet others") &&
+      check(plan, "region",
+            parallel_with >= least && parallel_with < region->first && !plan_region_of(plan, parallel_with),
             "it cannot run beside these ops")) {
-    region->beside = beside;
-    region->meet = plan->op_count;
+    region->parallel_with = parallel_with;
+    region->parallel_end = plan->op_count;
   }
 }
 
-bool plan_is_beside(const struct plan *plan, int op) {
+bool plan_is_parallel(const struct plan *plan, int op) {
   const struct plan_region *region = plan_region_of(plan, op);
-  return region && op < region->meet;
+  return region && op < region->parallel_end;
 }
 
 const struct plan_region *plan_region_of(const struct plan *plan, int op) {
@@ -262,9 +264,9 @@ static bool collide(const struct op *a, const struct op *b) {
   return false;
 }
 
-static void check_beside(struct plan *plan, const struct plan_region *region) {
-  for (int i = region->first; i < region->meet; i++)
-    for (int j = region->beside; j < region->first && !plan->failed; j++)
+static void check_parallel(struct plan *plan, const struct plan_region *region) {
+  for (int i = region->first; i < region->parallel_end; i++)
+    for (int j = region->parallel_with; j < region->first && !plan->failed; j++)
       if (collide(&plan->ops[i], &plan->ops[j]))
         plan_fail(plan, "%s: it cannot run beside %s", plan->ops[i].name, plan->ops[j].name);
 }
@@ -282,7 +284,7 @@ static void check_regions(struct plan *plan) {
       plan_fail(plan, "%s: each run makes its picture, and a region may be skipped", plan->ops[i].name);
   }
   for (int i = 0; i < plan->region_count; i++)
-    check_beside(plan, &plan->regions[i]);
+    check_parallel(plan, &plan->regions[i]);
   free(maker);
 }
 

@@ -43,13 +43,14 @@ struct region_when {
   int latents; /* REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
 };
 
-/* Ops [first, end) run if `when` holds. Otherwise they are skipped, and the tensors that they would write keep their
- * values. Ops [first, meet) may run at the same time as ops [beside, first). */
+/* A region: ops [first, end) of the plan, counted from 0. They run if `when` holds. Otherwise they are skipped, and the
+ * tensors that they would write keep their values. */
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* `beside` is an op's number before first; meet 0: no op of the region may run at the same time as others */
-  int beside, meet;
+  /* A device may run ops [first, parallel_end) of the region at the same time as ops [parallel_with, first), which
+   * stand before the region. parallel_end 0: it may run no op of the region at the same time as ops outside it. */
+  int parallel_with, parallel_end;
 };
 
 struct plan {
@@ -104,12 +105,12 @@ void plan_loop_end(struct plan *plan);
  * place, and states, may be read by others, who find the old values if the region was skipped. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* Declares that the ops of the open region so far share no data with ops [beside, first op of the region), so a device
- * may run both groups at the same time. Later ops of the region wait for both. Op `beside` is in no region, and is
- * inside the loop if and only if the region is. */
-void plan_region_meet(struct plan *plan, int beside);
-/* True if an op is in the first part of a region, [first, meet), which may run at the same time as other ops. */
-bool plan_is_beside(const struct plan *plan, int op);
+/* Declares that the ops of the open region so far share no data with the ops from number parallel_with up to the
+ * region's first, so that a device may run both groups at the same time. Later ops of the region wait for both groups.
+ * Op parallel_with is in no region, and is inside the loop if and only if the region is. */
+void plan_region_end_parallel(struct plan *plan, int parallel_with);
+/* True if op number `op` is one of those at the start of a region that may run at the same time as earlier ops. */
+bool plan_is_parallel(const struct plan *plan, int op);
 /* Returns the region that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
 /* True if every run of the plan runs each op exactly once. */
