@@ -49,14 +49,14 @@ struct attn_args {
   long v_batch, v_row;
   long o_batch, o_row;
   float scale; /* usually 1 / sqrt(D); positive and finite */
-  bool causal; /* row i sees columns 0..i */
+  bool causal; /* true: row i of q attends to rows 0..i of k alone */
 
   /* A second segment of keys and values, treated as if appended to the first. It has room for Tk2 rows, and the first
    * *count2 of them take part. count2 points to an int on the device, which the kernel reads when it runs and clamps to
    * 0..Tk2. The rows behind those are never used, whatever they hold. k2 NULL: no second segment. It cannot be combined
    * with causal. */
   const void *k2, *v2;   /* [B, Tk2, H * D] */
-  long k2_batch, k2_row; /* the batch strides may be 0 */
+  long k2_batch, k2_row; /* k2_batch and v2_batch may be 0: all batch rows share one second segment */
   long v2_batch, v2_row;
   int Tk2;
   const int *count2;

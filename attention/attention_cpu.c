@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The state of one query row while the keys are read one after the other (online softmax). */
+/* The state of one row of q while the keys are read one after the other (online softmax). */
 struct row {
   double max, sum;
   double *acc; /* [D] */

@@ -99,7 +99,8 @@ static int balanced_clusters(const attn_device &device, const shape_info &info, 
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = all_keys(a), small_tiles = tiles_of(a, 64);
-  if (dp > UNSPLIT_DIM_MAX) /* there is one shape; balanced_clusters leaves tiles whole where that is best */
+  /* for these head dims there is one shape, and a balanced launch of it leaves tiles whole where that is faster */
+  if (dp > UNSPLIT_DIM_MAX)
     return {SHAPE_PAIR, true};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
@@ -253,7 +254,7 @@ static bool well_formed(const attn_args &a) {
 }
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
-  /* Units of work are counted in int. */
+  /* The kernel counts its work, pairs of a row tile and a block of keys, in int. */
   long tiles = tiles_of(a, 64), blocks = all_keys(a) / 48 + 2;
   return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30;
 }
@@ -309,7 +310,7 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: 0 and 1 are the generic kernel's variants, then follow each Hopper shape whole and balanced ---- */
+/* ---- choices.h: the generic kernel's two variants, then each Hopper shape: whole tiles, balanced ---- */
 
 static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",   "sm90 long balanced",
                                            "sm90 pair",  "sm90 pair balanced",  "sm90 halves", "sm90 halves balanced",

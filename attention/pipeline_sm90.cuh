@@ -175,7 +175,8 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      barrier_expect(part_full(group), T::PART_GROUP_BYTES); /* once, because a part has one tile */
+      /* armed once, because with PARTS > 1 a thread block has one tile */
+      barrier_expect(part_full(group), T::PART_GROUP_BYTES);
   }
 };
 
@@ -206,7 +207,7 @@ template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &
   return {slice_of_block<T>() * T::DP, (tile - rest * p.row_tiles) * T::BM, rest - batch * p.heads, batch};
 }
 
-/* Makes the compiler calculate a place here instead of where it is used. */
+/* Makes the compiler calculate the coordinates here instead of where they are used. */
 __device__ __forceinline__ void pin(Place &at) {
   asm volatile("" : "+r"(at.channel), "+r"(at.row), "+r"(at.head), "+r"(at.batch)::"memory");
 }
@@ -255,7 +256,7 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   int q_parity = 1;
   Place at = place_of<T>(p, piece.tile);
   pin(at);
-  /* Announce the first Q. */
+  /* Wait until Q's memory is free, and arm the barriers for the first Q. */
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
     /* Load Q. */

@@ -121,7 +121,8 @@ struct TileSm90 {
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
   /* Rows that one store writes: those of a row group, or of a warp where each part stores half of a row group. */
   static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
-  static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES; /* the tile's place (16 bytes) */
+  /* coordinates of the current tile: a struct Place of 16 bytes */
+  static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES;
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
   static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
@@ -192,7 +193,7 @@ constexpr int pad_sm90(int d) {
   return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : d <= 160 ? 160 : 512;
 }
 
-/* The numbers of a shape. rows 0: this head dim does not have the shape. */
+/* The properties of a shape. rows 0: this head dim does not have the shape. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
   int slices, parts;    /* thread blocks of a tile that split its channels; that split its keys */

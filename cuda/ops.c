@@ -5,7 +5,7 @@
 #include "cuda/check.h"
 #include "cuda/ways/choose.h"
 
-/* The arguments of an op's preparation. */
+/* The arguments of prepare_conv, prepare_linear, ..., each of which turns one op into launches of kernels. */
 struct preparation {
   struct cuda_device *device;
   struct cuda_program *program;
@@ -88,7 +88,8 @@ static int rows_of(struct tensor t) {
   return t.h * t.w;
 }
 
-/* Finds the workspace for an attention. Programs prepared before keep their smaller one. */
+/* Sets *workspace to memory of the lane that is large enough for this attention. If the lane has to allocate a larger
+ * one, programs that were prepared earlier go on using the smaller one, which is not freed. */
 static int reserve_attention(struct preparation *p, const struct attn_args *args, void **workspace) {
   struct cuda_device *device = p->device;
   struct lane *lane = &device->lane[p->program->lane];
@@ -432,7 +433,7 @@ static int append_depth(struct preparation *p,
   return append(p, &launch);
 }
 
-/* Returns the arguments that all these ops have. */
+/* Returns the arguments that all ops of the depth network have in common. */
 static struct depth_args depth_args(struct preparation *p, struct tensor x, struct tensor y) {
   return (struct depth_args){.x = operand(p, x, ROLE_ANY),
                              .y = operand(p, y, ROLE_ANY),

@@ -244,7 +244,7 @@ static int check_belongs(const struct parser *parser, const struct command_text 
   return 0;
 }
 
-/* Refuses a second --model or --vae outside live, where keys step through them. */
+/* Refuses a second --model or --vae for commands other than live. In live, keys switch between them. */
 static int check_choices(const struct options *options, const struct command_text *command, struct error *err) {
   if (command->command != COMMAND_LIVE && (options->models.count > 1 || options->vaes.count > 1))
     return usage_error(err, "%s takes one --%s; live steps through several", command->name,
@@ -275,8 +275,8 @@ static int check_blend(const struct options *options, const struct command_text 
   return 0;
 }
 
-/* Returns how many arguments (without options) the command takes. If the options given reduce that number, *why is set
- * to the reason for the message. */
+/* Returns the largest number of arguments, not counting options, that the command takes. If the options given reduce
+ * that number, *why is set to the reason for the message. */
 static int most_arguments(const struct options *options, const struct command_text *command, const char **why) {
   if (command->command != COMMAND_BENCH || options->steadiness)
     return command->arguments_max;

@@ -49,10 +49,11 @@ struct options {
 
   struct parameters values;
   struct parameter_choices models, vaes; /* all that were given, in order; the first one is also in values */
-  struct parameter_choices spare_loras, spare_styles; /* files beyond the number of instances; keys can select them */
-  int prompt_count;                                   /* number of prompts in values.prompt */
-  int lora_count, style_count;                        /* number of entries in values.lora and values.style */
-  int control_count;                                  /* number of entries in values.control */
+  /* files that were given beyond the number of LoRAs or styles that act at once; keys can select them */
+  struct parameter_choices spare_loras, spare_styles;
+  int prompt_count;            /* number of prompts in values.prompt */
+  int lora_count, style_count; /* number of entries in values.lora and values.style */
+  int control_count;           /* number of entries in values.control */
 
   int batch; /* frames in one run of the engine; 0: chosen automatically */
 
@@ -87,11 +88,11 @@ struct options {
   /* Options of bench. */
   bool live;                  /* measure the live window */
   long warmup;                /* frames that are run before the measurements; -1: chosen automatically */
-  const char *json;           /* file, or "-" for standard output */
+  const char *json;           /* file for the figures as JSON, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
   const char *report;         /* file of the HTML report; NULL: none */
   enum sweep_by sweep;
-  const char *trace; /* file; NULL: none */
+  const char *trace; /* file for a trace of each frame, as Chrome's trace viewer reads it; NULL: none */
   bool steadiness;   /* measure how steady pictures are from frame to frame instead of frame rates */
   bool profile;      /* measure the ops of a frame instead of frame rates */
 
@@ -99,22 +100,23 @@ struct options {
   double budget_ms; /* longest time that a frame may take; 0: no limit */
   /* smallest size to which the budget may reduce the picture; 0: chosen automatically */
   int budget_floor_width, budget_floor_height;
-  const char *script, *record_script; /* files; NULL: none */
+  /* file of values by time that is played; file to which such values are recorded; NULL: none */
+  const char *script, *record_script;
   bool script_loop;
   int window_width, window_height; /* size of the window; 0: chosen automatically */
   const char *display;             /* number or name of the display for the output; NULL: chosen automatically */
   const char *snapshot_dir;        /* folder of snapshots; NULL: the working directory */
-  const char *presets;             /* file; NULL: none */
+  const char *presets;             /* file of named sets of values; NULL: none */
   const char *record;              /* file to which recording starts at once; NULL: none */
   struct parameter_choices to;     /* further outputs of pictures: files, streams, cameras */
-  const char *ipc;                 /* socket; NULL: none */
+  const char *ipc;                 /* path of the IPC socket; NULL: none */
   const char *osc;                 /* [HOST:]PORT at which OSC messages are received; NULL: none */
   struct parameter_choices osc_to; /* addresses to which OSC messages are sent */
   const char *midi;         /* device, file, pipe or sequencer port; "": a port of the program's own; NULL: no MIDI */
   const char *web;          /* address of the web page; "": the default address; NULL: no page */
   const char *record_sound; /* sound of recordings: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: SOUND_OF_SOURCE */
   const char *sound;        /* sound that is analysed: an input or SOUND_OF_SOURCE; NULL: none */
-  struct parameter_choices modulate; /* parameters that the sound changes, as text */
+  struct parameter_choices modulate; /* each as text: a parameter that the sound changes, and how */
 
   int verbose; /* -1: errors only; 0: usual; 1: more; 2: details for debugging */
 };

@@ -56,7 +56,7 @@ enum option_value {
   VALUE_FILE,
   VALUE_DIR,
   VALUE_MODEL /* a model's name, or a file */,
-  VALUE_MAP /* a kind of map, and more */
+  VALUE_MAP /* a kind of map, which ":MODEL" may follow */
 };
 
 struct option {

@@ -249,7 +249,8 @@ static void print_spaced(FILE *out, const char *choices) {
     fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
-/* Returns the words, separated by |, that an option's value is or begins with; NULL: there are none. */
+/* Returns words separated by |, of which an option's value is one, or begins with one; NULL: there are no such
+ * words. */
 static const char *words_of(const struct option *option) {
   return option->value == VALUE_MAP ? &MAP_WORDS[sizeof "none|" - 1] : option_choices(option);
 }

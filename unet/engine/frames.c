@@ -35,7 +35,8 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* The requests of one run: one for each of its first pictures. */
+/* The requests that one run serves: request[i] asks for picture i of the run, for i below count. Nobody asks for the
+ * other pictures. */
 struct batch {
   const struct engine_request *request[BATCH_MAX];
   const struct controls *controls[BATCH_MAX];
@@ -112,7 +113,8 @@ int engine_under_way(const struct prepared *prepared) {
   return count;
 }
 
-/* Returns what later runs of a stream batch need of this request. */
+/* Returns the record of a request's frame that later runs of a stream batch need, because the frame's later steps are
+ * computed there. */
 static struct batched_frame batched_frame_of(const struct engine_request *request, const struct run_params *run) {
   struct batched_frame newest = {.there = !request->drain,
                                  .identity = request->identity,
@@ -240,7 +242,7 @@ static void remove_oldest_run(struct engine *engine) {
   engine->in_flight--;
 }
 
-/* Waits for a run and stores its pictures in *run. Holds on pictures that no request asked for are ended. */
+/* Waits for a run and stores its pictures in *run. Releases those that no request asked for. */
 static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
   if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)

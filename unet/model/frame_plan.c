@@ -7,7 +7,8 @@
 
 enum { UNROLLED_MAX = 4 };
 
-/* Returns keys and values for whole prompts: the chunks of each prompt are joined to one sequence of tokens. */
+/* Returns the keys and values of whole prompts. A long prompt is encoded in chunks of tokens; the chunks of each prompt
+ * are joined to one sequence here. */
 static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
   int chunks = shape->chunks ? shape->chunks : 1;
   struct tensor whole = keys[chunks - 1];
@@ -23,23 +24,24 @@ struct denoising {
   struct plan *plan;
   const struct frame_noise *noise;
   struct tensor x, image, kept;
-  /* the latent from which residual guidance leads away: the input's, or a temporary that the first step fills; no
-   * tensor: zeros */
+  /* residual guidance (RCFG): the latent from which the residual noise is computed. It is the input's latent, or a
+   * temporary that the first step fills; no tensor: zeros */
   struct tensor reference;
   struct tensor times;
-  struct tensor earlier; /* predictions that later steps use; no tensor: no step uses any */
+  /* predictions of earlier steps, which a multistep sampler uses; no tensor: the sampler uses none */
+  struct tensor earlier;
   struct control_features features[CONTROLS_MAX];
 };
 
 /* A call of the U-Net. */
 struct call {
-  int step; /* number of the call, for its first latent; in a loop that of the first iteration */
+  int step; /* number of the call, which is the step of its first latent; in a loop the number in the first iteration */
   bool loop;
   int rows; /* guidance rows of all latents together */
   /* the call's rows in the tables of time projections are [first, first + count) */
   int first, count;
-  struct op_prompt prompt; /* chooses the prompts of the rows; its field slots is not set */
-  struct tensor text;      /* keys and values of these prompts for the U-Net */
+  struct op_prompt prompt; /* blends the prompts of each guidance row; its field slots is not set */
+  struct tensor text;      /* keys and values of the blended prompts for the U-Net */
 };
 
 /* The arguments of add_levels and inject_all, which add the controls to a call of the U-Net. */
@@ -153,8 +155,8 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
   plan_step(d->plan, "step", op);
 }
 
-/* Appends the choice of prompts. If each picture of the run has one row, one text is used for all of them; otherwise
- * there is a text for each row. */
+/* Appends the op that blends the keys and values of the prompts. If each picture of the run has one guidance row, all
+ * pictures share one text; otherwise each row gets a text of its own. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
@@ -180,8 +182,8 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* Appends a queue in a state with one tensor for each frame of a stream batch: this run's (`newest`) becomes the first,
- * the others move back by one. Returns the whole state. */
+/* Makes a state that is a queue with one tensor for each frame of a stream batch, and appends the op that moves it on:
+ * `newest`, this run's tensor, becomes the first entry, and the others move back by one. Returns the state. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -198,8 +200,8 @@ static struct tensor oldest(const struct denoising *d, const char *name, struct 
   return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
 }
 
-/* Makes a state with `each` latents for every frame of a stream batch, newest first. It moves back in each run, and the
- * newest frame's latents are written later, by its first step. */
+/* Makes a state with `each` latents for every frame of a stream batch, newest frame first. In each run all latents move
+ * back by one frame; the newest frame's are written later in the run, by that frame's first step. */
 static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
   int n = d->shape->steps * each;
   struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
@@ -274,8 +276,8 @@ static struct tensor map_state(const struct control *control, struct plan *plan,
   return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
 }
 
-/* Reads the second source's frame, within the map's region. If that frame is a map already (MAP_PICTURE), it is read
- * directly into the map's state. */
+/* Appends the op that reads the second source's frame, in the region that computes the map. If that frame is a map
+ * already (MAP_PICTURE), the op writes it directly to the map's state. */
 static struct picture second_picture(const struct denoising *d, const struct control *control) {
   int h = d->shape->height, w = d->shape->width;
   struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
@@ -310,7 +312,7 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
   return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
 }
 
-/* Appends the control's map and its network's features, in one region. */
+/* Appends the ops that compute the control's map and its network's features of that map, in one region. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))

@@ -88,7 +88,7 @@ int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPER
  * number. */
 int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
 
-/* The result of an op's rule (op_check): the tensor y that the plan makes for the op. */
+/* The shape and precision of the tensor y that an op writes. op_check computes them, and the plan makes the tensor. */
 struct op_result {
   int n, h, w, c; /* shape of y */
   enum demand demand;

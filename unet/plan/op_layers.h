@@ -1,4 +1,5 @@
-/* The ops that are layers of networks (op.h). */
+/* The ops that are layers of networks: convolutions, linear layers, attention and others. op.h says how ops are
+ * declared. */
 #ifndef UNET_PLAN_OP_LAYERS_H
 #define UNET_PLAN_OP_LAYERS_H
 
@@ -71,7 +72,8 @@ struct op_inject {
   /* step: number of the U-Net's call; in a loop that of the first iteration, and one more in each later one */
   int control, step;
   int index, count; /* this is injection number `index` (from 0) of the control's `count` in one call of the U-Net */
-  /* `first` pictures of y belong to the first latent, `rows` to each later one; 0: rows is y.n, first is rows */
+  /* the first `first` pictures of y belong to the first latent, the next `rows` to each later one; rows 0 means all
+   * pictures of y, first 0 means `rows` */
   int rows, first;
 };
 /* Returns 10^(-1 + index / (count - 1)): the factor of g for a latent's first row with run.control[control].guess. */
@@ -145,7 +147,8 @@ struct op_style {
   int heads;
   float scale;
   enum style_part part;
-  /* `first` rows belong to the first latent, `rows` to each later one; 0: rows is n, first is rows */
+  /* the first `first` pictures of y belong to the first latent, the next `rows` to each later one; rows 0 means all
+   * pictures of y, first 0 means `rows` */
   int rows, first;
 };
 

@@ -1,4 +1,4 @@
-/* The ops that turn timesteps, prompts and guidance into a network's inputs (op.h). */
+/* The ops that turn timesteps, prompts and guidance into a network's inputs. op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_PROMPTS_H
 #define UNET_PLAN_OP_PROMPTS_H
 
@@ -26,8 +26,10 @@ struct op_embed {
 struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
-  float shift;     /* freq_shift in diffusers */
-  int rows, first; /* `first` rows belong to the first step, `rows` to each later one; 0: rows is 1, first is rows */
+  float shift; /* freq_shift in diffusers */
+  /* the first `first` rows of y belong to the first step, the next `rows` to each later one; rows 0 means 1, first 0
+   * means `rows` */
+  int rows, first;
   int values;
   float value[SIZES];
 };
@@ -73,7 +75,7 @@ struct op_store_slot {
   T(rows, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
 struct op_shift {
   OPERANDS(SHIFT)
-  int by; /* rows by which the queue moves; 0: 1 */
+  int by; /* number of rows by which the queue moves; 0 means 1 */
 };
 
 /* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]]. For the first `first` rows p is r;
@@ -84,7 +86,8 @@ struct op_shift {
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)
-  /* `first` rows belong to the first latent, `rows` to each later one; 0: rows is y.n, first is rows */
+  /* the first `first` rows of y belong to the first latent, the next `rows` to each later one; rows 0 means all rows of
+   * y, first 0 means `rows` */
   int rows, first;
 };
 

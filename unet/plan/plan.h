@@ -32,15 +32,17 @@ struct plan_loop {
 
 /* The run parameter (run.h) that decides if a region is entered: the region runs unless that parameter is 0. */
 enum region_kind {
-  REGION_CONTROL, /* run.control[index].gain for the call, or for the call of any latent if there are several */
-  REGION_MAP,     /* run.control[index].map */
-  REGION_STYLE,   /* run.style[index].weight */
+  /* run.control[index].gain[step]; with several latents, one of them with a gain other than 0 is enough */
+  REGION_CONTROL,
+  REGION_MAP,   /* run.control[index].map: the run computes this control's map */
+  REGION_STYLE, /* run.style[index].weight */
 };
 struct region_when {
   enum region_kind kind;
   int index;
-  int step;    /* REGION_CONTROL: number of the U-Net's call; in a loop that of the first iteration */
-  int latents; /* REGION_CONTROL: number of latents, of which latent i is at step + i; 0: 1 */
+  int step; /* REGION_CONTROL: number of the U-Net's call; in a loop that of the first iteration */
+  /* REGION_CONTROL: number of latents in the call, each at a step of its own: latent i at step + i; 0 means 1 */
+  int latents;
 };
 
 /* A region: ops [first, end) of the plan, counted from 0. They run if `when` holds. Otherwise they are skipped, and the
@@ -78,19 +80,20 @@ struct plan {
 };
 
 void plan_init(struct plan *plan, struct resources *resources);
-void plan_free(struct plan *plan); /* Takes a zeroed plan too. */
+void plan_free(struct plan *plan); /* A zeroed plan may be given, too. */
 
-/* After plan_enter("down_blocks.0") the names of appended ops begin with that text. It returns the mark with which
- * plan_leave restores the prefix. */
+/* After plan_enter("down_blocks.0") the names of appended ops begin with that text, after the prefixes entered before.
+ * It returns the length of the prefix so far, to which plan_leave shortens it again. */
 PRINTF_LIKE(2, 3) size_t plan_enter(struct plan *plan, const char *format, ...);
 void plan_leave(struct plan *plan, size_t mark);
 
 /* Records an error of model code ("expected 320 channels") unless there was one before; the plan stays failed. */
 PRINTF_LIKE(2, 3) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* plan_conv, plan_linear, ...: each appends one op of the table and checks its operands and shapes. The op's y is made
- * here, with the sizes in op.y where the op's header says that they are given, or it is the state that op.y names.
- * Returns y, or no tensor for ops without one. name is the part after the prefix. */
+/* plan_conv, plan_linear, ...: each appends one op of OP_TABLE (op.h) to the plan and checks its operands and shapes.
+ * name: the op's name after the prefix (plan_enter). Each returns the op's result y, which is a new temporary, or the
+ * state that op.y names. Where the comment on an op says that sizes of y are given, the caller sets them in op.y. Ops
+ * without a y return no tensor. */
 #define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
   struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op);
 OP_TABLE(PLAN_CONSTRUCTOR)

@@ -38,9 +38,10 @@ struct prompt_params {
 struct control_params {
   /* OP_INJECT and REGION_CONTROL: factor of the network's output, indexed by calls of the U-Net */
   float gain[CALLS_MAX];
-  /* OP_INJECT: the prompt's row alone gets the output, less in outer layers: see inject_guess */
+  /* OP_INJECT: guess mode: only the positive prompt's row gets the network's output, weaker in outer layers
+   * (inject_guess) */
   bool guess;
-  bool map;                /* REGION_MAP: this run makes the map */
+  bool map;                /* REGION_MAP: true: this run computes the control's map */
   float param[MAP_PARAMS]; /* OP_MAP */
 };
 
@@ -58,15 +59,17 @@ struct run_params {
    * in a run. step[] and residual[] have one entry for each call of the U-Net. */
   struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
-  float between[BATCH_MAX][2];     /* OP_BETWEEN: factors of the two noises for each picture of the run */
+  /* OP_BETWEEN: for each picture of the run, the factors of the two noises that are blended */
+  float between[BATCH_MAX][2];
   float start_latent, start_noise; /* OP_START: factors of the input's latent and of the noise */
-  /* OP_GUIDE: factor of each row's prediction. OP_GUIDE also reads the next three fields: see op_steps.h */
+  /* OP_GUIDE: factor of each guidance row's prediction. OP_GUIDE also reads the three fields behind this one;
+   * op_steps.h has the formula. */
   float row_weight[GUIDANCE_ROWS_MAX];
   float virtual_weight;
   struct residual_params residual[CALLS_MAX];
   float guidance_rescale;
 
-  /* The prompts of each guidance row, and the output. */
+  /* The prompts of each guidance row, and how the output picture is composed. */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
   /* OP_PIXELS_OUT: weight of the generated picture, 0 to 1; the rest is the input */
   float mix;
@@ -75,22 +78,24 @@ struct run_params {
   int show_control;
   float guidance; /* OP_GUIDANCE_EMBED: guidance scale */
 
-  /* Parameters of programs that encode a prompt, or that write a ring (one slot more in each run, from the start again
-   * after the last). */
+  /* Parameters of programs that encode a prompt, or that write a ring: a state whose slots are written one after the
+   * other, one in each run, and from slot 0 again after the last. */
   int slot; /* OP_STORE_SLOT: number of the slot that is written */
-  /* OP_STORE_SLOT with ring: slot turn modulo n; one more in each run, and it may wrap */
+  /* OP_STORE_SLOT with ring: the run's number; slot turn modulo n is written. The caller adds 1 for each run; it may
+   * overflow to 0. */
   unsigned turn;
   int tokens[TOKENS_MAX];     /* OP_EMBED: numbers of the tokens in the vocabulary */
   int end;                    /* OP_END_TOKEN: position of the end token */
   float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: each token's weight minus 1 */
 
-  /* The controls and style pictures; and where the picture goes. */
+  /* The controls, the style pictures, and the place of the output picture. */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
   bool on_device; /* the picture is not copied to host memory until frame_wait asks for it there */
 };
 
-/* True if this run enters a region. iteration is that of the plan's loop; 0 for a region outside the loop. */
+/* True if this run enters a region. iteration: number of the iteration of the plan's loop, from 0; 0 for a region
+ * outside the loop. */
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
 /* Bits for what a run may leave out of a finished plan: bit k is control k, whose regions are then not entered; bit
@@ -120,7 +125,7 @@ static inline int style_slot(const struct op_style *op, const struct style_param
 /* Returns how often a run with these parameters executes op number `op` of the plan; 0: it is in a region that is
  * skipped. */
 int run_op_runs(const struct plan *plan, int op, const struct run_params *params);
-/* Returns g of OP_INJECT (op_layers.h) for picture number `picture` of its y. */
+/* Returns g, the factor in the formula of OP_INJECT (op_layers.h), for picture number `picture` of the op's y. */
 float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture);
 
 #endif
