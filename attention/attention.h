@@ -53,8 +53,8 @@ struct attn_args {
 
   /* A second segment of keys and values, treated as if appended to the first. It has room for Tk2 rows, and the first
    * *count2 of them take part. count2 points to an int on the device, which the kernel reads when it runs and clamps to
-   * 0..Tk2. The rows behind those are never used, whatever they hold. k2 NULL: no second segment. It cannot be combined
-   * with causal. */
+   * 0..Tk2. The rows behind those are never used, whatever they hold. With none of them the result is that of the same
+   * launch without a second segment, to the bit. k2 NULL: no second segment. It cannot be combined with causal. */
   const void *k2, *v2;   /* [B, Tk2, H * D] */
   long k2_batch, k2_row; /* k2_batch and v2_batch may be 0: all batch rows share one second segment */
   long v2_batch, v2_row;
@@ -85,9 +85,10 @@ cudaError_t attention_open(struct attn_device *device);
  * device; reads no device memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
-/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. The
- * caller zeroes it once after allocating it. Every launch leaves it fit for the next launch of any shape. Launches that
- * may run at the same time must not share it. */
+/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A launch
+ * with a second segment needs no less than the same launch without one. The caller zeroes the memory once after
+ * allocating it. Every launch leaves it fit for the next launch of any shape. Launches that may run at the same time
+ * must not share it. */
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Enqueues the kernel. workspace: device memory of attention_workspace bytes, aligned to 256 (NULL when 0).

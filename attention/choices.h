@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* Returns the variant's name for people: the kernel and its tile shape, then "balanced" if the work is cut into equal
- * ranges of keys instead of whole tiles: "sm80 tall", "sm90 long balanced". NULL: no variant has this number. */
+/* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"), then "balanced" if
+ * the work is cut into equal ranges of keys instead of whole tiles, and "by count" if it is cut so only with many keys
+ * in both segments together, which the device decides. NULL: no variant has this number. */
 const char *attention_choice_name(int choice);
 
 /* True if this variant can run args on this device: the device has the kernel, the variant exists for the head dim, and

@@ -80,28 +80,14 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Returns the number of clusters of a balanced launch: at most as many as the GPU runs at a time, and at most one for
- * each block of keys of each tile. If two thread blocks share a tile by channels and there are fewer tiles than
- * clusters, every tile is cut into the same number of parts p, because other cuts would leave some tiles with three
- * parts and some with two. A tile of n blocks of keys then takes time n / p, plus about p for merging the parts, which
- * is least for p = sqrt(n). */
-static int balanced_clusters(const attn_device &device, const shape_info &info, int tiles, int blocks) {
-  int clusters = std::max(device.sms / info.slices, 1);
-  if (info.slices > 1 && tiles <= clusters) {
-    int parts = clusters / tiles;
-    while (parts > 1 && parts * parts > blocks)
-      parts--;
-    return tiles * parts;
-  }
-  return tiles * blocks < clusters ? tiles * blocks : clusters;
-}
-
+/* The choice looks at the first segment's keys alone, because an empty second segment must not change a bit. Only a
+ * launch that would leave multiprocessors idle lets the device decide by the number of keys if tiles are cut. */
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
-  long keys = all_keys(a), small_tiles = tiles_of(a, 64);
+  long keys = a.Tk, small_tiles = tiles_of(a, 64);
   /* for these head dims there is one shape, and a balanced launch of it leaves tiles whole where that is faster */
   if (dp > UNSPLIT_DIM_MAX)
-    return {SHAPE_PAIR, true};
+    return {SHAPE_PAIR, ATTN_CUT_ALWAYS};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   shape_info large_info = describe_sm90(dp, large);
@@ -111,7 +97,7 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
     shape_info info = describe_sm90(dp, shape);
     bool one_round = small_tiles <= info.blocks * device.sms, tighter = info.blocks > 1 && info.keys < large_info.keys;
     if (keys <= info.keys && (one_round || tighter))
-      return {shape, false};
+      return {shape, ATTN_CUT_NEVER};
   }
   /* SHAPE_HALVES takes long to begin and to end, too long for 256 keys. Where tiles of 64 rows fit the chip at a time,
    * it pays only by its larger blocks (8 x 1024 x 1024, split and halves: D 64 with equal blocks 6.95 and 9.43 us, D 80
@@ -119,19 +105,17 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
-    return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, false};
+    return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, ATTN_CUT_NEVER};
   /* With few keys, small thread blocks that all fit the chip at a time are faster than larger ones that need two
    * rounds: 80 x 256 x 256 takes 5.8 us in blocks of 64 keys, 6.9 in blocks of 80, 10.7 in long tiles. */
   shape_info small = describe_sm90(dp, SHAPE_SHORT);
   if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
       tiles_of(a, large_info.rows) > device.sms)
-    return {SHAPE_SHORT, false};
+    return {SHAPE_SHORT, ATTN_CUT_NEVER};
   if (one_wave && keys > 256)
-    return {SHAPE_HALVES, false};
-  /* Whole tiles leave part of the last wave idle. A balanced launch does not, but costs about as much as 1024 keys more
-   * in each tile. */
-  long tiles = tiles_of(a, large_info.rows), waves = (tiles + device.sms - 1) / device.sms;
-  return {large, (waves * device.sms - tiles) * keys > 1024l * device.sms};
+    return {SHAPE_HALVES, ATTN_CUT_NEVER};
+  int from = attn_cut_from(device.sms, tiles_of(a, large_info.rows));
+  return {large, keys >= from ? ATTN_CUT_ALWAYS : all_keys(a) >= from ? ATTN_CUT_BY_COUNT : ATTN_CUT_NEVER};
 }
 
 /* ---- Hopper kernel: launch ------------------------------------------------------------------------------- */
@@ -144,7 +128,7 @@ static size_t arrivals_bytes(const attn_device &device) {
 
 size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice) {
   shape_info info = describe_sm90(pad_sm90(a.D), choice.shape);
-  return choice.balanced ? arrivals_bytes(device) + 2 * device.sms * info.row_groups * info.partial_bytes : 0;
+  return choice.cutting ? arrivals_bytes(device) + 2 * device.sms * info.row_groups * info.partial_bytes : 0;
 }
 
 using encode_tensor_map = decltype(&cuTensorMapEncodeTiled);
@@ -176,6 +160,10 @@ static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args
   return ok;
 }
 
+static int blocks_of(int keys, int block) {
+  return (keys + block - 1) / block;
+}
+
 static divisor divide_by(unsigned d) {
   int log = 0;
   while (1u << log < d)
@@ -187,14 +175,13 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
                      cudaStream_t stream) {
   int dp = pad_sm90(a.D);
   shape_info info = describe_sm90(dp, choice.shape);
-  if (!info.rows || (choice.balanced && !info.cuts))
+  if (!info.rows || (choice.cutting && !info.cuts))
     return cudaErrorNotSupported;
   params_sm90 p = {};
   if (!make_maps(device, &p, a, info))
     return cudaErrorInvalidValue;
   p.row_tiles = (a.Tq + info.rows - 1) / info.rows;
   p.heads = a.H;
-  p.tiles = tiles_of(a, info.rows);
   p.Tk = a.Tk;
   p.Tk2 = a.k2 ? a.Tk2 : 0;
   p.count2 = a.k2 ? a.count2 : nullptr;
@@ -202,23 +189,17 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.v_batched = a.v_batch != 0;
   p.k2_batched = a.k2_batch != 0;
   p.v2_batched = a.v2_batch != 0;
-  p.balanced = choice.balanced;
   p.scale = scale_of(a);
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
-  /* The second segment may be empty when the kernel runs, so only the first segment's blocks count as work to
-   * divide. */
   bool one_tile = info.key_groups > 1 || info.parts > 1;
-  int resident = device.sms * info.blocks / info.slices, first_blocks = (a.Tk + info.keys - 1) / info.keys;
-  int clusters = choice.balanced      ? balanced_clusters(device, info, p.tiles, first_blocks)
-                 : one_tile           ? p.tiles
-                 : p.tiles < resident ? p.tiles
-                                      : resident;
-  p.share = p.tiles / clusters;
-  p.larger = p.tiles % clusters;
+  int resident = std::max(device.sms * info.blocks / info.slices, 1);
+  int first_blocks = blocks_of(a.Tk, info.keys), second_blocks = blocks_of(p.Tk2, info.keys);
+  p.cuts = attn_divide(choice.cutting, resident, info.slices, one_tile, tiles_of(a, info.rows), first_blocks,
+                       first_blocks + second_blocks);
   p.by_row_tiles = divide_by(p.row_tiles);
   p.by_heads = divide_by(p.heads);
-  int grid = clusters * info.slices * info.parts;
+  int grid = p.cuts.clusters * info.slices * info.parts;
   switch (dp) {
   case 40:
     return launch_sm90<40>(p, choice.shape, grid, device.overlap, stream);
@@ -254,9 +235,10 @@ static bool well_formed(const attn_args &a) {
 }
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
-  /* The kernel counts its work, pairs of a row tile and a block of keys, in int. */
+  /* The kernel counts keys, and its work, pairs of a row tile and a block of keys, in int. */
   long tiles = tiles_of(a, 64), blocks = all_keys(a) / 48 + 2;
-  return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30;
+  return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30 &&
+         all_keys(a) <= INT_MAX;
 }
 
 } // namespace attention
@@ -310,17 +292,25 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: the generic kernel's two variants, then each Hopper shape: whole tiles, balanced ---- */
+/* ---- choices.h: the generic kernel's two variants, then each Hopper shape: whole tiles, balanced, by count ---- */
 
-static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",   "sm90 long balanced",
-                                           "sm90 pair",  "sm90 pair balanced",  "sm90 halves", "sm90 halves balanced",
-                                           "sm90 split", "sm90 split balanced", "sm90 few",    "sm90 few balanced",
-                                           "sm90 short", "sm90 short balanced"};
+enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
+
+#define ATTENTION_CHOICES(shape) "sm90 " shape, "sm90 " shape " balanced", "sm90 " shape " by count"
+static const char *const choice_names[] = {"sm80 tall",
+                                           "sm80 wide",
+                                           ATTENTION_CHOICES("long"),
+                                           ATTENTION_CHOICES("pair"),
+                                           ATTENTION_CHOICES("halves"),
+                                           ATTENTION_CHOICES("split"),
+                                           ATTENTION_CHOICES("few"),
+                                           ATTENTION_CHOICES("short")};
+#undef ATTENTION_CHOICES
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
-static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
+static_assert(CHOICES == 2 + CUTTINGS * SHAPES_SM90, "a name for each");
 
 static choice_sm90 choice_of(int choice) {
-  return {static_cast<shape_sm90>((choice - 2) / 2), choice % 2 == 1};
+  return {static_cast<shape_sm90>((choice - 2) / CUTTINGS), static_cast<attn_cutting>((choice - 2) % CUTTINGS)};
 }
 
 const char *attention_choice_name(int choice) {
@@ -331,14 +321,14 @@ bool attention_choice_supported(const struct attn_device *device, const struct a
   if (choice < 2)
     return attention_supported(device, args, ATTN_GENERIC) && !(choice == 1 && args->D > UNSPLIT_DIM_MAX);
   shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
-  return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).balanced && !info.cuts);
+  return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).cutting && !info.cuts);
 }
 
 int attention_choice_auto(const struct attn_device *device, const struct attn_args *args) {
   if (!takes_hopper(device, args, ATTN_AUTO))
     return choose_wide(*device, *args);
   choice_sm90 choice = choose_sm90(*device, *args);
-  return 2 + 2 * choice.shape + choice.balanced;
+  return 2 + CUTTINGS * choice.shape + choice.cutting;
 }
 
 size_t attention_choice_workspace(const struct attn_device *device, const struct attn_args *args, int choice) {

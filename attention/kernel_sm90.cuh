@@ -46,7 +46,8 @@
  *
  * Work. Row tiles rarely fill the chip evenly. Balanced launches cut the line of all (row tile, block of keys) pairs
  * into equal ranges, one a thread block. The pieces of a cut tile store partial results in the workspace. The thread
- * block that finishes last adds them up, in the order of the keys, so that results do not depend on timing. */
+ * block that finishes last adds them up, in the order of the keys, so that results do not depend on timing. cuts.h has
+ * the division. */
 #ifndef ATTENTION_KERNEL_SM90_CUH
 #define ATTENTION_KERNEL_SM90_CUH
 
@@ -354,7 +355,7 @@ template <class T> struct Consumer {
   }
 
   __device__ __forceinline__ int slot(int cluster, int tile) const {
-    return work.start(cluster) / work.blocks != tile;
+    return attn_start(&work.own, cluster) / work.blocks() != tile;
   }
   __device__ __forceinline__ float4 *partial(int cluster, int slot) const {
     int block = cluster * T::SLICES + slice_of_block<T>();
@@ -367,8 +368,8 @@ template <class T> struct Consumer {
    * depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
     /* Has the cluster with the other of two parts finished? */
-    int first = work.cluster_of(piece.tile * work.blocks);
-    int last = work.cluster_of((piece.tile + 1) * work.blocks - 1);
+    int first = attn_cluster_of(&work.own, piece.tile * work.blocks());
+    int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
     group_sync(); /* arrived[] may still be read from the call before */
@@ -471,7 +472,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     if (!c.merge_groups())
       continue;
     c.merge_parts();
-    if (!T::CUTS || (piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
+    if (!T::CUTS || (piece.first == 0 && piece.last == work.blocks()) || c.merge_pieces(piece))
       c.store();
     if (c.leads())
       barrier_arrive(shared.q_empty());
@@ -483,7 +484,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
 }
 
 /* Grid: any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile. Each has at least one piece
- * of work. */
+ * of work; where the number of keys in the second segment decides how tiles are cut, some clusters may have none. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -518,7 +519,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   /* Divide the work, then split into the producer and the consumers. */
   Work<T> work(p, count2);
   Piece piece = {};
-  work.next(piece);
+  if (!work.next(piece) && T::CUTS)
+    return; /* all threads of the cluster return: it has no work for this number of keys */
   if constexpr (T::CLUSTER > 1)
     cluster_arrive_relaxed();
   if (warpgroup == T::CONSUMERS) {

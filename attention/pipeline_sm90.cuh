@@ -3,15 +3,13 @@
 #ifndef ATTENTION_PIPELINE_SM90_CUH
 #define ATTENTION_PIPELINE_SM90_CUH
 
+#include "cuts.h"
 #include "hopper.cuh"
 #include "tiles.h"
 
 namespace attention {
 
-/* A part of a row tile's work: its blocks of keys from `first` to `last` - 1. */
-struct Piece {
-  int tile, first, last;
-};
+using Piece = attn_piece;
 
 /* Returns this thread block's slice of the channels, which is its rank in the cluster. */
 template <class T> __device__ __forceinline__ int slice_of_block() {
@@ -23,62 +21,24 @@ template <class T> __device__ __forceinline__ int part_of_block() {
   return T::PARTS > 1 ? cluster_rank() : 0;
 }
 
-/* A cluster's share of the work. A unit of work is a block of keys of a row tile: unit u is key block u % blocks of row
- * tile u / blocks. A cluster has as many thread blocks as a tile has slices or parts, at least one. A share is a number
- * of whole tiles, or, in a balanced launch, any range of units. */
+/* The work of this thread block's cluster (cuts.h). */
 template <class T> struct Work {
-  int blocks, split; /* key blocks of a row tile; key blocks of the first segment */
-  int count2;
-  /* Whole tiles of each cluster, or blocks of keys if balanced; the first `larger` clusters have one more. */
-  int share, larger;
-  int tile, first, left; /* tile and first key block of the next piece; units from there to the end of the share */
+  int split, count2; /* key blocks of the first segment; keys of the second that take part */
+  attn_work own;
 
   __device__ __forceinline__ Work(const params_sm90 &p, int count2)
-      : count2(count2), share(p.share), larger(p.larger), first(0) {
-    split = (p.Tk + T::BN - 1) / T::BN;
-    blocks = split + (count2 + T::BN - 1) / T::BN;
-    if (T::CUTS && p.balanced) {
-      unsigned units = p.tiles * blocks, clusters = gridDim.x / T::CLUSTER;
-      share = units / clusters;
-      larger = units - share * clusters;
-      tile = start(cluster()) / blocks;
-      first = start(cluster()) - tile * blocks;
-      left = start(cluster() + 1) - start(cluster());
-    } else {
-      tile = start(cluster());
-      left = (start(cluster() + 1) - tile) * blocks;
-    }
+      : split((p.Tk + T::BN - 1) / T::BN), count2(count2) {
+    own = attn_work_begin(&p.cuts, T::CUTS, T::SLICES, cluster(), p.Tk, split, count2, (count2 + T::BN - 1) / T::BN);
   }
 
   __device__ __forceinline__ static int cluster() {
     return blockIdx.x / T::CLUSTER;
   }
-
-  /* Returns the first tile of a cluster, or its first unit if balanced. */
-  __device__ __forceinline__ int start(int cluster) const {
-    return cluster * share + min(cluster, larger);
+  __device__ __forceinline__ int blocks() const {
+    return own.blocks;
   }
-
-  /* Returns the cluster that does unit u of a balanced launch. */
-  __device__ __forceinline__ int cluster_of(int u) const {
-    int in_larger = larger * (share + 1);
-    return u < in_larger ? u / (share + 1) : larger + (u - in_larger) / share;
-  }
-
   __device__ __forceinline__ bool next(Piece &piece) {
-    if (left <= 0)
-      return false;
-    if constexpr (T::PARTS > 1) {
-      int part = part_of_block<T>();
-      piece = {tile, part * blocks / T::PARTS, (part + 1) * blocks / T::PARTS};
-      left = 0;
-    } else {
-      piece = {tile, first, min(blocks, first + left)};
-      left -= piece.last - piece.first;
-      first = 0;
-      tile++;
-    }
-    return true;
+    return attn_work_next(&own, T::PARTS, part_of_block<T>(), &piece);
   }
 
   /* Return the first row of key block j within its segment, and the number of keys from that row to the segment's

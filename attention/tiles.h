@@ -4,6 +4,7 @@
 #define ATTENTION_TILES_H
 
 #include "attention.h"
+#include "cuts.h"
 
 #include <cuda.h>
 #include <math_constants.h>
@@ -144,6 +145,7 @@ struct TileSm90 {
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
   static_assert(SLICES == 1 || (SLICES == 2 && KEY_GROUPS == 1), "one other slice to exchange scores with");
   static_assert(SLICES == 1 || CUTS, "choose_sm90 balances them");
+  static_assert(!CUTS || BLOCKS == 1, "the workspace has a slot for each multiprocessor");
   static_assert(PARTS == 1 || (PARTS == 2 && SLICES == 1 && KEY_GROUPS == 1),
                 "one other part to exchange results with; what else splits keys or channels has its own");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
@@ -205,8 +207,7 @@ struct shape_info {
 
 struct choice_sm90 {
   shape_sm90 shape;
-  /* True cuts the work into equal ranges of key blocks, one for each cluster, instead of whole row tiles. */
-  bool balanced;
+  attn_cutting cutting;
 };
 
 /* Replaces a division by a number that the host knows, which costs a thread some hundred cycles, by a product: x / d is
@@ -221,15 +222,14 @@ struct divisor {
 /* The parameters of the kernel. */
 struct params_sm90 {
   CUtensorMap q, k, v, k2, v2, o;
-  int row_tiles;    /* row tiles of one head */
-  int heads, tiles; /* heads; tiles of all heads and batch rows */
+  int row_tiles; /* row tiles of one head */
+  int heads;
   divisor by_row_tiles, by_heads;
-  int share, larger;         /* whole tiles of a cluster; the first `larger` clusters have one more */
+  attn_cuts cuts;
   int Tk, Tk2;               /* keys in the first segment; room in the second */
   const int *count2;         /* NULL: no second segment */
   bool k_batched, v_batched; /* false: all batch rows share batch row 0 */
   bool k2_batched, v2_batched;
-  bool balanced;
   float scale; /* scale of the scores, times log2(e) */
   /* [thread blocks][row groups]: number of finished parts of the tile whose first keys are in a cluster's range. */
   unsigned *arrivals;

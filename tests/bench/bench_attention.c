@@ -1,7 +1,9 @@
 /* Times attention at the shapes of diffusion. Every call reads what the call before wrote, inside one captured graph,
  * so calls cannot overlap; figures are medians and 99th percentiles over replays, by events, divided by the calls.
  *
- *   bench_attention          a table: the automatic choice, with and without programmatic launch, and a floor
+ *   bench_attention          a table: the automatic choice, with and without programmatic launch, and a floor; then
+ *                            one of second segments: without it, with none, half and all of its keys
+ *   bench_attention --banks  the table of second segments alone
  *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
  *   bench_attention --lines  "heads Tq Tk D median p99" lines, microseconds, for peers_attention.py
  *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes
@@ -33,6 +35,13 @@ static const struct shape shapes[] = {
     {5, 16384, 77, 64},  {8, 4096, 4096, 40},  {8, 1024, 1024, 80},  {8, 256, 256, 160},         {8, 4096, 77, 40},
     {8, 1024, 77, 80},   {8, 256, 77, 160},    {8, 4096, 4096, 128}, {2, 4096, 4096, 64},        {2, 1024, 1024, 64},
     {3, 256, 256, 64},   {12, 77, 77, 64},     {1, 4096, 4096, 512}, {1, 1024, 1024, 512},       {1, 9216, 9216, 512},
+};
+
+/* Self-attention with a bank of earlier frames: SD-Turbo and SD 1.5 at 512x512, SDXL at 1024x1024. */
+static const struct shape bank_shapes[] = {
+    {5, 4096, 8192, 64, 4096}, {5, 4096, 12288, 64, 8192}, {10, 1024, 2048, 64, 1024}, {10, 1024, 3072, 64, 2048},
+    {20, 256, 512, 64, 256},   {20, 256, 768, 64, 512},    {8, 4096, 8192, 40, 4096},  {8, 1024, 2048, 80, 1024},
+    {8, 256, 512, 160, 256},   {10, 4096, 8192, 64, 4096}, {20, 1024, 2048, 64, 1024}, {20, 1024, 3072, 64, 2048},
 };
 
 /* Normal values. offset: one more normal value a channel, the same for all rows: means of such rows, which are the
@@ -178,9 +187,9 @@ static struct attn_args shape_args(const struct shape *s, int *count2) {
   a.v = random_rows(Tk, C, true);
   a.q_row = a.k_row = a.v_row = a.o_row = C;
   if (s->bank) {
-    a.k2 = random_rows(s->bank, C, false);
-    a.v2 = random_rows(s->bank, C, true);
-    a.k2_row = a.v2_row = C;
+    a.k2 = random_rows(s->bank, 2 * C, true); /* K and V side by side, as in a ring */
+    a.v2 = (const half *)a.k2 + C;
+    a.k2_row = a.v2_row = 2 * C;
     a.Tk2 = s->bank;
     a.count2 = count2;
     CUDA(cudaMemcpy(count2, &s->bank, sizeof s->bank, cudaMemcpyHostToDevice));
@@ -189,8 +198,8 @@ static struct attn_args shape_args(const struct shape *s, int *count2) {
 }
 
 static void free_args(const struct attn_args *a) {
-  const void *all[] = {a->q, a->o, a->k, a->v, a->k2, a->v2};
-  for (int i = 0; i < 6; i++)
+  const void *all[] = {a->q, a->o, a->k, a->v, a->k2};
+  for (int i = 0; i < 5; i++)
     CUDA(cudaFree((void *)all[i]));
 }
 
@@ -248,6 +257,34 @@ static void bench_shape(struct bench *b, const struct shape *s, int *count2, con
   free_args(&a);
 }
 
+static struct timing time_count(struct bench *b, const struct attn_args *args, int *count2, int count) {
+  CUDA(cudaMemcpy(count2, &count, sizeof count, cudaMemcpyHostToDevice));
+  return time_choice(b, args, attention_choice_auto(&b->device, args));
+}
+
+/* Times the launch without a second segment, then with none, half and all of its keys. */
+static void bench_bank(struct bench *b, const struct shape *s, int *count2) {
+  struct attn_args a = shape_args(s, count2), bare = a;
+  bare.k2 = bare.v2 = NULL;
+  struct timing t[4] = {time_choice(b, &bare, attention_choice_auto(&b->device, &bare))};
+  for (int i = 0; i < 3; i++)
+    t[1 + i] = time_count(b, &a, count2, s->bank / 2 * i);
+  printf("%2d x %5d x %5d + %5d D %3d  %-20s", s->H, s->Tq, s->Tk - s->bank, s->bank, s->D,
+         attention_choice_name(attention_choice_auto(&b->device, &a)));
+  for (int i = 0; i < 4; i++)
+    printf(" %8.2f %8.2f", t[i].median, t[i].p99);
+  printf(" %8.2f\n", floor_of(b, s));
+  free_args(&a);
+}
+
+static void bench_banks(struct bench *b, int *count2) {
+  printf("\nA second segment: the launch without it, then with none, half and all of its keys; the floor is of all.\n"
+         "%34s  %-20s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n",
+         "H, Tq, Tk, Tk2, D", "", "without", "p99", "none", "p99", "half", "p99", "all", "p99", "floor");
+  for (size_t i = 0; i < sizeof bank_shapes / sizeof *bank_shapes; i++)
+    bench_bank(b, &bank_shapes[i], count2);
+}
+
 static void *read_rows(int rows, int channels) {
   size_t bytes = (size_t)rows * channels * sizeof(half);
   void *host = malloc(bytes), *device;
@@ -294,13 +331,15 @@ int main(int argc, char **argv) {
   CUDA(cudaMemset(b.workspace, 0, bytes));
   CUDA(cudaMalloc((void **)&count2, sizeof *count2));
   CUDA(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
-  bool applying = argc == 6 && strcmp(argv[1], "--apply") == 0;
+  bool applying = argc == 6 && strcmp(argv[1], "--apply") == 0, banks = argc > 1 && strcmp(argv[1], "--banks") == 0;
   if (applying)
     apply(&b, &(struct shape){atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), 0});
   else if (!lines)
     print_head(&b);
-  for (size_t i = 0; !applying && i < sizeof shapes / sizeof *shapes; i++)
+  for (size_t i = 0; !applying && !banks && i < sizeof shapes / sizeof *shapes; i++)
     bench_shape(&b, &shapes[i], count2, every, lines);
+  if (!applying && !lines && !every)
+    bench_banks(&b, count2);
   CUDA(cudaStreamDestroy(b.stream));
   CUDA(cudaFree(count2));
   CUDA(cudaFree(b.workspace));

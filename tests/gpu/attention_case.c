@@ -169,19 +169,41 @@ static struct attn_args layout(const struct test_case *t) {
   return a;
 }
 
+/* Makes K, or V, of the bank as a tensor of its own, of which all batch rows use the same rows. */
+static struct operand bank_part(const struct test_case *t, int part) {
+  long C = (long)t->H * t->D;
+  struct operand x = operand_make(C * t->Tk2);
+  fill_rows(t, x.host, part, 1, t->Tk2, clamped_count(t), C, 0);
+  operand_upload(&x);
+  return x;
+}
+
+/* Makes the bank as a ring: rows of K and V side by side, for each batch row. */
+static void make_ring(struct problem *p) {
+  const struct test_case *t = &p->t;
+  struct attn_args *a = &p->args;
+  long C = (long)t->H * t->D, row = 2 * C, batch = row * t->Tk2;
+  p->k2 = operand_make(batch * t->B);
+  fill_rows(t, p->k2.host, 1, t->B, t->Tk2, clamped_count(t), row, batch);
+  fill_rows(t, p->k2.host + C, 2, t->B, t->Tk2, clamped_count(t), row, batch);
+  operand_upload(&p->k2);
+  a->k2 = p->k2.device, a->v2 = (half *)p->k2.device + C;
+  a->k2_row = a->v2_row = row, a->k2_batch = a->v2_batch = batch;
+}
+
 static void make_bank(struct problem *p) {
   const struct test_case *t = &p->t;
   struct attn_args *a = &p->args;
-  long C = (long)t->H * t->D;
-  p->k2 = operand_make(C * t->Tk2);
-  p->v2 = operand_make(C * t->Tk2);
-  fill_rows(t, p->k2.host, 1, 1, t->Tk2, clamped_count(t), C, 0);
-  fill_rows(t, p->v2.host, 2, 1, t->Tk2, clamped_count(t), C, 0);
-  operand_upload(&p->k2);
-  operand_upload(&p->v2);
+  if (t->ring) {
+    make_ring(p);
+  } else {
+    p->k2 = bank_part(t, 1);
+    p->v2 = bank_part(t, 2);
+    a->k2 = p->k2.device, a->v2 = p->v2.device, a->k2_row = a->v2_row = (long)t->H * t->D;
+  }
   CUDA(cudaMalloc((void **)&p->count2, sizeof *p->count2));
   CUDA(cudaMemcpy(p->count2, &t->count2, sizeof t->count2, cudaMemcpyHostToDevice));
-  a->k2 = p->k2.device, a->v2 = p->v2.device, a->k2_row = a->v2_row = C, a->Tk2 = t->Tk2, a->count2 = p->count2;
+  a->Tk2 = t->Tk2, a->count2 = p->count2;
 }
 
 void problem_make(struct problem *p, const struct test_case *t) {
@@ -230,7 +252,7 @@ static struct attn_args wide_args(const struct problem *p) {
   a.v = p->t.fused ? p->q.wide + 2 * C : p->v.wide;
   if (a.k2) {
     a.k2 = p->k2.wide;
-    a.v2 = p->v2.wide;
+    a.v2 = p->t.ring ? p->k2.wide + C : p->v2.wide;
     a.count2 = &p->t.count2;
   }
   return a;
@@ -296,6 +318,6 @@ void test_case_print(const struct test_case *t, const char *choice, double error
          fill_names[t->fill]);
   if (t->scale != 0)
     printf(" scale %g", t->scale);
-  printf("%s%s%s: %.2e %s\n", t->causal ? " causal" : "", t->fused ? " fused" : "", t->shared ? " shared" : "", error,
-         verdict);
+  printf("%s%s%s%s: %.2e %s\n", t->causal ? " causal" : "", t->fused ? " fused" : "", t->shared ? " shared" : "",
+         t->ring ? " ring" : "", error, verdict);
 }

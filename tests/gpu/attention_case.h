@@ -36,6 +36,7 @@ struct test_case {
   bool causal;
   bool fused;  /* q, k and v in one tensor with odd row strides; else separate and dense */
   bool shared; /* K and V of one batch row serve all */
+  bool ring;   /* the bank is one tensor with K and V side by side, and with rows of its own for each batch row */
   enum fill fill;
 };
 

@@ -1,5 +1,6 @@
 /* Every variant of the flash attention kernels against the definition in double: random and adversarial values, awkward
- * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs.
+ * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs. With
+ * an empty bank the bits are those of a launch without one.
  *
  *   test_attention [PREFIX [quick] [D]]
  *
@@ -79,11 +80,46 @@ static double relative_error(const struct problem *p, const struct expected *e, 
   return sqrt(error / norm);
 }
 
-static void run(const struct attn_device *device, const struct problem *p, int choice, void *workspace, half *out) {
+/* Bytes behind a launch's workspace, which it must not touch. */
+enum { GUARD_BYTES = 4096, GUARD = 0x5a };
+
+static void guard_set(char *workspace, size_t bytes) {
+  if (bytes)
+    CUDA(cudaMemset(workspace + bytes, GUARD, GUARD_BYTES));
+}
+
+static void guard_check(const char *workspace, size_t bytes, const struct test_case *t, const char *name) {
+  unsigned char found[GUARD_BYTES];
+  bool touched = false;
+  if (!bytes)
+    return;
+  CUDA(cudaMemcpy(found, workspace + bytes, GUARD_BYTES, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < GUARD_BYTES; i++)
+    touched |= found[i] != GUARD;
+  if (touched) {
+    test_case_print(t, name, 0, "FAILED: writes behind its workspace");
+    failures++;
+  }
+}
+
+/* The problem's outputs begin as NaN. choice: a variant, or -1 - path for what attention_launch chooses. */
+static void run_args(const struct attn_device *device, const struct problem *p, const struct attn_args *args,
+                     int choice, char *workspace, half *out) {
+  enum attn_path path = choice < 0 ? (enum attn_path)(-1 - choice) : ATTN_AUTO;
+  size_t bytes =
+      choice < 0 ? attention_workspace(device, args, path) : attention_choice_workspace(device, args, choice);
+  void *used = bytes ? workspace : NULL;
   CUDA(cudaMemcpy(p->o.device, p->o.host, p->o.count * sizeof *out, cudaMemcpyHostToDevice));
-  CUDA(attention_choice_launch(device, &p->args, choice, workspace, 0));
+  guard_set(workspace, bytes);
+  CUDA(choice < 0 ? attention_launch(device, args, path, used, 0)
+                  : attention_choice_launch(device, args, choice, used, 0));
   CUDA(cudaDeviceSynchronize());
+  guard_check(workspace, bytes, &p->t, choice < 0 ? "automatic" : attention_choice_name(choice));
   CUDA(cudaMemcpy(out, p->o.device, p->o.count * sizeof *out, cudaMemcpyDeviceToHost));
+}
+
+static void run(const struct attn_device *device, const struct problem *p, int choice, void *workspace, half *out) {
+  run_args(device, p, &p->args, choice, workspace, out);
 }
 
 /* out, again: room for two runs. Returns the error; 0 where only bounds are known. */
@@ -125,6 +161,105 @@ static void check_case(const struct attn_device *device, const struct test_case 
   free(again);
   expected_free(&e);
   problem_free(&p);
+}
+
+/* ---- an empty bank --------------------------------------------------------------------------------------- */
+
+static struct attn_args without_bank(const struct attn_args *args) {
+  struct attn_args bare = *args;
+  bare.k2 = bare.v2 = NULL;
+  bare.count2 = NULL;
+  bare.Tk2 = 0;
+  return bare;
+}
+
+static void compare_empty(const struct attn_device *device, const struct problem *p, int choice, void *workspace,
+                          half *out, half *bare_out) {
+  struct attn_args bare = without_bank(&p->args);
+  run_args(device, p, &p->args, choice, workspace, out);
+  run_args(device, p, &bare, choice, workspace, bare_out);
+  compared++;
+  if (memcmp(out, bare_out, p->o.count * sizeof *out) == 0)
+    return;
+  test_case_print(&p->t, choice < 0 ? "automatic" : attention_choice_name(choice), 0,
+                  "FAILED: with an empty bank it differs from the launch without one");
+  failures++;
+}
+
+/* With no key of the bank, each variant and each path gives the bits of the launch without a bank. All of the bank's
+ * room is NaN. */
+static void check_empty(const struct attn_device *device, const struct test_case *t, void *workspace) {
+  struct problem p;
+  if (left_out(t))
+    return;
+  problem_make(&p, t);
+  half *out = malloc(p.o.count * sizeof *out), *bare = malloc(p.o.count * sizeof *bare);
+  for (int choice = 0; attention_choice_name(choice); choice++)
+    if (chosen(device, &p.args, choice))
+      compare_empty(device, &p, choice, workspace, out, bare);
+  for (int path = ATTN_AUTO; path <= ATTN_HOPPER; path++)
+    if (!*only && attention_supported(device, &p.args, path))
+      compare_empty(device, &p, -1 - path, workspace, out, bare);
+  free(out);
+  free(bare);
+  problem_free(&p);
+}
+
+/* Self-attention of SD-Turbo and SDXL at 512 and 1024, of SD 1.5 with guidance, and shapes that few other cases reach.
+ * The first would be cut with its room's keys, and is not without. */
+static const struct test_case bank_shapes[] = {
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .ring = true},
+    {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .Tk2 = 4096, .ring = true},
+    {.B = 1, .H = 20, .Tq = 256, .Tk = 256, .D = 64, .Tk2 = 1024, .ring = true},
+    {.B = 1, .H = 20, .Tq = 64, .Tk = 64, .D = 64, .Tk2 = 256, .ring = true},
+    {.B = 1, .H = 10, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 4096, .ring = true},
+    {.B = 1, .H = 20, .Tq = 1024, .Tk = 1024, .D = 64, .Tk2 = 4096, .ring = true},
+    {.B = 2, .H = 8, .Tq = 4096, .Tk = 4096, .D = 40, .Tk2 = 4096, .ring = true},
+    {.B = 2, .H = 8, .Tq = 1024, .Tk = 1024, .D = 80, .Tk2 = 4096, .ring = true},
+    {.B = 2, .H = 8, .Tq = 256, .Tk = 256, .D = 160, .Tk2 = 1024, .ring = true},
+    {.B = 1, .H = 8, .Tq = 2304, .Tk = 2304, .D = 128, .Tk2 = 4608},
+    {.B = 1, .H = 1, .Tq = 1000, .Tk = 1000, .D = 512, .Tk2 = 3000},
+    {.B = 4, .H = 20, .Tq = 256, .Tk = 256, .D = 64, .Tk2 = 1024},
+    {.B = 1, .H = 2, .Tq = 130, .Tk = 77, .D = 64, .Tk2 = 300},
+    {.B = 1, .H = 2, .Tq = 130, .Tk = 77, .D = 40, .Tk2 = 300},
+    {.B = 1, .H = 2, .Tq = 130, .Tk = 77, .D = 160, .Tk2 = 300},
+};
+enum { BANK_SHAPES = sizeof bank_shapes / sizeof *bank_shapes };
+
+static void check_empty_banks(const struct attn_device *device, void *workspace) {
+  for (int i = 0; i < BANK_SHAPES; i++) {
+    struct test_case t = bank_shapes[i];
+    t.fused = t.H * t.D >= 320;
+    t.count2 = i % 2 ? 0 : -5;
+    check_empty(device, &t, workspace);
+  }
+}
+
+/* The choice for a Hopper GPU, which needs none: a bank changes the tile shape of no problem, and a launch with a bank
+ * has room for what the launch without one needs. */
+static void check_bank_choice(int sms, const struct test_case *t) {
+  struct attn_device device = {.capability = 90, .sms = sms, .encode_tensor_map = &device};
+  struct attn_args bare = {
+      .q = t, .k = t, .v = t, .o = &device, .B = t->B, .H = t->H, .Tq = t->Tq, .Tk = t->Tk, .D = t->D};
+  struct attn_args with = bare;
+  int count2;
+  with.k2 = with.v2 = t, with.Tk2 = t->Tk2, with.count2 = &count2;
+  const char *bare_name = attention_choice_name(attention_choice_auto(&device, &bare));
+  const char *name = attention_choice_name(attention_choice_auto(&device, &with)), *end = strstr(name, " by count");
+  size_t length = end ? (size_t)(end - name) : strlen(name);
+  if (strlen(bare_name) == length && strncmp(bare_name, name, length) == 0 &&
+      attention_workspace(&device, &with, ATTN_AUTO) >= attention_workspace(&device, &bare, ATTN_AUTO))
+    return;
+  test_case_print(t, bare_name, 0, "FAILED: a bank makes this another variant, or its workspace smaller");
+  printf("  %s\n", name);
+  failures++;
+}
+
+static void check_bank_choices(void) {
+  static const int sms[] = {132, 114, 78, 16, 1};
+  for (size_t s = 0; s < sizeof sms / sizeof *sms; s++)
+    for (int i = 0; i < BANK_SHAPES; i++)
+      check_bank_choice(sms[s], &bank_shapes[i]);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------- */
@@ -215,6 +350,7 @@ static const struct test_case graph_cases[] = {
     {.B = 1, .H = 20, .Tq = 64, .Tk = 64, .D = 64},
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 77, .D = 64},
     {.B = 1, .H = 8, .Tq = 1024, .Tk = 1024, .D = 80},
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 8192},
 };
 
 static void check_graph_case(const struct attn_device *device, const struct test_case *t, void *workspace,
@@ -301,6 +437,15 @@ static const struct test_case special_cases[] = {
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .fused = true},
     {.B = 1, .H = 8, .Tq = 4096, .Tk = 4096, .D = 40, .fused = true},
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 5000},
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 2049, .ring = true}, /* the first cut */
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 4096, .count2 = 9000, .ring = true},
+    {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .Tk2 = 2048, .count2 = 1024, .ring = true, .fused = true},
+    {.B = 1, .H = 20, .Tq = 256, .Tk = 256, .D = 64, .Tk2 = 512, .count2 = 512, .ring = true, .fused = true},
+    {.B = 2, .H = 8, .Tq = 1024, .Tk = 1024, .D = 80, .Tk2 = 2048, .count2 = 1024, .ring = true, .fused = true},
+    {.B = 3, .H = 8, .Tq = 256, .Tk = 256, .D = 160, .Tk2 = 512, .count2 = 300, .ring = true, .fused = true},
+    {.B = 2, .H = 8, .Tq = 4096, .Tk = 4096, .D = 40, .Tk2 = 4096, .count2 = 4000, .ring = true, .fused = true},
+    {.B = 2, .H = 2, .Tq = 300, .Tk = 300, .D = 64, .Tk2 = 600, .count2 = 345, .ring = true},
+    {.B = 2, .H = 1, .Tq = 150, .Tk = 150, .D = 512, .Tk2 = 700, .count2 = 650, .ring = true},
     {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .fused = true},
     {.B = 1, .H = 1, .Tq = 4096, .Tk = 4096, .D = 512, .fused = true},
     {.B = 1, .H = 1, .Tq = 9216, .Tk = 9216, .D = 512},
@@ -375,6 +520,7 @@ static void check_all(const struct attn_device *device, void *workspace, double 
   check_banks(device, workspace, worst);
   for (size_t i = 0; i < sizeof special_cases / sizeof *special_cases; i++)
     check_case(device, &special_cases[i], workspace, worst);
+  check_empty_banks(device, workspace);
   check_graphs(device, workspace);
 }
 
@@ -396,6 +542,9 @@ int main(int argc, char **argv) {
     return 2;
   }
   setvbuf(stdout, NULL, _IOLBF, 0);
+  check_bank_choices();
+  if (failures)
+    return 1;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
     printf("test_attention: skipped: no GPU\n");
     return SKIPPED;
