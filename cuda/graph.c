@@ -229,10 +229,15 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
 
 /* True if there should be a graph for this set of controls and styles that a run leaves out. A node that is not entered
  * takes about 10 us, an op that adds nothing 1.5 us, so runs have graphs without those that they do not need. If there
- * would be more than eight sets, only three kinds get a graph: leave out nothing, all but one, or all. */
+ * would be more than eight sets, only three kinds get a graph: leave out nothing, all but one, or all. Each of these
+ * exists with and without the bank and motion, so that regions of these two need no node (recording.c); the bank never
+ * runs without motion if the plan has both. */
 static bool deserves_graph(unsigned without, unsigned may) {
-  int left = __builtin_popcount(may & ~without);
-  return !(without & ~may) && (!without || left <= 1 || __builtin_popcount(may) <= 3);
+  const unsigned memory = IDLE_BANK | IDLE_MOTION, others = may & ~memory;
+  int left = __builtin_popcount(others & ~without);
+  if (without & ~may || (without & IDLE_MOTION && may & ~without & IDLE_BANK))
+    return false;
+  return !(without & others) || left <= 1 || __builtin_popcount(others) <= 3;
 }
 
 static int graphs_create(struct cuda_device *device, const struct cuda_program *program,

@@ -209,6 +209,13 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
+/* True if the GPU decides by a node if this region runs. There is a graph with and one without the bank and motion
+ * (deserves_graph), so their launches need no node, unless they run beside others. */
+static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
+  bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
+  return !device->use_graph || !memory || region->parallel_end;
+}
+
 /* Records launches [first, end). No region crosses these bounds. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
@@ -217,7 +224,8 @@ static cudaError_t launch_stretch(const struct cuda_device *device, const struct
   struct plan_region *regions = malloc((size_t)(total + 1) * sizeof *regions);
   struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions};
   for (int i = 0; regions && i < total; i++)
-    if (all[i].first >= first && all[i].first < end && !(r->without & region_idle(&all[i].when)))
+    if (all[i].first >= first && all[i].first < end && !(r->without & region_idle(&all[i].when)) &&
+        needs_decision(device, &all[i]))
       regions[s.count++] = all[i];
   cudaError_t status = !regions                       ? cudaErrorMemoryAllocation
                        : device->use_graph && s.count ? capture_stretch(&s, first, end)

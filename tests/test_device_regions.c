@@ -81,6 +81,40 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
   }
 }
 
+/* A region that motion decides over adds the model to x, one that the bank decides over to z. */
+static void motion_and_the_bank_decide_over_regions(void **state) {
+  (void)state;
+  static const char *const devices[] = {"cpu:plain", "cpu"};
+  for (int d = 0; d < 2; d++) {
+    struct rig *r = rig_begin();
+    struct error err = {0};
+    struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                  z = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                  model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE);
+    plan_region_begin(&r->plan, (struct region_when){REGION_MOTION, 0});
+    plan_step(&r->plan, "motion", (struct op_step){.x = x, .model = model});
+    plan_region_end(&r->plan);
+    plan_region_begin(&r->plan, (struct region_when){REGION_BANK, 0});
+    plan_step(&r->plan, "bank", (struct op_step){.x = z, .model = model});
+    plan_region_end(&r->plan);
+    rig_prepare(r, devices[d]);
+    assert_int_equal(plan_may_idle(&r->plan), IDLE_BANK | IDLE_MOTION);
+    assert_int_equal(device_write(r->device, r->program, model, 0, (const float[]){1, 1}, 2, &err), 0);
+    for (int i = 0; i < 4; i++) {
+      const bool motion = i & 1, bank = i & 2;
+      struct run_params params = {.motion = motion, .bank = {.frames = bank ? 2 : 0, .every = 1}};
+      params.step[0] = (struct step_params){.x = 1, .model = 1};
+      assert_int_equal(device_write(r->device, r->program, x, 0, (const float[]){3, 3}, 2, &err), 0);
+      assert_int_equal(device_write(r->device, r->program, z, 0, (const float[]){5, 5}, 2, &err), 0);
+      assert_int_equal(device_run(r->device, r->program, &params, &err), 0);
+      expect_all(r, x, 3 + (float)motion);
+      expect_all(r, z, 5 + (float)bank);
+      assert_int_equal(run_idles(&r->plan, &params), (motion ? 0 : IDLE_MOTION) | (bank ? 0 : IDLE_BANK));
+    }
+    rig_close(r);
+  }
+}
+
 /* A style that has a weight adds nothing where none of the plan's layers takes its part. */
 static void a_run_does_without_styles_that_add_nothing(void **state) {
   (void)state;
@@ -178,6 +212,7 @@ static void values_of_regions_are_checked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(motion_and_the_bank_decide_over_regions),
       cmocka_unit_test(a_region_runs_where_its_value_is_not_0),
       cmocka_unit_test(a_run_does_without_styles_that_add_nothing),
       cmocka_unit_test(a_profile_counts_what_runs),

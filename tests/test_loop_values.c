@@ -35,6 +35,35 @@ static void pause_and_try_controls(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* A frame that does not go on from the one before it: of another stretch of the input, and after a freeze and a
+ * bypass. */
+static void a_frame_that_does_not_go_on_restarts(void **state) {
+  (void)state;
+  static const enum parameter covers[] = {PARAMETER_FREEZE, PARAMETER_BYPASS};
+  struct rig rig = {0};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  rig.stretch = 3;
+  serial = feed_frames(&rig, serial, 1);
+  assert_true(last_submit()->restart);
+  serial = feed_frames(&rig, serial, 1);
+  assert_false(last_submit()->restart);
+  rig.stretch = 4;
+  serial = feed_frames(&rig, serial, 1);
+  assert_true(last_submit()->restart);
+  for (int i = 0; i < 2; i++) {
+    serial = feed_frames(&rig, serial, 1);
+    assert_false(last_submit()->restart);
+    set_number(rig.loop, covers[i], 1);
+    serial = feed_frames(&rig, serial, 2);
+    assert_false(last_submit()->restart);
+    set_number(rig.loop, covers[i], 0);
+    serial = feed_frames(&rig, serial, 1);
+    assert_true(last_submit()->restart);
+  }
+  rig_finish(&rig, 0);
+}
+
 /* A text that the engine makes beside frames: while the picture stands, the loop lets it be made, and then shows it. */
 static void text_comes_to_a_picture_that_stands(void **state) {
   (void)state;
@@ -363,6 +392,7 @@ static void changes_wait_for_the_engine(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pause_and_try_controls),
+      cmocka_unit_test(a_frame_that_does_not_go_on_restarts),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
       cmocka_unit_test(files_come_to_a_picture_that_stands),
       cmocka_unit_test(texts_do_not_pile_up),

@@ -69,7 +69,7 @@ static void looped_file_keeps_its_pace(void **state) {
   reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 15, .jump_at = 5});
   const struct mail *mail = NULL;
   while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
-    ;
+    assert_int_equal(mail->frame.stretch, 1 + mail->frame.serial / 5); /* each round is a stretch of its own */
   assert_true(platform_now_ns() - before >= 14 * 10000000);
   assert_int_equal(mailbox_count(&reading.mailbox).put, 15);
   reading_finish(&reading, 0, NULL);
@@ -325,7 +325,7 @@ static void switch_to_other(struct reading *reading, enum reader_when when) {
   assert_null(other);
 }
 
-/* Serials go on rising. */
+/* Serials go on rising, and another source begins another stretch. */
 static int first_byte_of_next(struct reading *reading, int64_t *serial) {
   const struct mail *mail;
   int got = mailbox_take(&reading->mailbox, &mail, PATIENCE_MS);
@@ -333,6 +333,7 @@ static int first_byte_of_next(struct reading *reading, int64_t *serial) {
     return -1;
   assert_true((int64_t)mail->frame.serial > *serial);
   *serial = (int64_t)mail->frame.serial;
+  assert_int_equal(mail->frame.stretch, mail->frame.plane[0][0] < 100 ? 1 : 2);
   return mail->frame.plane[0][0];
 }
 

@@ -99,6 +99,7 @@ struct given {
   int count;
   uint64_t hash[PICTURES_MOST];
   int64_t pts[PICTURES_MOST];
+  uint64_t stretch[PICTURES_MOST];
 };
 
 /* At most so many pictures. */
@@ -114,6 +115,7 @@ static void play(const char *name, const struct source_options *options, int mos
     if (frame_wait(&frame, MEMORY_HOST, &err))
       fail_msg("%s", err.message);
     given->hash[given->count] = hash_samples(&frame);
+    given->stretch[given->count] = frame.stretch;
     given->pts[given->count++] = frame.pts;
   }
   if (got < 0)
@@ -129,11 +131,12 @@ static int64_t step_to(int i) {
   return rounds.pts[i] - rounds.pts[i - 1];
 }
 
-/* Pictures, and times from picture to picture, are the first round's in each. */
+/* Pictures, and times from picture to picture, are the first round's in each, and each is a stretch of its own. */
 static int find_difference(int count) {
   for (int i = 0; i < rounds.count; i++) {
     bool same_step = i <= count || step_to(i) == step_to(i - count);
-    if (rounds.hash[i] != once.hash[i % count] || !same_step || (i && step_to(i) <= 0))
+    if (rounds.hash[i] != once.hash[i % count] || !same_step || (i && step_to(i) <= 0) ||
+        rounds.stretch[i] != (uint64_t)(i / count))
       return i;
   }
   return -1;

@@ -104,6 +104,9 @@ struct engine_params {
   const char *image_encoder; /* folder of its CLIP vision network; NULL: a folder image_encoder near the file */
   /* texts, style pictures and adapters are made in the background, 0.3 ms after each frame: see engine_go_on */
   bool smooth;
+  /* Frames come at the pace of the clock: a run that begins half a second after the one before it has ended has no past
+   * (engine_request.restart). Without it pauses between runs change no picture. */
+  bool paced;
   /* parts of adapters that do not fit the model are left out with a warning instead of refused */
   bool adapters_lenient;
 };
@@ -343,7 +346,11 @@ struct engine_request {
   struct frame_identity identity;    /* identity of the frame, which the picture gets */
   /* the picture stays in the device's memory until someone waits for it in the host's memory (frame_wait) */
   bool on_device;
-  bool drain;   /* there is no frame: the frames in a stream batch advance by one step */
+  bool drain; /* there is no frame: the frames in a stream batch advance by one step */
+  /* The frame does not go on from the last one, so the run has no past: nothing that earlier frames left on the device
+   * changes its picture. The engine sets this itself for a handle's first run, after a run of another handle, after a
+   * drain and a profile, and after a pause if the engine is paced. */
+  bool restart;
   void *opaque; /* given back with the picture */
   /* Another frame of the same run, up to shape.batch in all; NULL: none. It has its own frame, identity and opaque, and
    * of its controls only seed and seed_position are read. */
@@ -361,7 +368,8 @@ struct engine_result {
   bool pending;         /* there is no picture yet, because the stream batch is not full; opaque is NULL */
   int left;             /* pictures of the same run that engine_collect still returns, without waiting */
   void *opaque;
-  bool whole; /* the picture shows all that its controls ask for */
+  bool whole;     /* the picture shows all that its controls ask for */
+  bool restarted; /* the run had no past: see engine_request.restart */
   /* by platform_now_ns: when engine_submit was called, and when the picture was ready */
   int64_t submitted_ns, finished_ns;
   /* The frame's share of its run's time by the device's own clock, from input planes in its memory to the picture in

@@ -91,6 +91,7 @@ static int open_with(struct live *live, const struct options *options, const str
       .longest = LONGEST_SIDE,
       .larger = true,
       .smooth = true,
+      .paced = true,
       .output = PIXEL_RGBA,
       .shared = true,
       .gives_up = is_leaving,

@@ -179,6 +179,14 @@ static void take_newest(struct loop *loop, int wait_ms) {
   loop->ended = got < 0;
 }
 
+/* True if the frame does not go on from the last one submitted: another source, another round or place of a file, or
+ * the picture was frozen or the engine bypassed meanwhile. */
+static bool restarts(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values, *last = &loop->last.settings.values;
+  return (loop->newest && loop->newest->frame.stretch != loop->stretch) || (last->freeze && !values->freeze) ||
+         (last->bypass && !values->bypass);
+}
+
 static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   struct companion *companion = &loop->companions[loop->submitted % COMPANIONS];
@@ -186,6 +194,7 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .controls = &now->controls,
                                    .frame = frame,
                                    .on_device = loop->on_device,
+                                   .restart = restarts(loop, now),
                                    .opaque = companion};
   need_prompts(loop, now);
   /* releases the input of a frame that was lost when its handle was replaced */
@@ -209,6 +218,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   if (now->settings.values.split && frame)
     companion->input = frame_hold(frame);
   loop->submitted++;
+  loop->stretch = frame ? frame->stretch : 0;
   loop->fresh = loop->passed = false;
   if (!loop->kept)
     moment_copy(&loop->last, now);

@@ -55,6 +55,7 @@ struct loop {
 
   /* Used by the loop's thread alone: copies of the current values (struct moment), and frames in the engine. */
   struct moment last; /* the values with which the last frame was submitted */
+  uint64_t stretch;   /* frame.stretch of the last frame that was submitted */
   bool kept;          /* `last` equals the newest copy of the current values, so it need not be copied again */
   /* data of frames in the engine; run number n uses element n modulo COMPANIONS */
   struct companion companions[COMPANIONS];

@@ -22,6 +22,7 @@ struct run {
   /* Used by the calling thread alone, which calls the engine. */
   int in_flight_max;
   struct controls last; /* controls of the last frame submitted, used again to empty the stream batch */
+  uint64_t stretch;     /* frame.stretch of the last frame submitted */
   int batch;            /* number of frames that are submitted together in one run of the engine */
   long submitted, collected;
   int64_t started_ns, last_ns;
@@ -87,8 +88,11 @@ static int ask(const struct run *run, const struct frame *frame, struct controls
                struct engine_request *request, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
   double seconds = (double)frame->pts * run->time_base;
-  *request = (struct engine_request){
-      .prepared = pipeline->prepared, .controls = controls, .frame = frame, .identity = frame_identity(frame)};
+  *request = (struct engine_request){.prepared = pipeline->prepared,
+                                     .controls = controls,
+                                     .frame = frame,
+                                     .restart = frame->stretch != run->stretch,
+                                     .identity = frame_identity(frame)};
   if (pipeline->controls_at(pipeline->opaque, seconds, controls, err))
     return -1;
   return pipeline->before ? pipeline->before(pipeline->opaque, request, seconds, err) : 0;
@@ -107,6 +111,7 @@ static int submit(struct run *run, const struct frame *frames, int count, struct
   if (engine_submit(run->pipeline->engine, &requests[0], err))
     return -1;
   run->last = controls[count - 1];
+  run->stretch = frames[count - 1].stretch;
   trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->submitted, begin, platform_now_ns());
   run->submitted += count;
   return 0;

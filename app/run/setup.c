@@ -257,6 +257,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine.control_count = options->control_count;
   params->engine.adapters_lenient = values->lora_lenient;
   params->engine.smooth = setup->smooth;
+  params->engine.paced = setup->paced;
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;

@@ -36,6 +36,7 @@ struct setup {
   bool nearest; /* round --size to a valid size instead of refusing it */
   bool larger;  /* make pictures larger than `longest` if the device is fast enough and has the memory */
   bool smooth;  /* engine_params.smooth */
+  bool paced;   /* engine_params.paced */
   enum pixel_format output;
   int pictures; /* number of pictures that the caller may hold at a time, as in device_options */
   int batch;    /* number of frames per run at most if --batch is not given; 0: 1 */

@@ -19,6 +19,7 @@ static bool may_begin(const struct ffmpeg_source *from) {
 /* Sets the state of reading for the next frame, with which a round begins. */
 static void begin_round(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
+  from->returns++;
   from->loop_shift = from->clock.last + from->clock.step;
 }
 

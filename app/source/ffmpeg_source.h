@@ -108,6 +108,7 @@ struct ffmpeg_source {
   /* Counts and damage. */
   uint64_t serial;
   uint64_t rewound_at; /* serial at the last return to the start */
+  uint64_t returns;    /* number of returns to the start */
   atomic_long damaged; /* other threads read it */
   int damage_in_a_row;
   /* packets of video for which it still counts as recent that one was marked as damaged; 0: none was */

@@ -38,8 +38,12 @@ struct reader {
   int retry_ms;    /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS; a frame resets it */
   long from_here;  /* frames that now.source has given so far, including dropped ones */
   uint64_t serial; /* number of the next frame, over all sources */
-  bool urgent;     /* the thread runs at an urgent priority */
-  bool refused;    /* the system does not permit an urgent priority */
+  /* stretch: that of the last frame, over all sources. own_stretch: that which the source gave the last frame. opened:
+   * a source was opened, also once more, since the last frame. */
+  uint64_t stretch, own_stretch;
+  bool opened;
+  bool urgent;  /* the thread runs at an urgent priority */
+  bool refused; /* the system does not permit an urgent priority */
   bool failed;
   struct error err; /* why the last source failed; valid if failed is true */
 
@@ -141,6 +145,7 @@ static void swap_source(struct reader *reader, struct source *source) {
   if (source && reader->away)
     source_interrupt(source);
   if (source) {
+    reader->opened = true;
     reader->status.opened = reader->status.reached = true;
     note_info(reader, &info);
   }
@@ -227,10 +232,20 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   note_info(reader, &info);
 }
 
+/* Replaces the stretch that the source gave the frame by one that counts over all sources. */
+static void follow_stretch(struct reader *reader, struct frame *frame) {
+  if (reader->opened || frame->stretch != reader->own_stretch)
+    reader->stretch++;
+  reader->opened = false;
+  reader->own_stretch = frame->stretch;
+  frame->stretch = reader->stretch;
+}
+
 /* Puts a frame into the mailbox when it is due, or releases it if it is not wanted. hardware: name of the hardware that
  * decoded it; NULL: software. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
+  follow_stretch(reader, frame);
   int wanted = await_time(reader, frame);
   reader->from_here++;
   if (wanted != 1) {
@@ -344,6 +359,7 @@ static struct origin begin_next(struct reader *reader) {
   reader->retry_ms = RETRY_FIRST_MS;
   reader->from_here = 0;
   if (reader->now.source) {
+    reader->opened = true;
     source_get_info(reader->now.source, &info);
     note_info(reader, &info);
   }
@@ -417,6 +433,7 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   if (given) {
     source_get_info(given, &reader->info);
     reader->knows = reader->info.shape > 0;
+    reader->opened = true;
     reader->status.opened = reader->status.reached = true;
   }
   int code = pthread_create(&reader->thread, NULL, reader_main, reader);

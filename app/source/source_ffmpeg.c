@@ -381,6 +381,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   frame->pts = pts;
   frame->duration = duration;
   frame->serial = from->serial++;
+  frame->stretch = from->returns;
   if (frame->serial == 0)
     read_all_streams(from);
   return 1;

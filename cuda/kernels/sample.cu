@@ -31,6 +31,10 @@ __device__ __forceinline__ bool runs_now(const struct region_when &when, const s
     return block->run.control[when.index].map;
   if (when.kind == REGION_STYLE)
     return block->run.style[when.index].weight != 0.0f;
+  if (when.kind == REGION_MOTION)
+    return block->run.motion;
+  if (when.kind == REGION_BANK)
+    return block->run.bank.frames > 0;
   const float *gain = block->run.control[when.index].gain + when.step + block->iteration;
   bool any = false;
   for (int i = 0; i < (when.latents ? when.latents : 1); i++)

@@ -420,6 +420,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   struct fake_submit *entry = &record.submits[record.submitted % FAKE_LOG];
   *entry = (struct fake_submit){.has_frame = frame != NULL,
                                 .serial = request->identity.serial,
+                                .restart = request->restart,
                                 .captured_ns = request->identity.captured_ns,
                                 .submitted_ns = now,
                                 .controls = *controls,

@@ -46,6 +46,7 @@ struct fake_submit {
   enum sampler sampler;
   int steps, chunks;           /* the handle's steps and chunks; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle's guidance */
+  bool restart;                /* the request said that the run has no past */
   bool on_device;              /* the picture's pixels are invalid until they are waited for */
   int engine;                  /* number of the engine, from 1, in the order of opening */
 };

@@ -117,6 +117,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
   memset(frame_plane(frame, 0), fake->first + (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
   frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms;
   frame->captured_ns = platform_now_ns();
+  frame->stretch = script.jump_at ? (uint64_t)(fake->read / script.jump_at) : 0;
   frame->serial = (uint64_t)fake->read++;
   return 1;
 }

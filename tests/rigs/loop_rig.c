@@ -185,6 +185,7 @@ void put_frame(struct rig *rig, int serial) {
   assert_int_equal(host_pictures_take(&rig->frames, PIXEL_RGBA, SIDE, SIDE, &mail.frame, NULL), 0);
   memset(frame_plane(&mail.frame, 0), serial, (size_t)mail.frame.pitch[0] * SIDE);
   mail.frame.serial = (uint64_t)serial;
+  mail.frame.stretch = rig->stretch;
   mail.frame.captured_ns = platform_now_ns();
   mailbox_put(&rig->in, &mail);
 }

@@ -12,6 +12,7 @@ struct rig {
   struct mailbox in, out;
   struct host_pictures frames;
   struct loop *loop;
+  uint64_t stretch; /* frame.stretch of the frames that put_frame makes */
   struct log log;
   bool early; /* changes are sent before the engine is open */
   /* Warnings of the log: their number, and the last one. */

@@ -40,8 +40,11 @@ struct frame {
   int64_t captured_ns; /* platform_now_ns when the frame was captured, or when its packet arrived */
   int64_t late_ns;     /* for files: delay from the frame's time to captured_ns */
   uint64_t serial;     /* number of the frame in its source, from 0 */
-  bool numbered;       /* the frame is a picture of a sequence, and its file name contains a number */
-  int number;          /* the number in the file name */
+  /* Number of the stretch of the input to which the frame belongs. Frames of one stretch follow each other in time;
+   * another source, another round of a loop and another place in a file begin another stretch. */
+  uint64_t stretch;
+  bool numbered; /* the frame is a picture of a sequence, and its file name contains a number */
+  int number;    /* the number in the file name */
 
   /* The owner of the memory. */
   struct picture *picture; /* owns the planes' memory (picture.h); NULL: the caller keeps the memory valid */

@@ -111,6 +111,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   engine->syntax = params->prompt_syntax;
   engine->text_fix = (enum text_fix)params->text_fix;
   engine->background.smooth = params->smooth;
+  engine->paced = params->paced;
   engine->checkpoint = params->checkpoint;
   if (copy_options(engine, params, err) < 0)
     return -1;

@@ -15,6 +15,7 @@
  * mask.c              the region that inpainting models repaint
  * geometry.c          which part of a frame the picture shows
  * guidance.c          which prompts a run reads, and the weights of its guidance rows
+ * past.c              decides if a run has a past
  * frames.c            engine_submit and engine_collect: from controls to the parameters of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -87,6 +88,7 @@ struct picture_noise {
 struct prepared {
   /* Set by engine_prepare, and constant afterwards, but for `next`. */
   struct prepared *next; /* next handle in engine.handles */
+  uint64_t number;       /* number of the handle among all that the engine has prepared, from 1 */
   struct frame_shape shape;
   struct engine_shape wish; /* the shape as the caller of engine_prepare asked for it */
   struct plan plan, times_plan, noise_plan;
@@ -129,7 +131,7 @@ struct run_in_flight {
     void *opaque;
   } of[BATCH_MAX];
   int64_t submitted_ns;
-  bool whole;
+  bool whole, restarted;
 
   /* Set when the first of its pictures is collected. */
   struct frame pictures[BATCH_MAX];
@@ -279,8 +281,13 @@ struct engine {
   struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures are not all collected, oldest first */
   int in_flight;
 
+  bool paced;           /* engine_params.paced */
+  uint64_t last_handle; /* prepared.number of the last run's handle; 0: the next run has no past */
+  int64_t ended_ns;     /* when the last run was collected, by platform_now_ns */
+
   /* The handles. */
   pthread_mutex_t preparing; /* held while a handle is prepared or released */
+  uint64_t prepared_count;   /* number of handles prepared so far; under `preparing` */
   struct prepared *handles;  /* changed under `preparing` and `listing`, read under either */
   pthread_mutex_t listing;   /* held only for the moments in which the list is changed or searched */
 };
@@ -433,6 +440,13 @@ bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared
 /* Computes the time projections of a run that shows the texts of the frame before. sampling_keeps_texts must hold. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                                    struct error *err);
+
+/* --- past.c --- */
+
+/* True if the request's run has no past: engine_request.restart says when. */
+bool past_ends(const struct engine *engine, const struct engine_request *request);
+/* Notes that a run of this request was started. */
+void past_follow(struct engine *engine, const struct engine_request *request);
 
 /* --- noise.c --- */
 

@@ -174,6 +174,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
   run->on_device = request->on_device;
+  run->restart = past_ends(engine, request);
   fill_geometry(engine, prepared, frames, run);
   return shown_fill(engine, prepared, controls, run, err);
 }
@@ -224,7 +225,9 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   times.launch = lap(&at_ns);
   newest.submitted_ns = now_ns;
   newest.whole = filled;
+  past_follow(engine, request);
   engine->runs[engine->in_flight++] = submitted_run(&batch, shift_batched_frames(request->prepared, &newest), filled);
+  engine->runs[engine->in_flight - 1].restarted = run.restart;
   request->prepared->runs_in_flight++;
   engine->background.behind = !filled;
   background_after_frame(engine);
@@ -247,7 +250,7 @@ static int await(struct engine *engine, struct run_in_flight *run, struct error 
   struct device_counters counters;
   if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)
     return -1;
-  run->finished_ns = platform_now_ns();
+  run->finished_ns = engine->ended_ns = platform_now_ns();
   for (int i = run->pending ? 0 : run->count; i < BATCH_MAX; i++)
     frame_release(&run->pictures[i]);
   device_get_counters(engine->device, &counters);
@@ -265,6 +268,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   result->opaque = run->of[i].opaque;
   result->submitted_ns = run->submitted_ns;
   result->whole = run->whole;
+  result->restarted = run->restarted;
   result->pending = run->pending;
   int status = i ? 0 : await(engine, run, err);
   if (status == 0) {
@@ -298,5 +302,8 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
   if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || background_finish(engine, err) < 0)
     return -1;
+  /* The profile's runs follow each other, and none of them belongs to the frames before or after. */
+  engine->last_handle = 0;
+  run.restart = false;
   return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);
 }

@@ -186,6 +186,7 @@ static int prepare(struct engine *engine, const struct engine_shape *wish, struc
     destroy(engine, prepared);
     return -1;
   }
+  prepared->number = ++engine->prepared_count;
   pthread_mutex_lock(&engine->listing);
   prepared->next = engine->handles;
   engine->handles = prepared;

@@ -151,8 +151,8 @@ int plan_op_runs(const struct plan *plan, int op) {
  * NULL. */
 static const char *misfit_when(const struct region_when *when, int runs) {
   int latents = when->latents ? when->latents : 1;
-  if (when->kind > REGION_STYLE || when->index < 0 ||
-      when->index >= (when->kind == REGION_STYLE ? STYLES_MAX : CONTROLS_MAX))
+  static const int indices[REGION_KINDS] = {CONTROLS_MAX, CONTROLS_MAX, STYLES_MAX, 1, 1};
+  if (when->kind >= REGION_KINDS || when->index < 0 || when->index >= indices[when->kind])
     return "there is no such control or style";
   if (when->kind != REGION_CONTROL)
     return NULL;

@@ -34,8 +34,11 @@ struct plan_loop {
 enum region_kind {
   /* run.control[index].gain[step]; with several latents, one of them with a gain other than 0 is enough */
   REGION_CONTROL,
-  REGION_MAP,   /* run.control[index].map: the run computes this control's map */
-  REGION_STYLE, /* run.style[index].weight */
+  REGION_MAP,    /* run.control[index].map: the run computes this control's map */
+  REGION_STYLE,  /* run.style[index].weight */
+  REGION_MOTION, /* run.motion; index is 0 */
+  REGION_BANK,   /* run.bank.frames; index is 0 */
+  REGION_KINDS
 };
 struct region_when {
   enum region_kind kind;

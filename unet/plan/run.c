@@ -1,10 +1,6 @@
 #include "unet/plan/run.h"
 
-bool region_runs(const struct region_when *when, const struct run_params *params, int iteration) {
-  if (when->kind == REGION_MAP)
-    return params->control[when->index].map;
-  if (when->kind == REGION_STYLE)
-    return params->style[when->index].weight != 0;
+static bool gains(const struct region_when *when, const struct run_params *params, int iteration) {
   int first = when->step + iteration, latents = when->latents ? when->latents : 1;
   for (int i = first; i < first + latents; i++)
     if (params->control[when->index].gain[i] != 0)
@@ -12,8 +8,32 @@ bool region_runs(const struct region_when *when, const struct run_params *params
   return false;
 }
 
+bool region_runs(const struct region_when *when, const struct run_params *params, int iteration) {
+  switch (when->kind) {
+  case REGION_MAP:
+    return params->control[when->index].map;
+  case REGION_STYLE:
+    return params->style[when->index].weight != 0;
+  case REGION_MOTION:
+    return params->motion;
+  case REGION_BANK:
+    return params->bank.frames > 0;
+  default:
+    return gains(when, params, iteration);
+  }
+}
+
 unsigned region_idle(const struct region_when *when) {
-  return when->kind == REGION_STYLE ? IDLE_STYLES : (unsigned)IDLE_CONTROL << when->index;
+  switch (when->kind) {
+  case REGION_STYLE:
+    return IDLE_STYLES;
+  case REGION_MOTION:
+    return IDLE_MOTION;
+  case REGION_BANK:
+    return IDLE_BANK;
+  default:
+    return (unsigned)IDLE_CONTROL << when->index;
+  }
 }
 
 unsigned plan_may_idle(const struct plan *plan) {

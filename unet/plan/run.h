@@ -52,6 +52,13 @@ struct style_params {
   int slot;                /* OP_STYLE: slot of the picture's keys and values */
 };
 
+/* The bank: keys and values of earlier frames, to which self-attention attends (op_memory.h). */
+struct bank_params {
+  int frames; /* most earlier frames to attend to; 0: the bank is off, REGION_BANK */
+  int every;  /* one of so many frames is kept; at least 1 */
+  bool anew;  /* the bank begins empty: one of the two has changed, or the bank was off in the last run */
+};
+
 /* Everything that a run reads and that is neither a tensor nor a frame. device_submit copies it, so the caller may
  * change its own copy as soon as device_submit has returned. */
 struct run_params {
@@ -92,6 +99,11 @@ struct run_params {
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
   bool on_device; /* the picture is not copied to host memory until frame_wait asks for it there */
+
+  /* Memory of earlier frames. */
+  bool restart; /* the run has no past: states that carry something of earlier frames begin anew */
+  bool motion;  /* REGION_MOTION */
+  struct bank_params bank;
 };
 
 /* True if this run enters a region. iteration: number of the iteration of the plan's loop, from 0; 0 for a region
@@ -99,17 +111,19 @@ struct run_params {
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
 /* Bits for what a run may leave out of a finished plan: bit k is control k, whose regions are then not entered; bit
- * CONTROLS_MAX is all styles, none of which then adds anything in any OP_STYLE. IDLE_SETS is the number of combinations
- * of these bits. */
+ * CONTROLS_MAX is all styles, none of which then adds anything in any OP_STYLE; then come the bank, which is off, and
+ * the regions of REGION_MOTION. IDLE_SETS is the number of combinations of these bits. */
 enum {
   IDLE_CONTROL = 1 /* bit of control 0; shifted left by k it is that of control k */,
   IDLE_STYLES = 1 << CONTROLS_MAX,
-  IDLE_SETS = 2 << CONTROLS_MAX
+  IDLE_BANK = 2 << CONTROLS_MAX,
+  IDLE_MOTION = 4 << CONTROLS_MAX,
+  IDLE_SETS = 8 << CONTROLS_MAX
 };
-/* Returns the bit of the control, or of the styles, to which a region belongs. */
+/* Returns the bit of what decides if a region runs. */
 unsigned region_idle(const struct region_when *when);
 unsigned plan_may_idle(const struct plan *plan); /* Returns the bits that a run of the plan may leave out. */
-/* Returns the bits of the controls and styles that this run leaves out in all of its steps. */
+/* Returns the bits of what this run leaves out in all of its steps. */
 unsigned run_idles(const struct plan *plan, const struct run_params *params);
 
 /* style_gain returns the weight of a style picture in a part of the network. style_slot returns the slot whose keys and
