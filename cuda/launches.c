@@ -84,6 +84,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_map(queue, &launch->map);
   case LAUNCH_DEPTH:
     return launch->depth.enqueue(queue, &launch->depth.args);
+  case LAUNCH_CANVAS:
+    return launch->canvas.enqueue(queue, &launch->canvas.args);
   case LAUNCH_PIXELS_IN:
     return launch_pixels_in(queue, &launch->pixels);
   case LAUNCH_PIXELS_OUT:
@@ -127,6 +129,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_JOIN] = "join",
       [LAUNCH_MAP] = "map",
       [LAUNCH_DEPTH] = "depth",
+      [LAUNCH_CANVAS] = "canvas",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -4,6 +4,7 @@
 #define CUDA_LAUNCHES_H
 
 #include "cuda/cuda_device.h"
+#include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
 
 struct blas_product;
@@ -31,6 +32,7 @@ enum launch_kind {
   LAUNCH_SAMPLE,
   LAUNCH_MAP,
   LAUNCH_DEPTH,
+  LAUNCH_CANVAS,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
@@ -71,6 +73,10 @@ struct launch {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct depth_args *args);
       struct depth_args args;
     } depth;
+    struct {
+      cudaError_t (*enqueue)(const struct launch_queue *queue, const struct canvas_args *args);
+      struct canvas_args args;
+    } canvas;
     struct pixels_args pixels;
   };
 };

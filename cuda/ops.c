@@ -33,6 +33,13 @@ static void *operand_either(struct preparation *p, struct tensor t, enum dtype *
   return data;
 }
 
+/* Returns the address of an operand that holds whole numbers. */
+static void *operand_whole(struct preparation *p, struct tensor t) {
+  void *data = tensor_data_as(p->device, p->program, t, DTYPE_I32, ROLE_ANY, p->err);
+  p->failed = p->failed || !data;
+  return data;
+}
+
 static int append(struct preparation *p, const struct launch *launch) {
   struct launch numbered = *launch;
   numbered.op = p->index;
@@ -494,6 +501,52 @@ static int prepare_spread(struct preparation *p) {
   struct depth_args args = depth_args(p, o->x, o->y);
   args.range = operand(p, o->range, ROLE_VECTOR);
   return append_depth(p, launch_spread, &args);
+}
+
+static int append_canvas(struct preparation *p,
+                         cudaError_t (*enqueue)(const struct launch_queue *, const struct canvas_args *),
+                         const struct canvas_args *args) {
+  struct launch launch = {.kind = LAUNCH_CANVAS};
+  launch.canvas.enqueue = enqueue;
+  launch.canvas.args = *args;
+  return append(p, &launch);
+}
+
+static int prepare_canvas_place(struct preparation *p) {
+  const struct op_canvas_place *o = &p->op->canvas_place;
+  const struct canvas_args args = {
+      .global = operand_whole(p, o->global), .place = operand_whole(p, o->place), .size = o->size};
+  return append_canvas(p, launch_canvas_place, &args);
+}
+
+static int prepare_canvas_draw(struct preparation *p) {
+  const struct op_canvas_draw *o = &p->op->canvas_draw;
+  struct canvas_args args = {.place = operand_whole(p, o->place),
+                             .h = o->x.h,
+                             .w = o->x.w,
+                             .y_h = o->y.h,
+                             .y_w = o->y.w,
+                             .c = o->x.c,
+                             .size = o->size,
+                             .back = o->back,
+                             .nearest = o->nearest};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_canvas(p, launch_canvas_draw, &args);
+}
+
+static int prepare_canvas_noise(struct preparation *p) {
+  const struct op_canvas_noise *o = &p->op->canvas_noise;
+  const struct canvas_args args = {.place = operand_whole(p, o->place),
+                                   .x = operand(p, o->noise, ROLE_VECTOR),
+                                   .y = operand(p, o->y, ROLE_VECTOR),
+                                   .h = o->y.h,
+                                   .w = o->y.w,
+                                   .n = o->y.n,
+                                   .c = o->y.c,
+                                   .size = o->size,
+                                   .cell = o->cell};
+  return append_canvas(p, launch_canvas_noise, &args);
 }
 
 static int prepare_product(struct preparation *p) {

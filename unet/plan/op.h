@@ -15,6 +15,7 @@
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
+#include "unet/plan/op_canvas.h"
 #include "unet/plan/op_layers.h"
 #include "unet/plan/op_pixels.h"
 #include "unet/plan/op_prompts.h"
@@ -55,6 +56,9 @@
   ROW(RANGE, range, "range", speed, no_flops)                                                                          \
   ROW(SPREAD, spread, "spread", nothing, no_flops)                                                                     \
   ROW(MAP, map, "map", map, no_flops)                                                                                  \
+  ROW(CANVAS_PLACE, canvas_place, "canvas place", nothing, no_flops)                                                   \
+  ROW(CANVAS_DRAW, canvas_draw, "canvas draw", nothing, no_flops)                                                      \
+  ROW(CANVAS_NOISE, canvas_noise, "canvas noise", nothing, no_flops)                                                   \
   ROW(PIXELS_OUT, pixels_out, "pixels out", shown, no_flops)
 
 #define OP_TYPE(TYPE, field, ...) OP_##TYPE,

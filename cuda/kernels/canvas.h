@@ -1,0 +1,33 @@
+/* Ops of a canvas that follows the camera, as in unet/plan/op_canvas.h. */
+#ifndef CUDA_KERNELS_CANVAS_H
+#define CUDA_KERNELS_CANVAS_H
+
+#include "cuda/kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct canvas_args {
+  const int32_t *global;
+  int32_t *place;
+  const void *x; /* launch_canvas_noise: FP32 */
+  void *y;
+  enum dtype x_type, y_type; /* FP32 or FP16 */
+  int h, w;                  /* size of x */
+  int y_h, y_w;              /* size of y */
+  int n, c;
+  struct canvas_size size;
+  bool back, nearest;
+  int cell;
+};
+
+cudaError_t launch_canvas_place(const struct launch_queue *queue, const struct canvas_args *args);
+cudaError_t launch_canvas_draw(const struct launch_queue *queue, const struct canvas_args *args);
+cudaError_t launch_canvas_noise(const struct launch_queue *queue, const struct canvas_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
