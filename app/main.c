@@ -1,4 +1,5 @@
-/* reverie: the program. Which command, its exit status, and what holds for all of them. */
+/* The program reverie: runs the command that the command line names, and returns its exit status. Sets up what all
+ * commands need: the log lines of FFmpeg, and OpenMP's way of waiting. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* FFmpeg quotes names and tags of files as it finds them, and addresses with their passwords. */
+/* FFmpeg's callback for log lines. Prints a line without control characters and without passwords: FFmpeg quotes names,
+ * tags and addresses as it finds them. */
 static void print_ffmpeg(void *object, int level, const char *format, va_list args) {
   char line[4096];
   int prefix = 1;
@@ -26,17 +28,18 @@ static void print_ffmpeg(void *object, int level, const char *format, va_list ar
   fprintf(stderr, "%s\n", text_clean(address_conceal(line, sizeof line)));
 }
 
-/* FFmpeg's own lines help to find a cause; what users need to know is said by the code that met it. */
-static void tame_ffmpeg(int verbose) {
+/* Sets which lines FFmpeg logs: none without -v. They only help to find a cause, because the program's own messages say
+ * what users need to know. */
+static void limit_ffmpeg_log(int verbose) {
   av_log_set_callback(print_ffmpeg);
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
 }
 
-/* OpenMP threads that spin for long while they wait take the cores from decoder, encoder and whatever else runs, and
- * collapse when one of them is busy; threads that sleep at once are woken hundreds of times a frame. Some
- * microseconds of spinning give most of both. libgomp reads its environment before main, so the program starts itself
- * once more. */
-static void calm_openmp(char **argv) {
+/* Makes OpenMP's threads spin for some microseconds before they sleep, when they wait for each other. Threads that spin
+ * for long take the cores from decoder and encoder, and all of them are slow if one of the cores is busy. Threads that
+ * sleep at once have to be woken hundreds of times in a frame. libgomp reads its environment before main begins, so the
+ * program sets two variables and starts itself once more. Does nothing if the user has set OMP_WAIT_POLICY. */
+static void limit_openmp_spinning(char **argv) {
   char path[4096];
   if (getenv("OMP_WAIT_POLICY") || !platform_program_path(path, sizeof path))
     return;
@@ -44,12 +47,12 @@ static void calm_openmp(char **argv) {
   if (told && !getenv("GOMP_SPINCOUNT"))
     told = !platform_set_variable("GOMP_SPINCOUNT", "1000");
   if (told)
-    platform_become(path, argv); /* when that fails it merely goes slower */
+    platform_become(path, argv); /* does not return; if it fails, the program goes on and is only slower */
 }
 
 static int run(const struct options *options, struct error *err) {
   setup_signals();
-  tame_ffmpeg(options->verbose);
+  limit_ffmpeg_log(options->verbose);
   switch (options->command) {
   case COMMAND_LIVE:
     return command_live(options, err);
@@ -87,7 +90,7 @@ static int act(const struct options *options, const struct options_request *requ
     break;
   default:
     if (options->command != COMMAND_FETCH)
-      calm_openmp(argv);
+      limit_openmp_spinning(argv);
     return run(options, err);
   }
   return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;

@@ -57,11 +57,13 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
 struct run_pins {
   struct run_order order[RUNS_IN_FLIGHT];
   struct {
-    _Alignas(128) struct run_end end; /* alone in its cache line, because the host writes the other lines */
+    /* alone in its cache line, because the host writes `order` while the GPU writes this */
+    _Alignas(128) struct run_end end;
   } of[RUNS_IN_FLIGHT];
 };
 
-/* Device memory of a program's runs: a copy of the present run's order, and the addresses of both orders. */
+/* Device memory of a program's runs: a copy of the order of the run that is in progress, and the addresses of the
+ * orders of both runs that may be in flight. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;
@@ -165,7 +167,7 @@ int buffers_create(struct cuda_device *device, struct cuda_program *program, str
   program->ring = &((struct run_memory *)memory)->ring;
   if (cuda_check(cudaMemsetAsync(memory, 0, sizeof(struct run_memory), stream), what, err) < 0 ||
       create_pins(program, err) < 0)
-    return -1; /* cleared, because trials read it before any run writes it */
+    return -1; /* zeroed, because timing trials read it before any run has written it */
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     if (create_events(device, &program->buffer[i], err) < 0)
       return -1;

@@ -1,4 +1,4 @@
-/* Launches recorded as a graph. */
+/* Records launches as a CUDA graph. */
 #ifndef CUDA_CAPTURE_H
 #define CUDA_CAPTURE_H
 

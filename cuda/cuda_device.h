@@ -38,7 +38,7 @@
  * streams cannot deadlock, because no kernel waits for a thread block that may not have started. Where parts or splits
  * are added, the thread block that finishes last does it (gemm.cu, epilogue_sm90.cuh, attention's kernel_sm90.cuh).
  * Thread blocks that wait for each other are a cluster, which starts as a whole. A programmatic dependent starts only
- * when all thread blocks of the kernel ahead have started.
+ * when all thread blocks of the preceding kernel have started.
  *
  * Memory comes from a pool, because cudaMalloc and cudaFree may wait for the whole GPU. Three other causes can still
  * delay a frame for a moment: the driver's own locks while a graph is made or a kernel's code is loaded; pinned memory
@@ -72,16 +72,16 @@ struct tuner;
 /* --- memory --- */
 
 struct resource_memory {
-  void *data; /* values in device order; NULL: not loaded yet */
+  void *data; /* the values in the layout that kernels read; NULL: not loaded yet */
   struct element element;
-  /* Copy of the second set, for a weight that is in two sets. NULL: the weight is in one set alone. */
+  /* The weight in the second set of weights, if adapters change it. NULL: all runs use the one copy in data. */
   void *other;
-  /* Values of the checkpoint, for a weight that adapters add to. NULL: not needed yet. */
+  /* The checkpoint's own values of a weight that adapters change. NULL: not needed yet. */
   void *base;
   struct element base_element;
 };
 
-/* Returns the address of the weight in one of the two sets. */
+/* Returns the address of a weight in set 0 or 1. Adapters change the set that runs do not read at the time. */
 static inline void *resource_data(const struct resource_memory *memory, int set) {
   return set && memory->other ? memory->other : memory->data;
 }
@@ -93,9 +93,11 @@ struct chunk { /* device memory that is kept until the device is closed */
 };
 
 enum {
-  WORKSPACE_BYTES = 32 << 20, /* for split sums and libraries; one op at a time uses it */
+  WORKSPACE_BYTES = 32 << 20, /* bytes of memory for partial sums and for libraries; one op at a time uses it */
   STAGING_BYTES = 4 << 20,    /* bytes of a buffer for copies to the device */
-  ARRIVALS = 1 << 14,         /* counters of split products: the most tiles that a product may have */
+  /* number of counters, one for each tile of y, with which thread blocks that split a product's sum find the last
+   * one */
+  ARRIVALS = 1 << 14,
 };
 
 /* Buffers for copies of host data to the device: two pinned buffers, used in turn, and device memory in which the data
@@ -111,7 +113,7 @@ struct staging {
 /* Memory that kernels share when they run one after the other. */
 struct lane {
   void *workspace;
-  unsigned *arrivals; /* all 0 between kernels */
+  unsigned *arrivals; /* the ARRIVALS counters of split sums; all 0 between kernels */
   float *norm_partial;
   /* Scratch of attention kernels: attention_bytes, as much as the largest one so far needs; 0 between launches. */
   void *attention;
@@ -124,15 +126,15 @@ struct preparing {
   /* Held while a program is prepared or released, so that this happens to one program at a time. A thread that needs
    * base.weights as well locks this one first. */
   pthread_mutex_t lock;
-  struct launch_queue queue; /* for trials and captures */
-  /* For the capture of a graph: the loop's body, and the bodies of regions in it. */
+  struct launch_queue queue; /* the queue on which timing trials run and graphs are captured */
+  /* Streams for the capture of a graph: for the body of its loop, and for the bodies of its conditional regions. */
   cudaStream_t loop_body, region_body;
-  cudaEvent_t loaded; /* trials wait for it, until weights are loaded */
+  cudaEvent_t loaded; /* recorded after the last copy of weights; timing trials wait for it */
   /* Memory in which ways are timed while a program is prepared: workspace, then counters as in struct lane, then
    * operands. NULL: nothing had to be timed yet. */
   void *memory;
   size_t bytes;
-  bool cramped; /* true: memory for trials could not be allocated, so that no way was timed */
+  bool cramped; /* true: memory for timing trials could not be allocated, so that no implementation was timed */
 };
 
 struct cuda_device {
@@ -167,10 +169,11 @@ struct cuda_device {
   /* The following fields are protected by base.weights. */
   struct chunk *chunks;
   struct resource_memory *resource; /* RESOURCES_MAX of them, with the index of base.resources->list */
-  struct staging loads;             /* loads of weights, their other forms, and changes */
-  struct derived_table derived[2];  /* weights that are also kept in other forms, for each set */
-  struct merge *merge;              /* NULL: there is one set of weights */
-  /* The set that runs read. The thread that submits reads it freely; other threads hold base.weights. */
+  struct staging loads; /* buffer for loading weights, for copying them in other layouts, and for changing them */
+  struct derived_table derived[2]; /* copies of weights in layouts that some kernels need, for each of the two sets */
+  struct merge *merge;             /* NULL: there is one set of weights */
+  /* The set of weights (0 or 1) that runs read. The thread that submits reads this field freely; other threads hold
+   * base.weights. */
   int set;
   void *shadow;
   size_t shadow_bytes;
@@ -181,11 +184,12 @@ struct cuda_device {
   struct blas *blas; /* NULL: not available */
   struct dnn *dnn;   /* NULL: not available */
   struct tuner *tuner;
-  const struct choice *forced; /* for tests: every product that can take it does; NULL: the device chooses */
-  bool apart;                  /* for tests: no launch does several ops */
-  bool tune_always;            /* for tests: also times candidates for plans that make no picture */
-  atomic_bool running;         /* true: a picture was submitted, so preparing now delays a user */
-  atomic_uint runs;            /* number of runs begun */
+  /* for tests: the implementation for every product that it can compute; NULL: the device chooses */
+  const struct choice *forced;
+  bool apart;          /* for tests: no launch does several ops */
+  bool tune_always;    /* for tests: also times candidates for plans that make no picture */
+  atomic_bool running; /* true: a picture was submitted, so preparing now delays a user */
+  atomic_uint runs;    /* number of runs begun */
   atomic_int pictures_in_flight;
 };
 

@@ -62,7 +62,8 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
       cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0)
     return -1;
   device->loads.arrived = arrived;
-  device->writes.arrived = device->lane[0].workspace; /* used in order with the runs */
+  /* the writes and the runs are enqueued on one stream, so that they can use the same workspace one after the other */
+  device->writes.arrived = device->lane[0].workspace;
   return 0;
 }
 

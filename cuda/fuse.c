@@ -4,7 +4,7 @@
 
 #include "cuda/ways/way.h"
 
-enum { LAUNCHES_MAX = 2 }; /* most launches of one pattern */
+enum { LAUNCHES_MAX = 2 }; /* largest number of launches into which one sequence of ops is fused */
 
 /* --- operands --- */
 
@@ -331,7 +331,8 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
-  bool able = device->product.encode_tiled && !device->forced && !device->apart; /* kernels for 9.0 alone */
+  /* the fused kernels need compute capability 9.0 */
+  bool able = device->product.encode_tiled && !device->forced && !device->apart;
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {

@@ -255,7 +255,7 @@ static int fill_share(const struct gpu *gpu, struct gpu_share *share, const stru
   return status;
 }
 
-/* --- for other libraries --- */
+/* --- memory that other libraries can import --- */
 
 static void *context(const struct gpu *gpu) {
   int (*get_current)(void **) = NULL;

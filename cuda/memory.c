@@ -62,7 +62,7 @@ int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, str
                    what, (double)bytes / 1e6, (double)taken / 1e6);
 }
 
-/* The stream has the pool's work alone, so this waits for no kernel. */
+/* The stream has only the pool's own work, so this waits for no kernel. */
 static cudaError_t allocate(const struct cuda_device *device, void **pointer, size_t bytes) {
   if (!device->pool)
     return cudaMalloc(pointer, bytes);

@@ -27,7 +27,8 @@
 
 enum {
   AHEAD = 2, /* launches in a timed graph before its block's first launch */
-  BLOCK = 6, /* launches that share a base; sometimes a few more, because an op is never divided */
+  /* launches whose timed graphs begin at the same launch (the base); a few more where an op has several launches */
+  BLOCK = 6,
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
   FLUSHED_REPEATS = 8, /* repeats in one graph */
@@ -57,7 +58,7 @@ struct recording {
 
 /* A timed graph. */
 struct sample {
-  /* Prime: the graph that runs untimed before `graph`; for sample 0 both are the whole frame. */
+  /* prime: the graph that runs untimed before `graph`, to fill the cache; for sample 0 both are the whole frame. */
   cudaGraphExec_t prime, graph;
   cudaEvent_t begun, done;
 };
@@ -396,7 +397,7 @@ static int measure(struct profiler *p, const struct run_params *params, const st
     status = measure_alone(p, profile, request, err);
   }
   profiler_close(p);
-  /* Each graph that ran has advanced the turn. */
+  /* Each graph that was launched has increased the run's number on the device. */
   int restored = program_set_turn(p->device->queue.stream, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }

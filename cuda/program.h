@@ -62,7 +62,7 @@ struct cuda_program {
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   struct buffer_room room; /* bytes of the buffers, the same for all runs */
   bool has_output;
-  /* Choices between ways are timed until this time, in seconds of CLOCK_MONOTONIC. 0: none is timed. */
+  /* Implementations of products are timed until this time, in seconds of CLOCK_MONOTONIC. 0: none is timed. */
   double tune_until;
   struct planes output; /* layout of the pictures that runs write */
   size_t output_bytes;
@@ -78,7 +78,8 @@ struct cuda_program {
   struct launches other_launches;
   struct graphs other_graphs;
   int set, lane; /* the launches that are created at present are for this set of weights and this lane */
-  /* For each op: the way that was chosen, to be used again for the other set's launches; NULL: none yet. */
+  /* For each op: the implementation that was chosen, to be used again for the launches with the other set of weights;
+   * NULL: none yet. */
   struct choice *chosen;
 };
 

@@ -106,7 +106,7 @@ struct region_nodes {
   cudaGraphNode_t parallel;
 };
 
-/* Launches with regions among them, while they are recorded. */
+/* A range of launches that contains regions, while it is recorded. */
 struct stretch {
   const struct cuda_device *device;
   const struct launch_queue *queue;
@@ -118,7 +118,7 @@ struct stretch {
   cudaGraphNode_t last;
 };
 
-/* Captures the launch in which the GPU decides for all nodes. */
+/* Captures the launch of the kernel that decides, for each conditional node, if its body runs. */
 static cudaError_t decide(const struct stretch *s) {
   struct decisions decisions = {0};
   cudaError_t status = cudaSuccess;
@@ -168,7 +168,7 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Captures the rest of a region. */
+/* Captures the launches of a region that do not run in parallel to others. */
 static cudaError_t capture_region(const struct stretch *s, int i) {
   const struct plan_region *region = &s->regions[i];
   struct region_nodes *nodes = &s->nodes[i];
@@ -197,7 +197,7 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Enqueues without conditional nodes: the host decides. */
+/* Enqueues launches [first, end) without conditional nodes: the host decides which regions run. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
@@ -210,13 +210,13 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
 }
 
 /* True if the GPU decides by a node if this region runs. There is a graph with and one without the bank and motion
- * (deserves_graph), so their launches need no node, unless they run beside others. */
+ * (deserves_graph), so their launches need no node, unless they run in parallel to others. */
 static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
   bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
   return !device->use_graph || !memory || region->parallel_end;
 }
 
-/* Records launches [first, end). No region crosses these bounds. */
+/* Records launches [first, end). Each region lies wholly inside or outside this range. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *all = r->program->regions;

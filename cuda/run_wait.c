@@ -11,7 +11,8 @@ static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-/* In so short a time before the end all naps are short, so that the end is seen nearly at once. */
+/* If a run is expected to end within this many nanoseconds, all sleeps are short, so that the end is seen nearly at
+ * once. */
 static const int64_t at_once_most = 120000;
 
 static int64_t larger(int64_t a, int64_t b) {

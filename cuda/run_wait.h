@@ -35,7 +35,7 @@ struct waiter {
   bool at_once;
 };
 
-/* The functions by which a wait sees the world, so that tests can replace them. */
+/* The clock, the sleep and the test for a run's end that a wait uses; tests replace them. */
 struct wait_world {
   int64_t (*now_ns)(void *opaque);
   void (*sleep_until)(void *opaque, int64_t ns);

@@ -6,11 +6,13 @@
 #include "cuda/check.h"
 
 enum {
-  FIRST_TILES = 2048,     /* tiles that a slice calculates until the time of one was measured */
-  FORM_ELEMENTS = 1 << 24 /* most elements of other forms that a slice makes */
+  /* number of tiles of weights that the first slices of background work calculate, until the time of one was
+   * measured */
+  FIRST_TILES = 2048,
+  FORM_ELEMENTS = 1 << 24 /* largest number of elements that a slice copies into other layouts */
 };
-/* Milliseconds that a slice should take. A frame may lose 0.3 ms, and some tiles take longer than those that were
- * timed. */
+/* Milliseconds that a slice of background work should take. A frame may lose 0.3 ms to it, and some tiles take longer
+ * than those that were timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
@@ -174,8 +176,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   return 0;
 }
 
-/* Makes the other forms of changed weights anew, each for the whole weight. Forms that a preparation has added
- * meanwhile are in the table, too. */
+/* Makes the copies of changed weights in other layouts again, each for the whole weight. Copies that a preparation has
+ * added meanwhile are in the table, too. */
 static int make_forms(struct cuda_device *device, bool all, struct error *err) {
   struct merge *m = device->merge;
   const struct derived_table *table = &device->derived[!device->set];

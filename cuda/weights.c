@@ -1,4 +1,4 @@
-/* Weights in other forms, and changes of weights: see device_update. */
+/* Makes copies of weights in the layouts that some kernels need (forms), and changes weights (device_update). */
 #include "blends.h"
 #include "check.h"
 #include "cuda_device.h"
@@ -8,10 +8,11 @@
 
 /* --- other forms --- */
 
-/* A form whose rows follow from the resource's rows in order, so that some rows can be made alone. */
+/* A layout for copies of weights whose rows follow from the weight's rows in order, so that some rows can be made
+ * alone. */
 struct cuda_form {
   struct form form;
-  /* Returns the bytes of the form of `elements` elements of the resource. */
+  /* Returns the bytes that `elements` elements of the resource take in this layout. */
   size_t (*bytes)(const struct resource *r, size_t elements);
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
@@ -68,12 +69,13 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns the table that has a resource's forms. Weights that are in one set alone use the first table. */
+/* Returns 0 or 1: the table with the copies of a resource in other layouts, for this set of weights. Weights that are
+ * in one set alone use the first table. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
 
-/* Returns a resource's copy in another form, made on first use, from its values after the last change. */
+/* Returns the copy of a resource in another layout. The first call makes it, from the values after the last change. */
 static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   set = table_of(device, index, set);
@@ -116,8 +118,8 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 struct update {
   const struct weight_change *changes;
   int count;
-  /* For each change: a segment with the changed rows, then one for each other form; source is an offset in the
-   * shadow. */
+  /* For each change: a segment with the changed rows, then one for each copy in another layout; source is an offset in
+   * the shadow buffer. */
   struct segment *segments;
   int segment_count;
   /* Bytes of the shadow buffer: the segments' data, then the list of segments, then the lists of blends. */
@@ -170,8 +172,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
-/* Adds copies for the second set of weights, from the same places in the shadow. first: the change's first segment for
- * the first set. */
+/* Adds segments that copy the changes to the second set of weights, from the same places in the shadow buffer. first:
+ * the change's first segment for the first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -216,7 +218,8 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Enlarges the shadow, which is kept for further changes. */
+/* Enlarges the shadow buffer (device memory in which changed rows are prepared, before one launch copies all of them to
+ * their places). It is kept for further changes. */
 static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error *err) {
   if (bytes <= device->shadow_bytes)
     return 0;
@@ -230,7 +233,8 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-/* Sends the changed rows to the shadow. Each change has one segment of rows, followed by one for each other form. */
+/* Sends the changed rows to the shadow buffer. Each change has one segment of rows, followed by one for each copy in
+ * another layout. */
 static int fill_rows(struct cuda_device *device, const struct update *update, struct error *err) {
   const struct segment *segment = update->segments;
   for (int i = 0; i < update->count; i++) {
@@ -245,7 +249,8 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Makes the other forms of rows that are in the shadow. Returns the segment after the change's last one. */
+/* Makes the copies in other layouts of the rows in the shadow buffer. Returns the segment after the change's last
+ * one. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -275,9 +280,9 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Copies the changes to their places. Products and norms may read weights before they wait for the kernel ahead
- * (mainloop_sm90.cuh, norm.cuh). The copy is done by then, because each run begins with a kernel that reads no weights
- * and waits for the copy (launch_begin). */
+/* Copies the changes to their places. Products and norms may read weights before they wait for the preceding kernel in
+ * the stream (mainloop_sm90.cuh, norm.cuh). The copy is done by then, because each run begins with a kernel that reads
+ * no weights and waits for the copy (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;

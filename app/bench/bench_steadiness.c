@@ -212,7 +212,7 @@ static int measure_cut_out(struct trial *trial, const struct raster *still, stru
   return status;
 }
 
-/* --- the clip itself --- */
+/* --- reading the user's clip --- */
 
 /* Scales a frame until it covers the raster's size, and copies the middle of it. */
 static int fit(struct cover_pixels *scaler, const struct frame *frame, struct raster *to, struct error *err) {

@@ -52,7 +52,7 @@ static void to_pixel(const struct view *view, int width, int height, const doubl
   pixel[1] = centre[1] + (l[0][0] * y - l[1][0] * x) / determinant;
 }
 
-/* True if the cut-out, an ellipse, covers the pixel. */
+/* True if the ellipse that is cut out of the still picture (MOTION_CUT_OUT) covers the pixel in frame number `at`. */
 static bool covered(int at, int x, int y, int width, int height) {
   double dx = x - (width / 2 + CUT_OUT_X * (at - MIDDLE)), dy = y - (height / 2 + CUT_OUT_Y * (at - MIDDLE));
   return pow(dx / (width / 5.0), 2) + pow(dy / (height / 4.0), 2) <= 1;

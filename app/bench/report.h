@@ -24,7 +24,7 @@ enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
  * and including the first one that shows it. */
 struct report_change {
   const char *name;
-  long count; /* number of changes */
+  long count; /* number of times that the control was changed */
   double median_frames, most_frames;
 };
 
@@ -37,10 +37,10 @@ struct report_live {
   double deadline_ms;
   long presented, missed, dropped, repeated, unread;
   struct late_picture late[LATE_PICTURES_MAX]; /* the first missed pictures */
-  /* numbers of missed pictures whose longest delay was, in this order: before the engine, in it, after it */
+  /* numbers of missed pictures, by the stage with the longest delay: before the engine, in the engine, after it */
   long missed_by[3];
   double spare_ms; /* time left before the deadline for the median picture */
-  long woken_late; /* how often a thread that does nothing but wake at the same rate woke later than spare_ms */
+  long woken_late; /* how often a thread that does nothing but wake at the frame rate woke later than spare_ms */
   /* true: the presented image was read back from the screen; false: the drawn image was read before it was presented */
   bool is_front;
   double engine_cpu_us, window_cpu_us; /* processor time of the two threads per picture */
@@ -66,7 +66,7 @@ struct report {
   double up, down, staged;
   double joules;      /* energy that the device used per frame, in joules; 0: unknown */
   size_t peak_bytes;  /* highest memory use of the process */
-  const char *source; /* description of the rendered source */
+  const char *source; /* description of the pattern or clip that was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
   struct report_live live;

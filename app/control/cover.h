@@ -27,7 +27,8 @@ struct cover {
 /* Starts fades at time now_ns (of platform_now_ns) where bypass, blackout or freeze differs from the level that its
  * last fade leads to. instead: the source is shown as with bypass, although the parameter is off. */
 void cover_follow(struct cover *cover, const struct parameters *values, bool instead, int64_t now_ns);
-/* Computes the levels at time now_ns. Returns true if any of them is still changing. */
+/* Computes the opacities (levels) of bypass, blackout and the held picture at time now_ns. Returns true if any of them
+ * is still changing. */
 bool cover_levels(const struct cover *cover, int64_t now_ns, struct cover_levels *levels);
 
 #endif

@@ -18,7 +18,7 @@ struct fade {
   int64_t start_ns;
 };
 
-/* Initialises the fade so that these shares are shown and nothing changes. */
+/* Initialises the fade so that the prompts are shown with these shares, and nothing changes. */
 void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
 /* Sets the shares that are to be shown in the end. If a prompt's share becomes 0 or stops being 0, a new fade begins at
@@ -29,7 +29,7 @@ void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_
 /* True if no fade is under way at now_ns, so that the shares stay as they are. */
 bool fade_is_over(const struct fade *fade, int64_t now_ns);
 
-/* Computes the shares that are shown at time now_ns. */
+/* Computes each prompt's share of the picture at time now_ns. */
 void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]);
 
 #endif

@@ -78,7 +78,7 @@ struct moment {
   struct settings settings;
   struct controls controls;
 };
-/* Copies a moment. *to must be initialised, because settings_copy does not copy texts that are equal. */
+/* Copies settings and controls. *to must be initialised, because settings_copy does not copy texts that are equal. */
 void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 

@@ -7,7 +7,8 @@
 
 enum { PACE_STAMPS = 128 };
 
-/* A ring of the last stamps. Initialise with zeros. Used by one thread. */
+/* A ring of the last stamps: times, each with the number of pictures until then. Initialise with zeros. Used by one
+ * thread. */
 struct pace {
   long stamps; /* number of stamps since the start; stamp i is at index i % PACE_STAMPS */
   struct {

@@ -32,7 +32,7 @@ static bool is_over(const struct live *live, int64_t now_ns) {
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
-/* Runs turns until the show is over. Returns 0, or -1 with err if the window was lost. */
+/* Runs the main thread's loop until the show is over. Returns 0, or -1 with err if the window was lost. */
 static int run(struct live *live, struct error *err) {
   live->opened_ns = platform_now_ns();
   if (!live->started_ns)
@@ -47,7 +47,7 @@ static int run(struct live *live, struct error *err) {
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
-    if (window_check(live->window, err)) /* the window may have been lost during this turn */
+    if (window_check(live->window, err)) /* the window may have been lost in this pass of the loop */
       return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);

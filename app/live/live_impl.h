@@ -154,8 +154,8 @@ struct live {
   struct panel panel;
   /* files that keys and clients may choose: LoRA adapters, and style pictures */
   struct parameter_choices loras, styles;
-  struct loop_status engine; /* the loop's status, copied once per turn */
-  struct alerts alerts;      /* the alerts that the overlay shows in this turn */
+  struct loop_status engine; /* the engine thread's status, copied once in each pass of the main thread's loop */
+  struct alerts alerts;      /* the alerts that the overlay shows in this pass of the loop */
   /* value of platform_count_demoted (threads that lost real-time priority) that was logged last */
   int demoted_told;
   struct awake *awake; /* keeps processor cores from sleep states; NULL: not asked for, or not possible */
@@ -182,9 +182,9 @@ struct live {
   /* Recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
   struct frame held;     /* during a freeze: the frozen picture, which outputs get as well */
-  bool covered_anew;     /* what lies over the picture (struct cover) has changed in this turn */
+  bool covered_anew;     /* what is drawn over the picture (struct cover) has changed in this pass of the loop */
   struct outputs *outputs;
-  struct outputs_figures output_figures; /* figures of all outputs, copied once per turn */
+  struct outputs_figures output_figures; /* figures of all outputs, copied once in each pass of the loop */
   int recording;      /* number (outputs_add) of the recording that the recording key has begun; 0: none */
   bool record_ending; /* that recording was told to end, and has not ended yet */
   /* file for the next recording by the key (--record); NULL: its name is made from the time */
@@ -209,8 +209,8 @@ struct live {
 
   /* What is drawn over the picture: freeze, bypass (the source instead of pictures) and blackout, with fades. */
   struct cover cover;
-  struct cover_levels cover_levels; /* opacities of those in this turn */
-  bool cover_moves;                 /* a fade is going on, so the opacities will differ in the next turn */
+  struct cover_levels cover_levels; /* the opacities of these in this pass of the loop */
+  bool cover_moves;                 /* a fade is going on, so the opacities will differ in the next pass of the loop */
 
   /* Scripts that are played and recorded. */
   struct script *script; /* the script that is played; NULL: none */
@@ -225,7 +225,7 @@ struct live {
   struct engine_shape shape_told; /* size of the pictures that the user was told last; width 0: none */
   bool stalled;                   /* the engine hangs, although it has made pictures before */
   double stalled_ms;              /* ms for which the engine has hung, without time in which this process was stopped */
-  int64_t exchanged_ns;           /* time of the last turn */
+  int64_t exchanged_ns;           /* time of the last pass of the loop */
   const struct handover *came;    /* state of the program before a restart; NULL: the user started this program */
   int curtain;                    /* descriptor of the connection to the curtain (curtain.h); -1: there is no curtain */
   /* when the curtain was started; when this window was shown (0: not yet) instead of the curtain */
@@ -450,7 +450,7 @@ void live_describe_start(const struct live *live, char *words, size_t size);
 
 /* --- alerting.c --- */
 
-/* Updates live->alerts for this turn, so that each alert lasts exactly as long as its cause. */
+/* Updates live->alerts in each pass of the loop, so that each alert lasts exactly as long as its cause. */
 void live_follow_alerts(struct live *live, int64_t now_ns);
 
 /* --- renewal.c --- */

@@ -52,7 +52,8 @@ static void play(struct live *live, int64_t now_ns) {
   live->script_s = seconds;
 }
 
-/* Records the values that somebody has set in this turn. If writing fails, the recording ends, but the show goes on. */
+/* Records the values that somebody has set since the last pass of the loop. If writing fails, the recording ends, but
+ * the show goes on. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

@@ -1,4 +1,4 @@
-/* Measures the live window for bench --live (probe.h). It runs on the main thread, inside its turns. */
+/* Measures the live window for bench --live (probe.h). It runs on the main thread, as a part of its loop. */
 #include <math.h>
 #include <stdio.h>
 

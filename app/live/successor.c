@@ -22,7 +22,7 @@ enum {
   HIDDEN_MOST_MS = 10000, /* ms after which the new window is shown, even if the source has given no frame */
 };
 
-/* --- from the program before --- */
+/* --- the new program: takes over the state of the program before the restart --- */
 
 static int refuse_variable(struct error *err) {
   return error_set(err, STATUS_USAGE, "%s: the program sets it for itself alone: unset it", HANDOVER_VARIABLE);
@@ -150,7 +150,7 @@ void live_replace_curtain(struct live *live, int64_t now_ns) {
   }
 }
 
-/* --- to the program anew --- */
+/* --- the old program: prepares the restart and begins it --- */
 
 static bool is_stuck(const struct live *live) {
   return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;

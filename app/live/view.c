@@ -16,7 +16,8 @@ enum {
    * output does not fill a display of its own. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
-  /* WAIT_MS: longest wait for a picture before events are checked. REST_NS: longest time without a turn. */
+  /* WAIT_MS: longest wait for a picture before events are checked. REST_NS: longest time between two passes of the
+   * loop. */
   WAIT_MS = 8,
   REST_NS = 50000000,
   /* If nothing has happened for IDLE_NS, events are checked only every IDLE_WAIT_MS, because each check costs processor
@@ -292,8 +293,8 @@ static bool moves_by_itself(const struct live *live) {
   return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
 }
 
-/* Returns true if a turn would change nothing: there is no fade, script or bypass, no event, and no request of a
- * client. */
+/* Returns true if a pass of the loop would change nothing: there is no fade, script or bypass, no event, and no request
+ * of a client. */
 static bool is_at_rest(struct live *live) {
   return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
 }

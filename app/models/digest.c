@@ -19,14 +19,14 @@ int digest_start(struct digest *digest, bool git, int64_t size) {
   if (!digest->sha)
     return -1;
   av_sha_init(digest->sha, 8 * digest->bytes);
-  if (git) /* git includes the zero byte */
+  if (git) /* git hashes "blob SIZE", a zero byte, and then the file's bytes */
     digest_add(digest, head, (size_t)snprintf(head, sizeof head, "blob %" PRId64, size) + 1);
   return 0;
 }
 
 void digest_add(struct digest *digest, const void *bytes, size_t size) {
   for (size_t part; size; size -= part, bytes = (const char *)bytes + part) {
-    part = size < CHUNK ? size : CHUNK; /* older versions of FFmpeg count in unsigned int */
+    part = size < CHUNK ? size : CHUNK; /* av_sha_update of older versions of FFmpeg takes an unsigned int */
     av_sha_update(digest->sha, bytes, (unsigned)part);
   }
 }

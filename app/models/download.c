@@ -248,7 +248,7 @@ int download_file(const struct download *download, const struct repository_file 
       make_folder(&arrival, err))
     return -1;
   int result = open_part(&arrival, err) || get_right(&arrival, err) || keep(&arrival, err) ? -1 : 0;
-  bool own = arrival.out; /* anything else at that path is not this program's to remove */
+  bool own = arrival.out; /* if `out` is NULL, the file at that path is not this program's, and is not removed */
   if (own)
     fclose(arrival.out);
   digest_free(&arrival.digest);

@@ -108,7 +108,7 @@ enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
  * that it starts meanwhile are in the default class. A class that was set from outside, by nice or chrt, is kept.
  * Returns the class that the thread has now. */
 enum urgency platform_be_urgent(bool wanted);
-/* Returns the class of the calling thread. */
+/* Returns the scheduling class of the calling thread. */
 enum urgency platform_urgency(void);
 /* Returns how many threads were moved from the real-time to the default class. If one of them runs for 0.3 s without a
  * pause, all are moved, because such a thread could block the machine. */

@@ -347,7 +347,7 @@ void messages_answer(struct messages *messages, const char *line, size_t length,
   cJSON_Delete(object);
 }
 
-/* --- what is observed --- */
+/* --- observed properties --- */
 
 bool messages_observes(const struct messages *messages) {
   return messages->watch_count > 0;

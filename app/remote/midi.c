@@ -136,7 +136,7 @@ static void tell_endless(struct midi *midi, const struct knob_action *action) {
     hub_tell(midi->hub, "MIDI: %s is an endless encoder (%s)", knob, ways[action->mode]);
 }
 
-/* --- what knobs do --- */
+/* --- the effects of knobs --- */
 
 /* Logs an error message, at most one in a second, because a broken device may cause many. */
 static void complain(struct midi *midi, const char *text) {

@@ -195,7 +195,7 @@ static void serve(struct web *web, const struct platform_wish wishes[WISHES]) {
       cut(web, visitor);
   }
   run_daemon(web, wishes[WISH_DAEMON].read);
-  /* at 0 the daemon may still have a request to read, which came before the end of the connection */
+  /* 0 ms: the daemon may still have a request to read, which arrived before the end of the connection */
   if (daemon_time_left_ms(web))
     cut_ended(web);
 }

@@ -35,7 +35,7 @@ struct client {
   struct message_lines lines;
   unsigned char *early; /* bytes of the first frames, which arrived together with the HTTP request; owned; NULL: none */
   size_t early_size, early_used;
-  size_t turn;    /* bytes read since the thread began to serve this client in the present round */
+  size_t turn;    /* bytes read from this client since the thread last began to serve it */
   bool behind;    /* changes in web->view were not appended to lines yet, because too many bytes wait */
   bool held_back; /* reading was stopped although more bytes may have arrived */
   bool gone;      /* the connection has to be closed: the other end has closed it, or memory is short */
@@ -54,7 +54,7 @@ static bool has_room(const struct client *client) {
          BACKLOG_ENOUGH;
 }
 
-/* --- what wslay calls --- */
+/* --- callbacks of wslay --- */
 
 static size_t take_early(struct client *client, unsigned char *bytes, size_t size) {
   size_t left = client->early_size - client->early_used, taken = size < left ? size : left;
@@ -112,7 +112,7 @@ static void hear(wslay_event_context_ptr frames, const struct wslay_event_on_msg
     wslay_event_shutdown_read(frames);
 }
 
-/* --- coming and going --- */
+/* --- opening and closing a web socket --- */
 
 static void free_client(struct client *client) {
   wslay_event_context_free(client->frames);

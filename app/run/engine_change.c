@@ -137,8 +137,8 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   loop_publish_engine(loop);
 }
 
-/* Fills loop->ladder: the shape that the user asked for, and with a time budget up to three cheaper ones
- * (governor.h). */
+/* Fills loop->ladder with the shapes (size and steps) among which the governor may choose: the one that the user asked
+ * for, and with a time budget up to three cheaper ones. */
 static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
   struct engine_info info;
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -257,7 +257,8 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
-  loop->looked_ns = 0; /* looks again in the next turn: texts that are longer now may need another handle */
+  /* makes the next pass of the loop look if another handle is needed, because the texts may be longer now */
+  loop->looked_ns = 0;
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }

@@ -7,15 +7,17 @@
 #include "app/control/picture_size.h"
 
 enum {
-  WARM_UP = 2, /* number of frames after a change of rung that are not measured, because they are slower */
-  ENOUGH = 8,  /* number of measured frames from which a rung's time counts as known */
+  /* number of frames that are not measured after a change of rung (size or steps), because they are slower */
+  WARM_UP = 2,
+  ENOUGH = 8, /* number of measured frames from which a rung's time counts as known */
   /* A rung is too slow if this many of the last GOVERNOR_WINDOW frames are late, or the last LATE_IN_A_ROW ones. Fewer
    * may be a spike. */
   LATE_IN_ALL = 6,
   LATE_IN_A_ROW = 4
 };
 
-/* A rung is moved up to if its predicted time is at most `headroom` of the budget, and down to if at most `fitting`. */
+/* The governor moves to a better rung if that is predicted to take at most `headroom` of the time budget, and to a
+ * cheaper rung whose predicted time is at most `fitting` of it. */
 static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
 static const double lasting_s = 60; /* a move up that is not undone for this long counts as right */

@@ -19,7 +19,7 @@ struct governor_rung {
 struct governor_wish {
   int width, height, steps;
   int multiple;     /* width and height must be multiples of this */
-  int floor_pixels; /* least number of pixels of a cheaper rung; 0: a quarter of the wish's */
+  int floor_pixels; /* least number of pixels of a cheaper rung; 0: a quarter of the requested number */
 };
 
 /* Fills the rungs: the wish and up to three cheaper ones with clearly less work (pixels times steps) than the one
@@ -30,7 +30,8 @@ int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs
 /* Zero-initialise to start. */
 struct governor {
   double budget_ms;
-  int count, rung; /* count: number of rungs; rung: index of the one in use, 0 is the wish */
+  /* count: number of rungs; rung: index of the one in use, where 0 has the size and steps that the user asked for */
+  int count, rung;
   bool absent[GOVERNOR_RUNGS];
   double work[GOVERNOR_RUNGS];
   /* frame time relative to rung 0: at first the ratio of their work, later measured */
@@ -55,7 +56,8 @@ struct governor {
 void governor_begin(struct governor *governor, double budget_ms, const struct governor_rung *rungs, int count,
                     int64_t now_ns);
 
-/* Reports how long a frame took that was made on this rung. Ignored if another rung is in use by now. */
+/* Reports how long a frame took that was made with the size and steps of this rung. Ignored if another rung is in use
+ * by now. */
 void governor_measure(struct governor *governor, int rung, double frame_ms);
 
 /* Moves to another rung if that is necessary and the rung's handle is ready. ready: bit i is set if rung i is ready.

@@ -446,7 +446,8 @@ static int take_turn(struct loop *loop, struct moment *now) {
   return act(loop, now, action);
 }
 
-/* Runs turns until the loop is stopped or no more frames come. Returns 0, or -1 if the engine failed. */
+/* Decides what to do and does it, again and again, until the loop is stopped or no more frames come. Returns 0, or -1
+ * if the engine failed. */
 static int run(struct loop *loop) {
   struct moment now = {0};
   int result = 0;

@@ -87,7 +87,7 @@ struct loop {
   /* ladder[i]: shape of the governor's rung i; 0 is what the user asked for */
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  long ladders, ladder_used; /* number of ladders made so far, and that number when a handle was changed last */
+  long ladders, ladder_used; /* number of times that `ladder` was filled: so far, and until a handle was changed last */
 
   /* Used by the loop's thread alone, except that the opener has a thread of its own inside: other engines, while they
    * are opened or closed. */

@@ -163,8 +163,8 @@ static bool keeps_any_clock(const AVOutputFormat *container) {
 
 /* These containers round each time to milliseconds, so that exact_clock gains nothing. */
 static const char in_milliseconds[] = "matroska,webm,flv";
-/* Least number of ticks per second of exact_clock, so that frames between two periods of the rate get accurate times,
- * too. */
+/* Least number of ticks per second of the time base that exact_clock returns, so that frames between two periods of the
+ * rate get accurate times, too. */
 static const int fine_enough = 10000;
 
 /* True if this is a frame rate of film or television whose frames do not last a whole number of the input's ticks. Then

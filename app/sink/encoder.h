@@ -39,8 +39,8 @@ enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *pa
 
 /* Checks that FFmpeg has a video encoder of this name. Returns 0, or -1 with err. */
 int encoder_check(const char *codec, struct error *err);
-/* Checks the same, and that the container takes what the encoder makes. path: the output's path, for messages. Returns
- * 0, or -1 with err. */
+/* Checks that FFmpeg has a video encoder of this name, and that the container takes what it makes. path: the output's
+ * path, for messages. Returns 0, or -1 with err. */
 int encoder_check_in(const char *codec, const AVOutputFormat *container, const char *path, struct error *err);
 
 /* Opens the encoder options->codec. If that is NULL, tries H.264, the container's usual codec, MPEG-4 and FFV1 in this

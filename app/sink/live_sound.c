@@ -17,9 +17,9 @@ enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, M
 /* Sound may be up to this many seconds early or late relative to its picture. Beyond that, sound is left out or silence
  * put in, which can be heard. */
 static const double tolerance = 0.08;
-/* Only by_clock: sound that is this many seconds late is replaced by silence. */
+/* With by_clock only (sound of a microphone): sound that is this many seconds late is replaced by silence. */
 static const double patience = 0.5;
-/* Only by_clock: time constants in seconds, of measuring the drift between the clocks and of correcting it. */
+/* With by_clock only: time constants in seconds, of measuring the drift between the two clocks and of correcting it. */
 static const double drift_found = 1, drift_mended = 4;
 /* Weight of a new delay in the running mean of delays, which smooths the jitter of the pictures' times. */
 static const double smoothing = 0.1;

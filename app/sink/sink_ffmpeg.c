@@ -105,7 +105,8 @@ static int should_abort(void *opaque) {
 static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
-  if (code == AVERROR_EXIT && to->stopped_ns) /* aborted by should_abort */
+  /* should_abort has aborted the write, because the sink was told to stop */
+  if (code == AVERROR_EXIT && to->stopped_ns)
     return error_set(err, STATUS_INTERRUPTED, "interrupted: not all was sent to %s", to->target.name);
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name,
                    to->unanswered ? "nobody answers" : ffmpeg_reason_of(to->target.url, code, reason));
@@ -240,7 +241,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   if (code < 0)
     return output_failed(to, code, err);
   to->header = true;
-  /* Fragments turn this flag off. Without it, AAC in a transport stream fails at its first packet. */
+  /* Writing MP4 in fragments clears this flag. Without it, AAC in a transport stream fails at its first packet. */
   to->output->flags |= AVFMT_FLAG_AUTO_BSF;
   if (to->output->pb) {
     avio_flush(to->output->pb);
@@ -435,8 +436,8 @@ static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
   return code;
 }
 
-/* In containers that count pictures and sound alike, shows the first picture from time 0 on: else the sound, which
- * begins at 0, would come late. */
+/* MXF and GXF store no times: their readers count pictures and sound from time 0. If the first picture comes later,
+ * shows it from time 0 on. Otherwise the sound would be late. */
 static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_t pts) {
   if (to->last_pts != AV_NOPTS_VALUE || !to->sound || pts < to->step || !muxer_needs_sound(to->target.container))
     return 0;

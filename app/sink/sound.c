@@ -64,7 +64,7 @@ static int fits(const AVFormatContext *output, const AVStream *sound) {
   const char *name = output->oformat->name;
   bool named = named_in_transport_stream(sound->codecpar->codec_id);
   if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
-    return named; /* for RTP a header needs a network */
+    return named; /* for RTP no trial is made, because writing its header needs a network */
   if (output->oformat->flags & AVFMT_NOFILE)
     return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)

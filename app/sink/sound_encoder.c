@@ -28,10 +28,10 @@ struct sound_encoder {
   AVFrame *frame, *sent;
   AVChannelLayout layout; /* layout, format and rate: those of the samples for which the resampler is set up */
   int format, rate;
-  /* Places in the output, as numbers of samples since its time 0. */
+  /* Positions in the output, as numbers of samples since its time 0. */
   int64_t placed; /* end of the samples queued so far */
   int64_t given;  /* end of the samples sent to the encoder so far */
-  int64_t last;   /* place from which on samples are left out */
+  int64_t last;   /* position from which on samples are left out */
 };
 
 /* --- opening --- */

@@ -12,7 +12,8 @@ enum { DAMAGE_IN_A_ROW_MAX = 1000, ITEMS_MAX = 1024 };
 /* If sound steps forward by more than this, in microseconds, the reader looks for the reason: the video may make the
  * same step, or the next packet may undo it. */
 static const int64_t gap_us = 500000;
-/* To see if the video makes the same step, it is read ahead by at most this many microseconds. */
+/* When the times of the sound jump, the video is read ahead by at most this many microseconds, to see if its times jump
+ * too. */
 static const int64_t look_ahead_us = 2000000;
 
 static int64_t to_us(const AVStream *stream, int64_t time) {
@@ -180,7 +181,8 @@ static bool is_time_wrong(const struct sound_reader *reader) {
   return next && next->part == item->part && llabs(item_us(reader, next) - track->next_us - duration) <= duration;
 }
 
-/* True if the first waiting packet steps, and video that is not read yet may tell to which part it belongs. */
+/* True if the time of the first waiting packet jumps, and video that is not read yet may tell to which part of the
+ * input, between two joins, the packet belongs. */
 static bool has_to_wait(const struct sound_reader *reader) {
   const struct sound_item *item = &reader->items[0];
   const struct sound_track *track = track_of(reader, item->packet);

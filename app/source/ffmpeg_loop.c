@@ -16,7 +16,7 @@ static bool may_begin(const struct ffmpeg_source *from) {
          !from->read_error && !source_interrupted(&from->source);
 }
 
-/* Sets the state of reading for the next frame, with which a round begins. */
+/* Sets the state of reading for the next frame, which is the first of a round (a pass through the looping input). */
 static void begin_round(struct ffmpeg_source *from) {
   from->rewound_at = from->serial;
   from->returns++;
@@ -33,14 +33,15 @@ int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from) {
   return reads_next(&from->rounds) ? from->rounds.next_shift : from->loop_shift;
 }
 
-/* Returns when the current round will end, although its last frames are still to come. */
+/* Returns the time at which the current round (a pass through the looping input) will end, before its last frames have
+ * come. */
 static int64_t foresee_end(const struct ffmpeg_source *from) {
   int64_t end = from->rounds.last - from->origin + from->clock.step;
   double part = from->options.duration / av_q2d(from->stream->time_base);
   return from->loop_shift + (part > 0 && part < (double)end ? llrint(part) : end);
 }
 
-/* True if rounds can be told apart by their packets' times. */
+/* True if the packets' times tell to which round (a pass through the looping input) a packet belongs. */
 static bool is_timed(const struct ffmpeg_source *from) {
   const struct rounds *rounds = &from->rounds;
   return !rounds->timeless && rounds->lowest <= rounds->last && rounds->end < time_most && !from->clock.shift;

@@ -41,7 +41,7 @@ struct rounds {
   int64_t next_shift; /* value that ffmpeg_source.loop_shift will have in the next round */
 };
 
-/* Forgets the times of the rounds, because the decoder was flushed. */
+/* Forgets the times of the rounds (passes through a looping input), because the decoder was flushed. */
 static inline void rounds_reset(struct rounds *rounds) {
   *rounds = (struct rounds){.lowest = INT64_MAX, .last = INT64_MIN, .end = INT64_MIN};
 }
@@ -189,7 +189,8 @@ void ffmpeg_loop_flush(struct ffmpeg_source *from);
 bool ffmpeg_loop_again(struct ffmpeg_source *from);
 /* Changes the times of a frame from the decoder's to the file's. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
-/* Returns the loop_shift of the round that is being read now, which may be the one after that of the frames. */
+/* Returns the loop_shift of the round (a pass through the input) that is being read now, which may be the one after
+ * that of the frames. */
 int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif

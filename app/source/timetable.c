@@ -17,7 +17,7 @@ void timetable_follow(struct timetable *timetable, double fps) {
   *timetable = (struct timetable){.begin_ns = begin_ns};
 }
 
-/* Returns when a frame is due with which the times begin: at once, or at begin_ns if that is later. */
+/* Returns the time for a frame that is due without relation to earlier ones: now, or begin_ns if that is later. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

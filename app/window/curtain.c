@@ -16,7 +16,7 @@ enum {
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
-/* --- in the program --- */
+/* --- called by the program that starts the curtain --- */
 
 /* Stores the picture in a file without a name, which the curtain's process inherits: a line of numbers, then the
  * pixels. Returns the file's descriptor, or -1. */
@@ -64,7 +64,7 @@ void curtain_drop(int *line) {
   *line = -1;
 }
 
-/* --- in its own process --- */
+/* --- the curtain, in a process of its own --- */
 
 static bool read_picture(const char *text, size_t size, struct curtain_picture *picture) {
   struct window_place *place = &picture->place;

@@ -158,7 +158,7 @@ static void draw_words(struct hud *hud, enum panel_kind kind, int width, int hei
   sheet_end(&words->sheet);
 }
 
-/* --- the panels that have a place --- */
+/* --- panels with a fixed area in the window --- */
 
 /* Draws a panel that has a fixed area in the window. If the area has size 0, nothing is shown. below: background
  * colour. */
@@ -296,7 +296,7 @@ static void draw_graph(struct hud *hud, struct sheet *sheet, const struct hud_co
   sheet_end(sheet);
 }
 
-/* --- all of it --- */
+/* --- the whole overlay --- */
 
 static void write_panel(struct hud *hud, enum panel_kind kind, char *text, const struct hud_content *content) {
   static void (*const writers[PANELS])(char *, const struct hud_content *) = {[PANEL_FIGURES] = hud_figures_text,

@@ -13,9 +13,9 @@
  *
  * y^T = W x^T: output channels are the tensor cores' rows, pixels their columns. A warp calculates 16 channels of every
  * fourth group of 8 pixels, with its part of a convolution's weights in 72 registers. The weights of the first two
- * convolutions are loaded while the kernel ahead still runs. Lane l has channels 8 (l % 4) to 8 (l % 4) + 7 of weights
- * and pixels (see rows.cuh), so one load of 16 bytes serves two products, and the places of the window are constant
- * offsets. */
+ * convolutions are loaded while the preceding kernel still runs. Lane l has channels 8 (l % 4) to 8 (l % 4) + 7 of
+ * weights and pixels (see rows.cuh), so one load of 16 bytes serves two products, and the taps of the window are
+ * constant offsets. */
 #include "cuda/kernels/block.h"
 
 #include "cuda/kernels/cluster_sm90.cuh"
@@ -36,7 +36,7 @@ template <int WIDTH_, int HEIGHT_> struct tile {
   };
 };
 
-/* A lane's part of a convolution's weights: two rows at nine places of the window. */
+/* A lane's part of a convolution's weights: for two output channels, the nine taps of the 3x3 window. */
 struct weights {
   uint4 low[9], high[9];
   float bias[2];
@@ -74,7 +74,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
       sum[i][0] = sum[i][1] = w.bias[0];
       sum[i][2] = sum[i][3] = w.bias[1];
     }
-    /* Products at the nine places of the window. */
+    /* Products at the nine taps of the 3x3 window. */
 #pragma unroll
     for (int tap = 0; tap < 9; tap++) {
       const uint32_t one[4] = {w.low[tap].x, w.high[tap].x, w.low[tap].y, w.high[tap].y};

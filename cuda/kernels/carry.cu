@@ -64,7 +64,7 @@ __device__ __forceinline__ bool arrives_last(unsigned *arrived) {
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_order *order) {
   constexpr int COUNT = sizeof *order / CARRY_UNIT;
   static_assert(COUNT <= THREADS, "a thread reads one unit: all are on their way at a time");
-  /* Note the time, and copy the order. */
+  /* Note the time, and copy the order (struct run_order) to device memory. */
   uint64_t begun = 0;
   wait_for_previous();
   if (threadIdx.x == 0)

@@ -23,8 +23,9 @@ enum { CARRIES_UP = 3 * SOURCES_MAX, CARRIES_DOWN = BATCH_MAX };
  * run began. It is in page-locked memory, and one write of 16 bytes sets it. */
 enum { RUN_END_NS = 64 };
 struct run_end {
-  uint32_t number;                /* number of the run */
-  uint32_t there, computed, done; /* input copied; result calculated; result copied */
+  uint32_t number; /* number of the run */
+  /* times at which the input was copied, the result was calculated, and the result was copied */
+  uint32_t there, computed, done;
 } __attribute__((aligned(16)));
 
 /* A run's orders to the GPU: parameters, addresses, and copies to make. The host writes it to page-locked memory. The
@@ -33,7 +34,7 @@ struct run_order {
   struct run_block block; /* must be first: kernels find it at the order's address */
   struct carry up[CARRIES_UP], down[CARRIES_DOWN];
   int ups, downs;
-  struct run_end *end; /* the last kernel writes here */
+  struct run_end *end; /* page-locked memory where the run's last kernel writes that the run has ended */
   uint32_t number;     /* number of the run, which the GPU writes to end->number; never 0 */
   /* Written by the device in its own copy: the GPU's clock in ns when the run began, its input was copied, its result
    * was calculated. */

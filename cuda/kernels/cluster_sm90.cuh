@@ -64,7 +64,8 @@ static __device__ __forceinline__ void arrivals_wait(uint64_t *arrivals) {
 #endif
 }
 
-/* Writes to the place of `here` in the thread block with this rank. A barrier there counts the bytes. */
+/* Writes value to the shared memory of the thread block with this rank, at the same offset as `here`. A barrier there
+ * counts the bytes. */
 static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, float2 value) {
 #if CLUSTERS
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(

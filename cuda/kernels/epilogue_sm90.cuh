@@ -66,7 +66,8 @@ template <class T> struct epilogue : consumer<T> {
     to[3] = x.w;
   }
 
-  /* Adds two splits, which are loaded at the same time. FIRST: they replace the content of sum[]. */
+  /* Adds the partial sums of two splits, which are loaded at the same time. FIRST: they replace the content of
+   * sum[]. */
   template <int COLUMNS, bool FIRST>
   __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
     float4 a[COLUMNS / 8], b[COLUMNS / 8];

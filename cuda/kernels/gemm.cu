@@ -53,9 +53,11 @@ template <class T> __device__ __forceinline__ column_map map_columns(const struc
 /* The copies of one thread: the same chunk column of A_LOADS rows of A and B_LOADS rows of W, in each block along K. */
 template <class T> struct loader {
   const struct gemm_args &p;
-  int chunk, row;                                   /* chunk and row of the thread's first copy */
-  int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS]; /* input row and column of tap 0; pixels before the picture */
-  int weight[T::B_LOADS];                           /* offset of the first chunk in elements; -1: no row */
+  int chunk, row; /* chunk and row of the thread's first copy */
+  /* y, x: for each row of A that the thread copies, the input row and column of the window's first tap; at: number of
+   * pixels of all pictures before its own */
+  int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS];
+  int weight[T::B_LOADS]; /* offset of the first chunk in elements; -1: no row */
   int depth, channels;
   int k, channel, dy, dx; /* position of the next block's chunk */
 

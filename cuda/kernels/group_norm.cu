@@ -8,8 +8,8 @@
  * precision.
  *
  * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
- * 2 us and a launch 2 us, so the time goes to waits that follow each other: for the kernel ahead, for the input, for
- * sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
+ * 2 us and a launch 2 us, so the time goes to waits that follow each other: for the preceding kernel, for the input,
+ * for sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
 #include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/norm.cuh"
 
@@ -44,10 +44,11 @@ __device__ __forceinline__ void silu_two(float &x, float &y) {
  * the addresses of its vectors once. */
 
 enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
-/* Threads of a thread block, and vectors of a thread. Wide thread blocks serve where a thread would have to hold more
- * vectors. */
+/* THREADS_MAX: threads of a thread block. HELD_MAX: vectors that a thread keeps in registers. The wide limits are used
+ * where a thread would otherwise have to keep more vectors. */
 enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
-/* Bytes of a slice in a pixel, at least: a sector of memory. Without clusters two sectors; fewer were not measured. */
+/* Least number of bytes that a slice of the channels has in each pixel: a sector of memory, or two sectors without
+ * clusters; fewer were not measured. */
 enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
 
 /* Divides numbers of threads or of channels by multiplying. */
@@ -65,10 +66,10 @@ __device__ __forceinline__ int quotient(int of, divisor by) {
 
 struct division {
   int slices, cluster;
-  int columns, rows; /* vectors of a pixel in a slice; threads that share a column of vectors */
-  int held;          /* vectors of a thread, at most */
+  int columns, rows; /* vectors of 8 channels in a slice; threads that share each of these columns of vectors */
+  int held;          /* largest number of vectors that a thread keeps */
   int size, groups;  /* channels of a group; groups of a slice */
-  int run;           /* pixels of a thread block */
+  int run;           /* number of pixels that a thread block normalises */
   divisor by_columns, by_size;
   float inverse_count; /* 1 / number of values in a group */
 };
@@ -166,7 +167,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   const __half *next_pivot_at = here(place_of(p, start, base + (bound < 8 ? group + 1 : group) * d.size));
   const __half *channel_pivot_at = here(place_of(p, start, base + own_group * d.size));
   __half *to = p.y + first * p.pitch + channel;
-  /* Load gamma and beta, which do not depend on the kernel ahead. */
+  /* Load gamma and beta, which do not depend on the preceding kernel in the stream. */
   float gamma = 1.0f, beta = 0.0f;
   if (d.cluster > 1) {
     if (thread == 0)
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     read_vector<1>(p.beta, base + thread, 0.0f, &beta);
   }
   wait_for_previous();
-  /* Load the pivots and this thread's pixels. */
+  /* Load the pivots (the first value of each group, from which distances are measured) and this thread's pixels. */
   __half first_pivot = load_half(first_pivot_at), next_pivot = load_half(next_pivot_at),
          channel_pivot = load_half(channel_pivot_at);
   vectors<HELD> pixels;
@@ -256,7 +257,8 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* Returns the number of slices with the smallest slice that is worth a read of its own; 0: no slice fits. */
+/* Returns into how many slices of whole groups the channels are divided: the most with which each slice has at least
+ * least_bytes in a pixel, else the fewest that are possible; 0: no division is possible. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {
@@ -270,7 +272,7 @@ int count_slices(const struct norm_args *args, int least_bytes) {
   return least;
 }
 
-/* Divides the work. Returns false where two launches must do it. */
+/* Divides the work between thread blocks. Returns false if two launches (group_norm_runs.cu) must do it. */
 bool divide(const struct launch_queue *queue, const struct norm_args *args, int threads, int most_held, division *d) {
   int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
   if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
@@ -295,8 +297,9 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
   return d->held <= most_held;
 }
 
-/* True if thread blocks may become resident while the kernel ahead still runs. With many vectors that would be slower:
- * two thread blocks would share each of the multiprocessors that become free first, and take twice as long. */
+/* True if thread blocks may become resident while the preceding kernel in the stream still runs. With many vectors that
+ * would be slower: two thread blocks would share each of the multiprocessors that become free first, and take twice as
+ * long. */
 bool comes_early(const struct launch_queue *queue, const division *d) {
   enum { HELD_EARLY = 4 };
   return queue->overlap && d->held <= HELD_EARLY;

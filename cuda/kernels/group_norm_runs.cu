@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   add_rows(p, s, channel_sums, reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups);
 }
 
-/* Turns the sums of all runs of the picture into mean and reciprocal standard deviation, stored in stats. sums: shared
- * memory for LANES * groups. */
+/* Turns the sums that all thread blocks have left for the picture into mean and reciprocal standard deviation, stored
+ * in stats. sums: shared memory for LANES * groups. */
 __device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
   const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
 #pragma unroll 1

@@ -55,7 +55,7 @@ __device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) 
                : "memory");
 }
 
-/* The tile that a warpgroup works on, and its stage. */
+/* The tile that a warpgroup works on, and the stage of shared memory that holds the tile's input. */
 template <class S> struct turn {
   int stage, parity = 0, index;
   __device__ __forceinline__ explicit turn(int group) : stage(group), index(blockIdx.x + group * gridDim.x) {}
@@ -278,9 +278,10 @@ template <class S> struct few_consumer {
 
 /* --- the kernel --- */
 
-enum { WEIGHT_WARP = 4 }; /* the group that has it begins with the second tile */
+/* the first warp of the second warpgroup; it loads the weights before that group begins with the second tile */
+enum { WEIGHT_WARP = 4 };
 
-/* Initialises some barriers. One thread of each warp calls it. */
+/* Initialises the barriers that this warp is responsible for. One thread of each warp calls it. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)
@@ -308,11 +309,11 @@ template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_ke
     make_barriers(p, m, warp);
   __syncwarp();
   __syncthreads();
-  /* Split into the consumers, of which one loads the weights first, and the producer. */
+  /* Split into the consumers, of which one loads the weights first, and the producer of the tiles. */
   int thread = threadIdx.x % 128;
   if (warp < GROUPS * 4) {
     if (warp == WEIGHT_WARP && elect())
-      load_weights<S>(p, m); /* constant, so they need not wait for the kernel ahead */
+      load_weights<S>(p, m); /* constant, so they need not wait for the preceding kernel in the stream */
     __syncwarp();
     if constexpr (S::FEW)
       few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();

@@ -32,8 +32,10 @@ template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ =
 struct shape {
   static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
   static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
-  static constexpr bool SILU = SILU_;                           /* true: ends in SiLU instead of ReLU or nothing */
-  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C; /* rows of weights; pixels in a column */
+  static constexpr bool SILU = SILU_; /* true: ends in SiLU instead of ReLU or nothing */
+  /* ROWS: rows of the matrix of weights, as wgmma needs them; STACKED: pixels of a column, one above the other, whose
+   * channels together fill these rows */
+  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C;
   static constexpr int PIXEL_BYTES = 2 * CI;
   static constexpr int TALL = N / STRIP * STACKED; /* rows of an output tile */
   static constexpr int BORDERED = STRIDE == 1 ? STRIP + 2 : STRIP + 1;
@@ -45,7 +47,7 @@ struct shape {
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
   static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* bytes of the weights of one tap */
   static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
-  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* output buffers with their own memory */
+  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* output buffers besides the memory of the tiles */
   static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
   static constexpr int OUTPUTS_OFFSET = TILES_OFFSET + TILES * TILE_BYTES;
   static constexpr int BARRIER_OFFSET = OUTPUTS_OFFSET + OUTPUTS * OUTPUT_BYTES;
@@ -63,12 +65,12 @@ struct params {
   __half *few;        /* y if it has FEW channels */
   bool has_residual;
   float least;                /* lower limit of a result, for ReLU */
-  int columns, width, height; /* columns of y; size of a picture with FEW channels */
+  int columns, width, height; /* number of columns of y; width and height of a picture, used with FEW channels */
   int doubled;                /* 1: the input is upsampled by 2 */
   int sides;                  /* if doubled: log2 of how many of a pixel's four output pixels are in different tiles */
   int tall;                   /* rows of the input that a tile advances by; with STRIDE 2 rows of y */
   int distance;               /* bytes from one group of 8 pixels of a tile to the next */
-  int input_bytes;            /* bytes of a plane */
+  int input_bytes;            /* bytes of one plane of a tile's input */
   int pad;
   divisor across, down; /* strips of 8 columns in a picture's width; tiles of a strip from top to bottom */
   int count;            /* number of tiles */
@@ -168,7 +170,7 @@ template <class S> __device__ __forceinline__ void produce(const params &p, cons
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     place at = find_place(p, index);
     int x = at.x * S::STRIDE - p.pad, y = at.y * S::STRIDE - p.pad;
-    asm volatile("" : "+r"(x), "+r"(y)); /* calculated here, before the wait for the kernel ahead */
+    asm volatile("" : "+r"(x), "+r"(y)); /* calculated here, before the wait for the preceding kernel in the stream */
     barrier_wait(m.tile_empty(stage), parity);
     barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
     if (index == (int)blockIdx.x)

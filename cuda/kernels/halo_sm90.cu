@@ -45,7 +45,8 @@ using namespace halo_sm90;
 
 struct box_map {
   int dimensions;
-  cuuint64_t sizes[5], pitch[4]; /* elements; bytes from the second dimension on */
+  /* sizes: elements in each dimension; pitch: bytes between neighbours in each dimension from the second on */
+  cuuint64_t sizes[5], pitch[4];
   cuuint32_t box[5], steps[5];
 };
 

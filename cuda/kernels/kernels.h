@@ -297,7 +297,7 @@ struct sample_args {
   int w, size;               /* width of the latent; pixels of the mask for one pixel of the latent */
   int c, c_image;            /* channels of the latent and of image */
   int pitch;                 /* elements from one row of table to the next */
-  struct guidance_rows rows; /* rows of a step or a latent */
+  struct guidance_rows rows; /* guidance rows of the first latent or step, and of each later one */
   int values;                /* values embedded side by side instead of the steps' timesteps; 0: none */
   float value[SIZES];
   int step, together; /* number of the step; latents at each step (for noise: pictures), at least 1 */

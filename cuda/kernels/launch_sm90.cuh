@@ -179,8 +179,9 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
     p.column_tiles = (int)grid.y;
     grid.y = column_groups<T>(queue, args);
   }
-  /* If there are no more thread blocks than multiprocessors, each should have one of its own. Where the kernel ahead
-   * frees some multiprocessors early, two thread blocks would otherwise share one and take twice as long. */
+  /* If there are no more thread blocks than multiprocessors, each should have one of its own. Where the preceding
+   * kernel in the stream frees some multiprocessors early, two thread blocks would otherwise share one and take twice
+   * as long. */
   bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
   dim3 cluster(args->pair == PAIR_WEIGHTS ? 2 : 1, args->pair == PAIR_INPUT ? 2 : 1, args->pair == PAIR_SUM ? 2 : 1);

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
     return packed<8>{*reinterpret_cast<const uint4 *>(from + LANES * j * 8)};
   };
 
-  /* Load gamma and beta, which do not depend on the kernel ahead, then the first row. */
+  /* Load gamma and beta, which do not depend on the preceding kernel in the stream, then the first row. */
 #pragma unroll
   for (int j = 0; j < VECTORS; j++)
     if (has_vector(j)) {

@@ -12,7 +12,7 @@ namespace product_sm90 {
 template <class T> struct producer {
   const params &p;
   work<T> w;
-  int rank; /* rank in the pair */
+  int rank; /* rank of this thread block within its pair (a cluster of two): 0 or 1 */
   pixel at;
 
   __device__ __forceinline__ producer(const params &args, const work<T> &mine) : p(args), w(mine), at() {
@@ -46,7 +46,8 @@ template <class T> struct producer {
     load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
   }
 
-  /* The arguments of a copy. They are calculated before the wait for the kernel ahead, not after it. */
+  /* The arguments of a copy. They are calculated before the wait for the preceding kernel in the stream, not after
+   * it. */
   struct input_block {
     const CUtensorMap *map;
     uint32_t to;
@@ -147,12 +148,12 @@ template <class T> struct producer {
       barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
   }
 
-  /* Loads the input. Everything possible is done before the wait for the kernel ahead, so that the first block's copy
-   * follows it directly. */
+  /* Loads the input. Everything possible is done before the wait for the preceding kernel in the stream, so that the
+   * first block's copy follows it directly. */
   __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
     do {
-      /* Announce and load the bias, wait for the kernel ahead, then load A block after block. */
+      /* Announce and load the bias, wait for the preceding kernel in the stream, then load A block after block. */
       bool vectors = w.has_vectors(p);
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         input_block block = find_input(s, tap, inner);

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, S::BLOCKS) narrow_kernel(const __grid
   int lane_row = threadIdx.x / 32 * ROWS;
   float *out = reinterpret_cast<float *>(tile + 2 * S::TILE_CHUNKS) + threadIdx.x / 32 * SIDE * S::OUT_PITCH;
   tiling tiles = make_tiling(p);
-  load_weights<S>(p, weights); /* constant, so they need not wait for the kernel ahead */
+  load_weights<S>(p, weights); /* constant, so they need not wait for the preceding kernel in the stream */
   wait_for_previous();
   load_tile<S>(p, tiles, tile, blockIdx.x);
   copies_commit();

@@ -1,4 +1,4 @@
-/* Norms with any activation. */
+/* Launches norms with any activation. */
 #include "cuda/kernels/norm.cuh"
 
 cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args) {

@@ -4,8 +4,8 @@
  * A cluster of four thread blocks calculates some rows of a picture, for some output channels (columns). Each thread
  * block has a quarter of the input's channels. These are whole groups, so it finds their statistics by itself, in one
  * reading of the picture. It normalises the rows that its convolution windows need and multiplies them with its quarter
- * of the weights, which were loaded while the kernel ahead still ran. The four sums are then added, a quarter of the
- * results by each thread block.
+ * of the weights, which were loaded while the preceding kernel still ran. The four sums are then added, a quarter of
+ * the results by each thread block.
  *
  *          picture                     tile of a thread block          sums
  *     +---------------+            +-------------------+
@@ -17,7 +17,7 @@
  *
  * y^T = W x^T: a warp calculates 16 M columns of y (the tensor cores' rows) for 8 N pixels. A thread keeps the pixels
  * it has read in registers until the statistics are known. Latencies take the time here, not arithmetic. So everything
- * that depends on sizes alone is calculated, and all constants are loaded, before the wait for the kernel ahead.
+ * that depends on sizes alone is calculated, and all constants are loaded, before the wait for the preceding kernel.
  *
  * Weights and tile lie in planes of 32 channels (the last plane may have 16), with 16 bytes between rows, so that
  * ldmatrix reads eight rows without a bank conflict. */
@@ -77,10 +77,11 @@ __device__ __forceinline__ const __half *find_source(const struct norm_conv_args
   return second ? p.x2 + pixels * p.c2 + (channel - p.c) : p.x + pixels * p.c + channel;
 }
 
-/* A thread's pixels of the picture, which are own.count apart: their values, and their places in the tile. */
+/* The pixels of the picture that a thread holds, each own.count after the one before: values, and positions in the
+ * tile. */
 struct held {
   uint4 raw[HELD];
-  int at[HELD]; /* -1: not in the tile */
+  int at[HELD]; /* -1: the pixel is not in the tile */
 
   __device__ __forceinline__ void find_places(const struct norm_conv_args &p, const division &d, const lines &own,
                                               int top, const planes &place) {
@@ -157,7 +158,7 @@ struct held {
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
-  /* Add the lines' sums of each channel, in parts. */
+  /* Add up each channel's partial sums; several threads share a channel. */
   float pixels = (float)(p.h * p.w);
   float2 total = make_float2(0, 0);
   if (part < parts) {
@@ -335,7 +336,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
   const planes place = {d.slice, (d.rows + 2) * wide};
   const lines own(d.slice);
-  /* Start to load the weights, and calculate everything that does not depend on the kernel ahead. */
+  /* Start to load the weights, and calculate everything that does not depend on the preceding kernel in the stream. */
   if (threadIdx.x == 0)
     arrivals_make(&m->results_there, SLICES * M * N * THREADS * (int)sizeof(float));
   cluster_begin();
@@ -421,7 +422,7 @@ const struct kind {
 
 enum { SHARED_MAX = 227 << 10, KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Divides the work. Returns false where this kind cannot do it. */
+/* Divides the work between thread blocks. Returns false if this kind of kernel cannot do it. */
 bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d) {
   d->slice = (a->c + a->c2) / SLICES;
   d->rows = 64 * kind->n / a->w < a->h ? 64 * kind->n / a->w : a->h;

@@ -19,7 +19,8 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES); /* once; without a pair nothing waits for it */
+    /* armed once; a thread block without a pair never waits for this barrier */
+    barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES);
 }
 
 /* Fetches the tensor maps of the results. One warp calls it. */

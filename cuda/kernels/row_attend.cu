@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   uint4 weights[2][C / 32], query_weights[2][C / 32];
   float2 bias[2], query_bias[2], last_bias[2];
   vectors<C> layer;
-  /* Load weights and constants, which do not depend on the kernel ahead. */
+  /* Load weights and constants, which do not depend on the preceding kernel in the stream. */
   fetch(weights, p.first.weight + (size_t)column * C, C);
   fetch(query_weights, p.query.weight + (size_t)column * C, C);
   fetch_bias(bias, p.first.bias, column);

@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   uint4 weights[2][C / 32], second_weights[2][C / 32];
   float2 bias[2], second_bias[2];
   vectors<C> affine, layer;
-  /* Load weights and constants, which do not depend on the kernel ahead. */
+  /* Load weights and constants, which do not depend on the preceding kernel in the stream. */
   if (CLUSTER > 1) {
     if (threadIdx.x == 0)
       arrivals_make(&m->parts_there, (int)sizeof m->parts);

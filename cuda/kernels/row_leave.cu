@@ -22,7 +22,8 @@ template <int C, int M, int CLUSTER> struct leave_shape {
   };
 };
 
-/* The wide layer: a warp's own columns, values times GELU of their gates. */
+/* Calculates the wide layer (four times as many channels) for a warp's own columns: values times GELU of their
+ * gates. */
 template <class S, int N, int BLOCKS>
 __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uint4 (&values)[N][BLOCKS],
                                       const uint4 (&gates)[N][BLOCKS], const float2 (&value_bias)[N],
@@ -61,7 +62,8 @@ __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int 
       }
 }
 
-/* Adds all parts of the own columns and the input x, and sends the result to all thread blocks. */
+/* Adds the partial sums of this thread block's own columns and the input x, and sends the result to all thread blocks
+ * of the cluster. */
 template <class S> __device__ __forceinline__ void send_rows(typename S::memory *m, int own) {
   for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * S::CHANNELS) {
     int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
@@ -95,7 +97,7 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   uint4 values[N][C / 32], gates[N][C / 32], narrow[2][S::WIDE / 32], last[1][C / 32];
   float2 value_bias[N], gate_bias[N], last_bias[1];
   vectors<C> layer;
-  /* Load weights and constants, which do not depend on the kernel ahead. */
+  /* Load weights and constants, which do not depend on the preceding kernel in the stream. */
   if (threadIdx.x == 0) {
     arrivals_make(&m->parts_there, (int)sizeof m->parts);
     arrivals_make(&m->rows_there, S::ROWS * C * (int)sizeof(__half));

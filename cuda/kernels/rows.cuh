@@ -3,8 +3,8 @@
  *
  * A thread block has 16 rows, or a few times 16, of all C channels, and 2 C threads: C / 16 warps, each of which
  * calculates 16 columns of every product. With so few rows a product takes as long as the loads of its weights. So the
- * weights of the first products are loaded before the wait for the kernel ahead, directly into the registers from which
- * the tensor cores read them: only one warp uses a weight.
+ * weights of the first products are loaded before the wait for the preceding kernel, directly into the registers from
+ * which the tensor cores read them: only one warp uses a weight.
  *
  * 16-byte loads fit the tensor cores without rearranging, because the order of a product's sum is free: lane l has
  * channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of both weights and rows.

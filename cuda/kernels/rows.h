@@ -1,6 +1,6 @@
 /* Parts of a transformer block in one launch each: its start (row_enter.cu), its attentions (row_attend.cu) and its
  * feed-forward layers (row_leave.cu). With at most 256 channels a thread block has whole rows, so that norms need no
- * other thread block, and the weights are loaded while the kernel ahead still runs. */
+ * other thread block, and the weights are loaded while the preceding kernel in the stream still runs. */
 #ifndef CUDA_KERNELS_ROWS_H
 #define CUDA_KERNELS_ROWS_H
 

@@ -89,7 +89,9 @@ struct turns {
       }
     }
 #pragma unroll 1
-    for (int i = 0; i < T::STAGES; i++, at.advance()) /* see producer::wait_for_releases */
+    /* wait until all stages are released: this thread block must not end while arrivals from the other one of its
+     * pair are still on their way to it */
+    for (int i = 0; i < T::STAGES; i++, at.advance())
       barrier_wait(empty(at.stage), at.parity ^ 1);
   }
 
@@ -237,7 +239,7 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* --- boxes: one warp's, of upper or lower rows, in each chunk of columns --- */
+  /* --- boxes of the result: each has the rows of one warp, in the upper or lower 64, and one chunk of columns --- */
 
   __device__ __forceinline__ int warp() const {
     return group * 4 + thread / 32;

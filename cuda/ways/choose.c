@@ -8,7 +8,7 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-/* Returns the way that does this product without trials of others; NULL: there is none. */
+/* Returns the implementation that is used for this product without timing any other; NULL: there is none. */
 static const struct way *find_settled(const struct cuda_device *device, const struct gemm_args *shape) {
   for (int i = 0; i < WAYS && !device->forced; i++)
     if (ways[i]->settles && ways[i]->settles(device, shape))
@@ -128,7 +128,8 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes a launch of the product's norm in place, if the norm's channels are the whole row. Returns false otherwise. */
+/* Makes a launch of the product's norm in place, which runs between timed launches. Returns false if the norm's
+ * channels are not a whole row. */
 static bool norm_as_spacer(const struct product *product, struct launch *launch) {
   const struct gemm_args *a = &product->args;
   *launch = product->prologue;

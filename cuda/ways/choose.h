@@ -1,4 +1,5 @@
-/* Chooses the way of a convolution or linear layer: the one kept for its shape, else the fastest of the candidates. */
+/* Chooses the implementation (way) of a convolution or linear layer: the one that the tuning file has for its shape,
+ * else the fastest of those that are timed. */
 #ifndef CUDA_WAYS_CHOOSE_H
 #define CUDA_WAYS_CHOOSE_H
 

@@ -11,8 +11,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return halo_supported(&device->product, &halo);
 }
 
-/* True for upsampled inputs with many pixels: libraries need an upsampled copy of the input, and take twice as long in
- * addition. */
+/* True for upsampled inputs with many pixels: libraries take twice as long for them, and need an upsampled copy of the
+ * input. */
 static bool settles(const struct cuda_device *device, const struct gemm_args *shape) {
   enum { MANY = 64 * 64 };
   const struct choice choice = {.way = &way_halo, .index = HALO_64, .splits = 1};

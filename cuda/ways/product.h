@@ -1,10 +1,10 @@
-/* An op as a product, and launches that several ways append. */
+/* Describes an op as a matrix product, and appends launches that several implementations need. */
 #ifndef CUDA_WAYS_PRODUCT_H
 #define CUDA_WAYS_PRODUCT_H
 
 #include "cuda/ways/way.h"
 
-/* Fills in a product's sizes as the ways see them (way.h). Returns the bytes of its prologue's result. */
+/* Fills in a product's sizes in the form that way.h describes. Returns the bytes of its prologue's result. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
 /* Fills in the whole product: sizes, addresses, loaded weights, and its prologue as a launch. */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,

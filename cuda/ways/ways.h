@@ -1,4 +1,5 @@
-/* The list of all ways. */
+/* The list of all ways: implementations of convolutions and linear layers, by kernels of this program or by a
+ * library. */
 #ifndef CUDA_WAYS_WAYS_H
 #define CUDA_WAYS_WAYS_H
 

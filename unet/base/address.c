@@ -10,7 +10,7 @@
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static const char scheme_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
 static const char digits[] = "0123456789", blanks[] = " \t\r\n";
-/* Replaces the parts of a path that are left out. */
+/* The text that is shown in the place of parts of a path. */
 static const char dots[] = "...";
 
 /* Schemes that FFmpeg accepts without "//" after the colon. */

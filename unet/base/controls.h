@@ -12,13 +12,13 @@
  * to 9. The last one is the engine's own: it holds the empty prompt, which is used for slots that were never set. */
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
-enum { STEPS_MAX = 50 }; /* most steps of a sampler */
-enum { BATCH_MAX = 4 };  /* most pictures of one run */
-/* most calls of the network in one run: PNDM makes one call more than it has steps */
+enum { STEPS_MAX = 50 }; /* largest number of steps of a sampler */
+enum { BATCH_MAX = 4 };  /* largest number of pictures that one run makes */
+/* largest number of calls of the network in one run: PNDM makes one call more than it has steps */
 enum { CALLS_MAX = STEPS_MAX + 1 };
 enum { ADAPTERS_MAX = 8 };
-enum { CONTROLS_MAX = 4 }; /* most maps, and networks that read them */
-enum { STYLES_MAX = 4 };   /* most pictures of an IP-Adapter */
+enum { CONTROLS_MAX = 4 }; /* largest number of controls: maps with networks that read them */
+enum { STYLES_MAX = 4 };   /* largest number of style pictures for an IP-Adapter */
 /* Groups of attention layers by their effect: STYLE_LOOK are those that decide colours and texture, STYLE_COMPOSITION
  * those that decide the arrangement, STYLE_OTHER the rest. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
@@ -71,7 +71,7 @@ struct controls {
   float eta;   /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
 
   /* The output. */
-  enum show show;   /* for an engine with controls */
+  enum show show;   /* what the output picture shows; read only if the engine has controls */
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
 

@@ -24,14 +24,14 @@ struct device_options {
   enum precision precision;
 
   /* The memory, and the folder for tuning results. */
-  /* most bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is not
-   * counted. */
+  /* largest number of bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is
+   * not counted. */
   size_t memory_limit;
   const char *cache_dir; /* folder for tuning results; NULL: none are kept */
 
   /* Options for preparing and running programs. */
   enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
-  int pictures;         /* most pictures that the caller holds at a time, collected and not yet released; 0: 1 */
+  int pictures; /* largest number of pictures that the caller holds at a time, collected and not yet released; 0: 1 */
   bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */
   /* The weights that adapters change are kept twice, so that they can change while runs go on: see device_merge_begin.
    * It has an effect on devices that support it (CUDA). */

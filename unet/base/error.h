@@ -9,12 +9,12 @@
 
 enum status {
   STATUS_OK = 0,
-  STATUS_FAILED = 1, /* any failure without a class of its own */
-  STATUS_USAGE = 2,  /* the command line */
-  STATUS_INPUT = 3,  /* the source of frames: a video, camera or screen */
+  STATUS_FAILED = 1, /* any failure without a status of its own */
+  STATUS_USAGE = 2,  /* the command line is wrong */
+  STATUS_INPUT = 3,  /* the source of frames (a video, camera or screen) cannot be opened or read */
   STATUS_MODEL = 4,  /* the checkpoint */
-  STATUS_DEVICE = 5, /* the CPU or GPU that runs the network */
-  STATUS_OUTPUT = 6, /* the destination of frames: a file or window */
+  STATUS_DEVICE = 5, /* the CPU or GPU that runs the network has failed */
+  STATUS_OUTPUT = 6, /* the destination of frames (a file or window) cannot be written or shown */
   STATUS_HELD = 7,   /* all pictures are held: a caller of the engine holds more than it announced */
   STATUS_INTERRUPTED = 130,
 };

@@ -1,4 +1,4 @@
-/* Parsing of JSON from outside. */
+/* Parses JSON texts that come from files or from other programs. */
 #ifndef UNET_BASE_JSON_H
 #define UNET_BASE_JSON_H
 

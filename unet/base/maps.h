@@ -45,7 +45,7 @@ enum map_value { MAP_VALUE_TABLE(MAP_VALUE_ID) MAP_VALUES };
 
 const char *map_value_name(enum map_value value);
 
-enum { MAP_PARAMS = 4 }; /* most parameters of one map */
+enum { MAP_PARAMS = 4 }; /* largest number of parameters of a map */
 
 struct map_parameter {
   enum map_value value;

@@ -6,7 +6,7 @@
 
 #include "unet/base/control_group.h"
 
-/* Returns the memory that a group has left. Cached files are not counted as used, because the system drops them
+/* Returns the memory that a control group has left. Cached files are not counted as used, because the system drops them
  * first. */
 static double room_in(const char *folder, double limit, const char *usage, const char *const entries[3]) {
   double used = 0, files = 0;
@@ -27,8 +27,8 @@ static double room_of_version_1(const char *folder) {
   return room_in(folder, limit_of_version_1(folder), "memory.usage_in_bytes", entries);
 }
 
-/* Returns the smaller of both limits. A group above memory.high is slowed until it uses less, so that limit counts as
- * well. */
+/* Returns the smaller of a control group's two limits. A group above memory.high is slowed down until it uses less, so
+ * that limit counts as well. */
 static double limit_of_version_2(const char *folder) {
   double most = INFINITY, high = INFINITY;
   if (!control_group_numbers(folder, "memory.max", &most, NULL))

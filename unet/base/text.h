@@ -1,4 +1,4 @@
-/* Text from outside: making it safe for messages, and parts of names. */
+/* Makes text from outside the program safe to print, and finds parts of names. */
 #ifndef UNET_BASE_TEXT_H
 #define UNET_BASE_TEXT_H
 

@@ -80,7 +80,7 @@ static const char *const no_matter[] = {"skip_prk_steps",
                                         "dynamic_thresholding_ratio",
                                         "flow_shift",
                                         "time_shift_type",
-                                        "tensor_format", /* this one and the following: fields of 2022 */
+                                        "tensor_format", /* from here on: fields that files of 2022 have */
                                         "timestep_values",
                                         "denoise_final",
                                         NULL};
@@ -340,7 +340,7 @@ static void read_prediction(struct scheduler_config *scheduler, struct config *c
   static const char *const predictions[] = {
       [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
   scheduler->says_prediction = config_has(config, "prediction_type") || config_has(config, "predict_epsilon");
-  bool epsilon = config_bool(config, "predict_epsilon", true); /* a field of 2022 */
+  bool epsilon = config_bool(config, "predict_epsilon", true); /* files of 2022 have this field */
   scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
                                                        CHOICES(predictions, "epsilon, v_prediction and sample are"),
                                                        epsilon ? PREDICT_EPSILON : PREDICT_SAMPLE);

@@ -4,11 +4,11 @@
 #define UNET_CHECKPOINT_FAMILY_FILES_H
 
 struct family_file {
-  const char *path; /* "sd1/unet/config.json" */
+  const char *path; /* path below the folder of families, such as "sd1/unet/config.json" */
   const char *text;
 };
 
-/* The last entry has no path. */
+/* All files that the build has compiled in; the last entry has no path. */
 extern const struct family_file family_files[];
 
 #endif

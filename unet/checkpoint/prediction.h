@@ -9,7 +9,7 @@
 #include "unet/checkpoint/safetensors.h"
 #include "unet/sample/sampler.h"
 
-/* The place where a sign was found. A place earlier in this list is trusted more. */
+/* The place where a sign of what the network predicts was found. A place earlier in this list is trusted more. */
 enum prediction_witness {
   WITNESS_TENSOR,   /* the tensor v_pred or ztsnr, which some programs write into the file */
   WITNESS_CONFIG,   /* NAME.yaml next to NAME.safetensors, as web UIs write it */

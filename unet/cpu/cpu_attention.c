@@ -80,7 +80,7 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* Computes the same for all j < columns, a multiple of LANES. */
+/* Does the same as multiply for all columns j < columns of b; columns is a multiple of LANES. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;

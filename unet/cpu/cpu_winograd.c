@@ -17,7 +17,7 @@ enum {
   TILE = 4,
   PATCH = TILE + 2,
   PLACES = PATCH * PATCH,
-  WIDE = LANES == 16 ? 4 : 2,   /* most vectors of output channels in one product */
+  WIDE = LANES == 16 ? 4 : 2,   /* largest number of vectors of output channels in one product */
   SUMS = LANES == 16 ? 24 : 12, /* vectors that a product keeps in registers: rows times vectors */
   TILES_LEAST = 12,
   TILES_MOST = 48,        /* most tiles in a block; within these limits, as many as fit into */

@@ -31,7 +31,7 @@ void control_free(struct control *control) {
   *control = (struct control){0};
 }
 
-/* --- the map, once in each run --- */
+/* --- reading the map: once in each run --- */
 
 /* Appends a ControlNetConditioningEmbedding. */
 static struct tensor read_hint(const struct net *net, const struct controlnet_config *config, struct tensor x) {
@@ -128,7 +128,7 @@ void control_queue(const struct control *control, struct plan *plan, int frames,
   }
 }
 
-/* --- in each call of the U-Net --- */
+/* --- adding to the U-Net's tensors: in each of its calls --- */
 
 static void begin_region(const struct control *control, const struct control_place *place) {
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});

@@ -22,7 +22,7 @@ void depth_values_free(struct depth_values *values) {
   }
 }
 
-/* --- known weights and new ones --- */
+/* --- finding weights that were computed before, and adding new ones --- */
 
 /* Writes the resource's name. */
 static void name_of(char out[NAME_LENGTH], const char *name, const char *suffix) {
@@ -182,7 +182,7 @@ static void resize_table(const float *table, int side, int c, struct depth_grid 
     }
 }
 
-/* Computes the positions; the first row is the class token's. */
+/* Computes the table of position embeddings for this grid; the first row is the class token's. */
 static void make_positions(const struct depth *depth, const struct net *net, struct depth_grid grid, float *out) {
   const struct depth_config *config = &depth->files.config;
   int c = config->hidden_size, side = config->side;

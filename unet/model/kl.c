@@ -19,7 +19,7 @@ static const float norm_eps = 1e-6f;
 struct half {
   struct net net;
   const struct kl_config *config;
-  int stream; /* exponent of the stream's factor */
+  int stream; /* the residual stream is stored multiplied by 2 to the power of this */
 };
 
 static struct half begin(const struct autoencoder *autoencoder, struct plan *plan) {
@@ -97,7 +97,7 @@ static struct tensor mid_block(const struct half *half, struct tensor x) {
   return x;
 }
 
-/* Appends the first layer, which writes the stream. */
+/* Appends the first layer, whose result is the residual stream. */
 static struct tensor conv_in(const struct half *half, struct tensor x, int out) {
   struct net scaled = weights_scaled(half);
   return net_conv(&scaled, "conv_in", (struct op_conv){.x = x}, out, WITH_BIAS);

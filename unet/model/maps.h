@@ -1,4 +1,4 @@
-/* Appending the ops that make a map to a plan. */
+/* Appends to a plan the ops that make a map. */
 #ifndef UNET_MODEL_MAPS_H
 #define UNET_MODEL_MAPS_H
 

@@ -33,14 +33,14 @@ static const char *key(const struct net *net, char out[KEY_MAX], const char *nam
   return out;
 }
 
-/* Returns t; if it is no tensor the plan fails with err. */
+/* Returns t; if the weight was not found, so that t is no tensor, the plan fails with err. */
 static struct tensor found(const struct net *net, struct tensor t, const struct error *err) {
   if (!tensor_exists(t))
     net_fail(net, err);
   return t;
 }
 
-/* Returns a norm's vector. */
+/* Returns the vector name.suffix of a norm: its weight or its bias. */
 static struct tensor vector(const struct net *net, const char *name, const char *suffix, int length) {
   char text[KEY_MAX];
   struct error err = {0};

@@ -13,7 +13,7 @@ struct net {
   struct plan *plan;
   const struct component *weights;
   size_t root;
-  size_t mark; /* mark of the plan's scope, for net_end */
+  size_t mark; /* length of the plan's name prefix before net_begin, which net_end restores */
   int rows;    /* rows of the file's tensors, if a layer takes only the first of them; 0: it takes all */
   /* a layer's weights and biases are the file's values times 2 to these powers */
   int weight_exponent, bias_exponent;

@@ -17,7 +17,7 @@ struct frame_shape {
   /* The sampler and its guidance. */
   int steps;         /* number of U-Net calls (sampler_calls) */
   int noise_samples; /* number of the first calls that add noise: see sampler_noise_samples */
-  int earlier;       /* most earlier predictions that a step uses: see sampler_earlier */
+  int earlier;       /* largest number of earlier predictions that a step uses: see sampler_earlier */
   enum guidance_mode guidance;
   /* how many copies of the latent the U-Net computes for guidance (prompt, negative prompt, ...): `first` of them in
    * the first step, `each` in every later one; see model_rows */
@@ -57,7 +57,8 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
 /* Computes keys and values of one chunk, from the text that run.prompt[0] blends, into place run.slot of keys[chunks -
  * 1]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* The same for a control's network with attention to the text, into model->controls[control].keys. */
+/* Does the same as plans_keys for a control's network with attention to the text, into
+ * model->controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Computes the time projections of the U-Net and the controls from run.step's timesteps, and from the pooled text of
  * run.prompt if there is any, into states of the frame plan. The program must have the frame's program as its owner

@@ -26,7 +26,7 @@ void unet_free(struct unet *unet) {
   walk_free(&unet->walk);
 }
 
-/* --- the two stacked projections --- */
+/* --- projections that are stacked: of the time embedding, and of the text to keys and values --- */
 
 /* Names of the checkpoint's tensors that are stacked into one weight, in the order of their rows. */
 struct stack {

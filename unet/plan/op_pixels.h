@@ -1,4 +1,4 @@
-/* The ops that read frames, write pictures, and make maps of pictures (op.h). */
+/* The ops that read frames, write pictures, and make maps of pictures. op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_PIXELS_H
 #define UNET_PLAN_OP_PIXELS_H
 
@@ -75,7 +75,7 @@ struct op_map {
   T(map3, OPERAND_READ | OPERAND_OPTIONAL)
 struct op_pixels_out {
   OPERANDS(PIXELS_OUT)
-  int w, h; /* 0: the size of x */
+  int w, h; /* width and height of the picture; 0: the size of x */
   float scale, bias;
   float input_scale, input_bias;
 };

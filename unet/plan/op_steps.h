@@ -1,4 +1,4 @@
-/* The ops between two calls of a U-Net: noise, masks, guidance, steps (op.h). */
+/* The ops between two calls of a U-Net: noise, masks, guidance, steps. op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_STEPS_H
 #define UNET_PLAN_OP_STEPS_H
 
@@ -13,7 +13,7 @@
   T(noise, OPERAND_WRITE | OPERAND_STATE)
 struct op_between {
   OPERANDS(BETWEEN)
-  int pictures; /* 0 is the same as 1 */
+  int pictures; /* number of pictures whose noise the op makes; 0 means 1 */
 };
 
 /* y = run.start_latent * z + run.start_noise * noise: the latent from which the sampler starts.
@@ -55,7 +55,8 @@ struct op_mask {
 struct op_unet_input {
   OPERANDS(UNET_INPUT)
   unsigned image_rows;
-  /* the first latent has `first` copies, each later one `rows`; 0: rows is y.n, first is rows */
+  /* y has `first` copies of the first latent, and `rows` copies of each later one; rows 0 means all of y, first 0 means
+   * `rows` */
   int rows, first;
 };
 
@@ -83,7 +84,8 @@ struct op_unet_input {
 struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
-  /* `first` rows of model belong to the first latent, `rows` to each later one; 0: rows is model.n, first is rows */
+  /* the first `first` pictures of model belong to the first latent, the next `rows` to each later one; rows 0 means all
+   * of model, first 0 means `rows` */
   int rows, first;
 };
 

@@ -6,11 +6,11 @@
 #include "unet/plan/tensor.h"
 
 enum {
-  /* most rows of one U-Net call: 1 without guidance, 2 for classifier-free guidance, 3 for InstructPix2Pix */
+  /* largest number of guidance rows: 1 without guidance, 2 for classifier-free guidance, 3 for InstructPix2Pix */
   GUIDANCE_ROWS_MAX = 3,
-  TOKENS_MAX = 256,  /* most tokens of a text */
-  TIMESTEPS = 1000,  /* timesteps of the training; a timestep is a real number from 0 to TIMESTEPS - 1 */
-  EARLIER_MAX = 3,   /* most predictions of earlier steps that a sampler's step may use */
+  TOKENS_MAX = 256,  /* largest number of tokens of a text */
+  TIMESTEPS = 1000,  /* number of timesteps of the training; a timestep is a real number from 0 to TIMESTEPS - 1 */
+  EARLIER_MAX = 3,   /* largest number of earlier predictions that a sampler's step may use */
   EMPHASIS_MAX = 10, /* largest weight of a token, positive or negative */
   EDGE_TILE = 128,   /* side of the tiles, in pixels, within which one round of a map's hysteresis spreads */
   EDGE_ROUNDS = 4,

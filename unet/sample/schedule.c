@@ -90,7 +90,8 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
-    int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest point */
+    /* number of the part of the range, counted from 1 for the lowest */
+    int point = kept - (int)floor(i * ((double)kept / count));
     timesteps[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
   }
 }

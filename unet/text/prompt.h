@@ -10,7 +10,7 @@
 
 enum {
   PROMPT_CHUNKS_MAX = 4,
-  PROMPT_LENGTH_MAX = 256, /* most tokens of a chunk */
+  PROMPT_LENGTH_MAX = 256, /* largest number of tokens in a chunk */
 };
 
 struct prompt_chunk {

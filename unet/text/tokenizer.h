@@ -42,7 +42,7 @@ int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char 
 const char *tokenizer_beyond(const struct tokenizer *tokenizer, int ids, int *id);
 /* tokenizer_vocabulary returns the highest id + 1; the others return the ids of the start, end and padding tokens. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
-/* Returns the most tokens that a text may have by the tokenizer's files, including start, end and padding; 0:
+/* Returns how many tokens, at most, a text may have by the tokenizer's files, including start, end and padding; 0:
  * unknown. */
 int tokenizer_longest(const struct tokenizer *tokenizer);
 /* Returns true if the text is an added token, which the files list besides the vocabulary. */
