@@ -52,14 +52,16 @@ struct attn_args {
   bool causal; /* true: row i of q attends to rows 0..i of k alone */
 
   /* A second segment of keys and values, treated as if appended to the first. It has room for Tk2 rows, and the first
-   * *count2 of them take part. count2 points to an int on the device, which the kernel reads when it runs and clamps to
-   * 0..Tk2. The rows behind those are never used, whatever they hold. With none of them the result is that of the same
-   * launch without a second segment, to the bit. k2 NULL: no second segment. It cannot be combined with causal. */
+   * *count2 * count2_rows of them take part: *count2 may be a number of frames with count2_rows rows each. count2 is
+   * the address of an int on the device, which the kernel reads when it runs and clamps to 0..Tk2 / count2_rows. The
+   * rows behind those that take part are never used, whatever they hold. With none of them the result is that of the
+   * same launch without a second segment, to the bit. k2 NULL: no second segment. It cannot be combined with causal. */
   const void *k2, *v2;   /* [B, Tk2, H * D] */
   long k2_batch, k2_row; /* k2_batch and v2_batch may be 0: all batch rows share one second segment */
   long v2_batch, v2_row;
   int Tk2;
   const int *count2;
+  int count2_rows; /* 0 means 1 */
 };
 
 enum attn_path {

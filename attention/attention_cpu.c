@@ -26,9 +26,10 @@ static void row_add(struct row *row, double score, const float *value, int dim) 
 }
 
 static int second_count(const struct attn_args *a) {
+  int rows = a->count2_rows ? a->count2_rows : 1, most = a->Tk2 / rows;
   if (!a->k2 || !a->count2 || *a->count2 < 0)
     return 0;
-  return *a->count2 < a->Tk2 ? *a->count2 : a->Tk2;
+  return (*a->count2 < most ? *a->count2 : most) * rows;
 }
 
 static void attend_row(const struct attn_args *a, int b, int h, int t, double *acc) {

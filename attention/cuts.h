@@ -34,6 +34,12 @@ enum attn_cutting {
   ATTN_CUT_BY_COUNT, /* only with many keys in both segments together, as attn_cut_from says */
 };
 
+/* Returns the number of keys of the second segment that take part. count: the number on the device; each counts `rows`
+ * keys, and at most `most` count. */
+ATTN_FUNCTION int attn_second_keys(int count, int most, int rows) {
+  return (count < 0 ? 0 : count < most ? count : most) * rows;
+}
+
 /* What the host knows of the division. */
 struct attn_cuts {
   int tiles;         /* row tiles of all heads and batch rows */

@@ -183,7 +183,8 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.row_tiles = (a.Tq + info.rows - 1) / info.rows;
   p.heads = a.H;
   p.Tk = a.Tk;
-  p.Tk2 = a.k2 ? a.Tk2 : 0;
+  p.count2_rows = std::max(a.count2_rows, 1);
+  p.count2_most = a.k2 ? a.Tk2 / p.count2_rows : 0;
   p.count2 = a.k2 ? a.count2 : nullptr;
   p.k_batched = a.k_batch != 0;
   p.v_batched = a.v_batch != 0;
@@ -194,7 +195,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
   bool one_tile = info.key_groups > 1 || info.parts > 1;
   int resident = std::max(device.sms * info.blocks / info.slices, 1);
-  int first_blocks = blocks_of(a.Tk, info.keys), second_blocks = blocks_of(p.Tk2, info.keys);
+  int first_blocks = blocks_of(a.Tk, info.keys), second_blocks = a.k2 ? blocks_of(a.Tk2, info.keys) : 0;
   p.cuts = attn_divide(choice.cutting, resident, info.slices, one_tile, tiles_of(a, info.rows), first_blocks,
                        first_blocks + second_blocks);
   p.by_row_tiles = divide_by(p.row_tiles);
@@ -229,8 +230,8 @@ static bool well_formed(const attn_args &a) {
             aligned(a.v, a.v_row, a.v_batch) && aligned(a.o, a.o_row, a.o_batch) &&
             (a.B == 1 || (a.q_batch > 0 && a.o_batch > 0));
   if (a.k2)
-    ok = ok && a.v2 && a.count2 && a.Tk2 > 0 && !a.causal && aligned(a.k2, a.k2_row, a.k2_batch) &&
-         aligned(a.v2, a.v2_row, a.v2_batch);
+    ok = ok && a.v2 && a.count2 && a.count2_rows >= 0 && a.Tk2 > 0 && !a.causal &&
+         aligned(a.k2, a.k2_row, a.k2_batch) && aligned(a.v2, a.v2_row, a.v2_batch);
   return ok;
 }
 

@@ -103,7 +103,8 @@ template <class T> struct KeyBlocks {
     two.v = static_cast<const __half *>(a.v2) + b * a.v2_batch + h * a.D;
     one.k_row = a.k_row, one.v_row = a.v_row, two.k_row = a.k2_row, two.v_row = a.v2_row;
     one.count = columns;
-    two.count = a.k2 ? min(max(*a.count2, 0), a.Tk2) : 0;
+    int rows = max(a.count2_rows, 1);
+    two.count = a.k2 ? attn_second_keys(*a.count2, a.Tk2 / rows, rows) : 0;
     split = (one.count + T::BN - 1) / T::BN;
     total = split + (two.count + T::BN - 1) / T::BN;
   }

@@ -514,7 +514,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   int count2 = 0;
   if (p.count2) {
     wait_for_predecessors();
-    count2 = min(max(*p.count2, 0), p.Tk2);
+    count2 = attn_second_keys(*p.count2, p.count2_most, p.count2_rows);
   }
   /* Divide the work, then split into the producer and the consumers. */
   Work<T> work(p, count2);

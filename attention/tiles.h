@@ -226,9 +226,10 @@ struct params_sm90 {
   int heads;
   divisor by_row_tiles, by_heads;
   attn_cuts cuts;
-  int Tk, Tk2;               /* keys in the first segment; room in the second */
-  const int *count2;         /* NULL: no second segment */
-  bool k_batched, v_batched; /* false: all batch rows share batch row 0 */
+  int Tk;                       /* keys in the first segment */
+  const int *count2;            /* NULL: no second segment */
+  int count2_rows, count2_most; /* keys that each of *count2 counts; *count2 is clamped to 0..count2_most */
+  bool k_batched, v_batched;    /* false: all batch rows share batch row 0 */
   bool k2_batched, v2_batched;
   float scale; /* scale of the scores, times log2(e) */
   /* [thread blocks][row groups]: number of finished parts of the tile whose first keys are in a cluster's range. */

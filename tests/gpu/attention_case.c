@@ -137,8 +137,10 @@ static void operand_free(struct operand *x) {
   CUDA(cudaFree(x->device));
 }
 
+/* Rows of the bank that take part. */
 static int clamped_count(const struct test_case *t) {
-  return t->count2 < 0 ? 0 : t->count2 > t->Tk2 ? t->Tk2 : t->count2;
+  int rows = t->rows2 ? t->rows2 : 1, most = t->Tk2 / rows;
+  return (t->count2 < 0 ? 0 : t->count2 > most ? most : t->count2) * rows;
 }
 
 static void fill_rows(const struct test_case *t, half *data, int part, int batches, int T, int filled, long row,
@@ -203,7 +205,7 @@ static void make_bank(struct problem *p) {
   }
   CUDA(cudaMalloc((void **)&p->count2, sizeof *p->count2));
   CUDA(cudaMemcpy(p->count2, &t->count2, sizeof t->count2, cudaMemcpyHostToDevice));
-  a->Tk2 = t->Tk2, a->count2 = p->count2;
+  a->Tk2 = t->Tk2, a->count2 = p->count2, a->count2_rows = t->rows2;
 }
 
 void problem_make(struct problem *p, const struct test_case *t) {

@@ -31,7 +31,8 @@ enum fill {
 
 struct test_case {
   int B, H, Tq, Tk, D;
-  int Tk2, count2; /* count2 may lie outside 0..Tk2 */
+  int Tk2, count2; /* count2 may lie outside 0..Tk2 / rows2 */
+  int rows2;       /* rows that each of count2 counts; 0: 1 */
   float scale;     /* 0: 1 / sqrt(D) */
   bool causal;
   bool fused;  /* q, k and v in one tensor with odd row strides; else separate and dense */
