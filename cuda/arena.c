@@ -5,7 +5,7 @@
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
 
-/* The arena's memory is allocated and given back in pieces of at most this size. */
+/* The arena's memory is allocated from the GPU and given back in blocks of at most this size. */
 enum { PIECE_BYTES = 32 << 20 };
 
 static const char working[] = "this size";
@@ -19,7 +19,8 @@ struct cuda_arena {
   struct cuda_device *device;
   CUmemAllocationProp kind;
   size_t granularity;
-  struct piece *pieces; /* sorted by address, without gaps from the arena's beginning on */
+  /* the allocated blocks of memory, sorted by address, without gaps from the arena's beginning on */
+  struct piece *pieces;
   int count, capacity;
   struct driver_memory driver;
 };

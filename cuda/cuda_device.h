@@ -158,7 +158,7 @@ struct cuda_device {
   struct product_device product;
 
   struct preparing preparing;
-  struct arena arena;  /* working memory of programs, used in turn; protected by preparing.lock */
+  struct arena arena;  /* working memory of programs, which they use one after the other; protected by preparing.lock */
   cudaMemPool_t pool;  /* NULL: this system has no pools */
   cudaStream_t memory; /* orders the pool's allocations; used for nothing else */
   struct device_counters counters;

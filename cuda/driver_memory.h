@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The driver's functions, and the kind of memory that is made. */
+/* The driver's functions that allocate memory which other libraries can import, and the properties of that memory. */
 struct driver_memory {
   __typeof__(&cuMemGetAllocationGranularity) get_granularity;
   __typeof__(&cuMemAddressReserve) reserve;

@@ -284,7 +284,7 @@ static struct element base_element(const struct resource *r, struct element elem
   return element;
 }
 
-/* Loads the checkpoint's values for a weight that is loaded. */
+/* Loads a second copy of a weight, with the checkpoint's own values, from which changes by adapters are computed. */
 static int load_base(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];

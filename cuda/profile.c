@@ -45,14 +45,15 @@ static const struct {
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* Consecutive launches of a run, by place. Place 0 is launch_begin, and place i + 1 is launch i of the program. */
+/* Launches [first, end) of a run, which follow each other. Number 0 is launch_begin, and number i + 1 is launch i of
+ * the program. */
 struct range {
   int first, end;
 };
 
 struct recording {
   const struct cuda_program *program;
-  const bool *skipped;   /* for each place: true in a region that the run skips */
+  const bool *skipped;   /* for each launch: true if it is in a region that the run skips */
   struct range parts[2]; /* recorded one after the other */
 };
 
@@ -68,13 +69,14 @@ struct profiler {
   struct cuda_program *program;
   const struct plan *plan;
   int places;
-  double *bytes;           /* bytes that each place moves */
-  bool *skipped;           /* for each place: true in a region that the run skips */
+  double *bytes;           /* bytes that each launch reads and writes */
+  bool *skipped;           /* for each launch: true if it is in a region that the run skips */
   cudaGraphExec_t *primes; /* owned, one for each block */
   int prime_count;
   struct sample *samples; /* sample 0 is the whole frame */
   int sample_count;
-  /* For each place: index of the sample whose graph ends with it, after which the sample before is subtracted. */
+  /* For each launch: index of the sample whose timed graph ends with it. The time of the sample before that is
+   * subtracted. */
   int *sample_of;
   double *times; /* microseconds of each sample in each sweep */
   double *differences;
@@ -100,7 +102,7 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
-/* Captures the launches before place `end`, enough of them to replace the cache's content. They may begin in the frame
+/* Captures launches before number `end`, enough of them to replace the cache's content. They may begin in the frame
  * before. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
@@ -125,7 +127,7 @@ static int op_of(const struct profiler *p, int place) {
   return place ? p->program->launches.list[place - 1].op : -1;
 }
 
-/* Returns the place after a block that begins at `first`. */
+/* Returns the number of the launch after a block of launches that begins at `first`. */
 static int block_end(const struct profiler *p, int first) {
   int end = first + 1;
   while (end < p->places && (end - first < BLOCK || op_of(p, end) == op_of(p, end - 1)))

@@ -1,4 +1,4 @@
-/* Measures the times of a program's launches, in their place in a frame and alone. */
+/* Measures the times of a program's launches, both within a frame and alone. */
 #ifndef CUDA_PROFILE_H
 #define CUDA_PROFILE_H
 

@@ -102,7 +102,8 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions --- */
 
 struct region_nodes {
-  cudaGraphConditionalHandle handle[2]; /* for the part that runs in parallel to other launches; for the rest */
+  /* [0]: for launches that run in parallel to others; [1]: for the region's remaining launches */
+  cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
 

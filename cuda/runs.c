@@ -38,7 +38,7 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* The place from which a run reads a frame's planes. */
+/* The memory from which a run reads a frame's planes, and how they get there. */
 enum way {
   WAY_NONE,     /* there is no frame */
   WAY_IN_PLACE, /* at their own address */
@@ -92,7 +92,8 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
   }
 }
 
-/* Stores the addresses of all frames' planes in the order, and copies staged planes. Returns the bytes staged. */
+/* Stores the addresses of all frames' planes in the run's order (struct run_order), and copies the planes that are
+ * staged. Returns their bytes. */
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
   struct planes *inputs = buffer->order->block.input;
@@ -120,7 +121,8 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
   return staged;
 }
 
-/* Fills the order, and the pinned buffer with the planes that go through it. *staged: their bytes. */
+/* Fills the run's order (struct run_order), and the page-locked buffer with the planes that go through it. *staged:
+ * their bytes. */
 static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                        const struct run_params *params, const struct frame *frames, size_t *staged, struct error *err) {
   struct run_order *order = buffer->order;
@@ -309,7 +311,7 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
   return 0;
 }
 
-/* Makes the compute stream wait for the fences of frames that it reads in place. */
+/* Makes the compute stream wait for the fences of frames whose planes the run reads at their own address. */
 static int wait_for_fences(const struct cuda_device *device, const struct cuda_program *program,
                            const struct frame *frames, struct error *err) {
   for (int i = 0; frames && i < program->base.frames; i++)
@@ -372,7 +374,7 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Stores the addresses of the run's pictures in the order. */
+/* Stores the addresses of the run's pictures in its order (struct run_order). */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {

@@ -9,7 +9,7 @@ enum {
   /* number of tiles of weights that the first slices of background work calculate, until the time of one was
    * measured */
   FIRST_TILES = 2048,
-  FORM_ELEMENTS = 1 << 24 /* largest number of elements that a slice copies into other layouts */
+  FORM_ELEMENTS = 1 << 24 /* largest number of elements that a slice of background work copies into other layouts */
 };
 /* Milliseconds that a slice of background work should take. A frame may lose 0.3 ms to it, and some tiles take longer
  * than those that were timed. */
@@ -33,7 +33,9 @@ struct merge {
   /* Page-locked copy of *args.overflow: 0, or 1 + the number of a weight with a value that is not finite. */
   int *finding;
   cudaEvent_t begun, ended, found;
-  bool timing; /* true: the events begun and ended enclose a slice of timed_tiles, whose time was not read yet */
+  /* true: the events begun and ended enclose a slice of background work of timed_tiles tiles, whose time was not read
+   * yet */
+  bool timing;
   unsigned timed_tiles, slice;
 };
 
@@ -142,7 +144,7 @@ int merges_begin(struct device *base, const struct weight_change *changes, int c
   return -1;
 }
 
-/* Reads the time of a finished slice, and chooses the number of tiles of the next ones. */
+/* Reads the time of a finished slice of background work, and chooses the number of tiles of the next ones. */
 static void look_at_clock(struct merge *m) {
   float ms;
   if (!m->timing || cudaEventElapsedTime(&ms, m->begun, m->ended) != cudaSuccess) {

@@ -138,7 +138,7 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
  * []. */
 bool parameter_matches(const char *pattern, const char *name, int *index);
 
-/* Sets all values to the defaults of the table, without marks. */
+/* Sets all values to the defaults of the table, and clears all marks. */
 void parameters_init(struct parameters *values);
 
 /* These functions set a value and mark it. They return 0, or -1 with err set if the value has the wrong type, is out of

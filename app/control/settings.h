@@ -21,7 +21,7 @@ struct settings {
 /* Copies settings. *to must be initialised, at least with zeros: if it has the same version of the texts, these are not
  * copied, because they are most of the bytes. */
 void settings_copy(struct settings *to, const struct settings *from);
-/* Initialises settings with these values, without marks and without a fade. */
+/* Initialises settings with these values, none of them marked as set, and without a fade. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
 /* Starts a fade at time now_ns (platform_now_ns) from the prompts that are shown to those that values.shown_prompt or

@@ -111,11 +111,11 @@ struct live {
 
   /* Sound. The main thread opens and closes these while the loop's thread does not run. The loop's thread reads sound
    * levels from listener and track, which have locks of their own, and alone uses modulations while it runs. */
-  struct listener *listener; /* input (--sound) whose levels move values; NULL: none */
+  struct listener *listener; /* sound input (--sound) whose levels change parameters (--modulate); NULL: none */
   /* input (--record-sound) for recordings, if it is not the same as --sound; NULL: none */
   struct listener *microphone;
   struct sound_tap *heard; /* sound of --record-sound for recordings; NULL: they get the source's sound, or none */
-  /* levels of the source's own sound, if that moves values (--sound source); NULL: it does not */
+  /* levels of the source's own sound, if they change parameters (--sound source); NULL: they do not */
   struct track *track;
   /* value of sound_tap_number that live_follow_sound saw last; it changes with the source */
   unsigned track_told;
@@ -209,7 +209,7 @@ struct live {
 
   /* What is drawn over the picture: freeze, bypass (the source instead of pictures) and blackout, with fades. */
   struct cover cover;
-  struct cover_levels cover_levels; /* the opacities of these in this pass of the loop */
+  struct cover_levels cover_levels; /* opacities of freeze, bypass and blackout in this pass of the loop */
   bool cover_moves;                 /* a fade is going on, so the opacities will differ in the next pass of the loop */
 
   /* Scripts that are played and recorded. */

@@ -43,7 +43,8 @@ struct sightings {
   long dropped;  /* number of frames that were never seen, between the first and the last one seen */
   long missed;   /* number of pictures presented after the deadline */
   long missed_by[MISS_REASONS];
-  struct late_picture late[LATE_PICTURES_MAX]; /* the first LATE_PICTURES_MAX of those late pictures */
+  /* the first LATE_PICTURES_MAX of the pictures presented after the deadline */
+  struct late_picture late[LATE_PICTURES_MAX];
   uint32_t newest;
   int64_t first_ns, last_ns;
   struct stats handed;   /* ms by which a file's frame was passed on too late */

@@ -109,8 +109,8 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
-/* Makes a file with an unused name. mkostemp allows access for the user alone, so a usual one is made again by that
- * name. */
+/* Makes a file with an unused name. usual: with the permissions that new files have by default. mkostemp allows access
+ * for the user alone, so that file is removed and made again under the same name. */
 static int make_new(char *path, bool usual) {
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0 || !usual)

@@ -7,7 +7,7 @@
 
 #include "app/remote/hub.h"
 
-/* The values and figures at one moment. */
+/* Copies of the hub's values and figures at one moment. */
 struct message_view {
   struct parameters values;
   struct hub_figures figures;

@@ -22,8 +22,9 @@ struct run {
   /* Used by the calling thread alone, which calls the engine. */
   int in_flight_max;
   struct controls last; /* controls of the last frame submitted, used again to empty the stream batch */
-  uint64_t stretch;     /* frame.stretch of the last frame submitted */
-  int batch;            /* number of frames that are submitted together in one run of the engine */
+  /* frame.stretch of the last frame submitted; it differs in the next frame if that does not follow in time */
+  uint64_t stretch;
+  int batch; /* number of frames that are submitted together in one run of the engine */
   long submitted, collected;
   int64_t started_ns, last_ns;
   double time_base; /* seconds per unit of pts */

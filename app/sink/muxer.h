@@ -16,7 +16,7 @@ struct muxer_track {
   AVPacket *held;
 };
 
-/* True for MP4, MOV and their family. */
+/* True for MP4, MOV and other formats that FFmpeg's MP4 muxer writes. */
 bool muxer_is_mp4(const AVOutputFormat *container);
 
 /* True if the container stores no times of sound. Its readers count samples from the first on, so that sound that

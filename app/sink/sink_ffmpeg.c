@@ -42,7 +42,7 @@ struct ffmpeg_sink {
   bool unanswered;    /* the receiver has not answered in time */
   int64_t started_ns; /* when time 0 of the output is shown, if frames are sent no faster than they are shown */
   const struct log *log;
-  /* The parts that encode and write. */
+  /* What encodes the frames and writes the packets. */
   AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;

@@ -208,8 +208,8 @@ static int64_t reference_us(const struct sound_reader *reader, const struct soun
   return to_us(reader->video, number < item->part ? part->last : part->first);
 }
 
-/* Returns which of these parts fits the first packet best: the one in which its distance to the pictures is most like
- * that of the packets before it. */
+/* Returns the part of the input, from number first to last, that fits the first packet best: the one in which its
+ * distance to the pictures is most like that of the packets before it. */
 static int nearest_part(const struct sound_reader *reader, int first, int last) {
   const struct sound_item *item = &reader->items[0];
   int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;

@@ -13,7 +13,7 @@ struct sound_track {
   bool wanted;
   /* number of the part of the input, between two joins (joins.h), to which its last packet belongs */
   int part;
-  bool crossed;    /* no packet has been given since `part` changed */
+  bool crossed;    /* no packet has been given to the caller since `part` changed */
   int64_t last_us; /* time of the last packet as read; AV_NOPTS_VALUE before the first */
   int64_t next_us; /* expected time of the next packet */
   /* time of the video read at the same place in the input as the last packet, minus that packet's time */
@@ -27,7 +27,7 @@ struct sound_track {
 /* A packet of sound that was read and not given to the caller yet. */
 struct sound_item {
   AVPacket *packet;
-  int part;         /* joins.newest when it was read */
+  int part;         /* number of the input's newest part (joins.newest) when the packet was read */
   int64_t video_us; /* the video's decoding time when it was read, as in the input; AV_NOPTS_VALUE: no video had come */
 };
 
@@ -42,12 +42,12 @@ struct sound_reader {
   int streams; /* number at the start; others that appear while reading are ignored */
   /* packet: the one being read. behind: the one that sound_reader_next gives after a priming packet. */
   AVPacket *packet, *behind;
-  struct sound_item *items; /* in the order of reading */
+  struct sound_item *items; /* packets that were read and not given to the caller yet, in the order of reading */
   int count, room;
   bool ended;
   int failure; /* FFmpeg code of the error that ended reading; 0: none */
   int damaged, damage_in_a_row;
-  long unplaced; /* packets that were left out because their times step back without a join */
+  long unplaced; /* number of packets that were left out because their times step back and no join was found */
 };
 
 /* Prepares to read input, of which no packet may have been read before. Returns 0, or -1 if memory is short;

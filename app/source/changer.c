@@ -28,7 +28,7 @@ struct changer {
   struct changer_params params;
   struct source_options options;
   struct playlist list;
-  /* The place in the list. Sources are given by their indices. */
+  /* Which sources of the list are read and wanted, by their indices in the list. */
   int now, wanted; /* now: the source that is read. wanted: the one asked for and not read yet; -1: none. */
   int handed[2];   /* the source handed to the reader last, and the one handed to it before that */
   bool waits;      /* handed[0] is read only when handed[1] ends */

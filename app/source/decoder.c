@@ -149,8 +149,8 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* True if hardware has given the picture that software gives now. The first picture of a packet that was not kept ends
- * this: all kept packets are dropped then. */
+/* True if hardware has already given out the picture that software has just decoded. When a picture comes of a packet
+ * that was not kept, all kept packets are dropped. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)

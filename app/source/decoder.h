@@ -15,7 +15,7 @@
 struct decoder;
 struct hardware;
 
-/* All that these point to must outlive the decoder. */
+/* The parameters of a decoder. All that they point to must outlive it. */
 struct decoder_params {
   const char *spec;                /* name of the source in messages */
   const AVCodec *codec;            /* FFmpeg's software decoder */

@@ -25,7 +25,7 @@ enum { STAMPS = 64 };
  * after round with times that keep rising. Times are in the stream's time base. */
 struct rounds {
   bool sought; /* reading has returned to the start, and no packet of video has been read since */
-  bool unsure; /* the seek to the start may have led to a place after it */
+  bool unsure; /* the seek to the start may have led to a position after the start */
   /* ffmpeg_source.packet is the first of the next round, and waits until the decoder has given out all pictures of this
    * one */
   bool held;
@@ -105,7 +105,7 @@ struct ffmpeg_source {
   bool looked_ahead;
   int ahead_got; /* what decode_next returned for it; if -1, ahead_err has its error */
   struct error ahead_err;
-  /* Counts and damage. */
+  /* Numbers of frames, and how damaged the input is. */
   uint64_t serial;
   uint64_t rewound_at; /* serial at the last return to the start */
   uint64_t returns;    /* number of returns to the start */

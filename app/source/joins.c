@@ -60,7 +60,8 @@ static bool is_join(const struct joins *joins, const AVPacket *packet) {
   return jump < -back || (joins->leaps && jump > ticks(joins, leap_seconds));
 }
 
-/* True if the newest part was begun by one packet with a wrong timestamp: this packet continues the part before it. */
+/* True if one packet with a wrong timestamp has begun the newest part of the input, and this packet continues the part
+ * before it. */
 static bool undoes(const struct joins *joins, const AVPacket *packet) {
   if (!joins->newest)
     return false;
@@ -88,15 +89,16 @@ static void begin_part(struct joins *joins, const AVPacket *packet) {
   *newest(joins) = (struct join_part){shift, time, time};
 }
 
-/* Begins the first part. If the first packet has no decoding time, the container stores none, and those of later
- * packets are FFmpeg's guesses. */
+/* Begins the first part of the input. If the first packet has no decoding time, the container stores none, and those of
+ * later packets are FFmpeg's guesses. */
 static void begin_first(struct joins *joins, const AVPacket *packet) {
   joins->by_showing = packet->dts == AV_NOPTS_VALUE;
   joins->delay = reorder_delay(joins, packet);
   newest(joins)->first = newest(joins)->last = joins->next = time_of(joins, packet);
 }
 
-/* Continues a part. A time far ahead counts only if the next one is also far ahead; a single one is wrong. */
+/* Adds a packet to the current part of the input. A time far ahead counts only if the next packet's is also far ahead;
+ * a single one is wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
   bool doubts = time > joins->next + ticks(joins, wrong_seconds) && !joins->doubts;

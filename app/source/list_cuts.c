@@ -42,7 +42,8 @@ static bool names_file(const char *line) {
   return !strncmp(line, "file", 4) && line[4] && strchr(" \t", line[4]);
 }
 
-/* Adds a file to the list's parts. It begins where the one before it ends, if the directives state that. */
+/* Adds an entry for one more file of the list. The file begins where the one before it ends, if the directives state
+ * that. */
 static int add_part(struct list_cuts *cuts) {
   struct list_part *parts = realloc(cuts->parts, (size_t)(cuts->count + 1) * sizeof *parts);
   if (!parts)
@@ -56,8 +57,8 @@ static int add_part(struct list_cuts *cuts) {
   return 0;
 }
 
-/* Fills in the newest part. Where a file has a duration directive, FFmpeg uses that as its length, and not outpoint
- * minus inpoint. */
+/* Fills in the entry of the last file. Where a file has a duration directive, FFmpeg uses that as its length, and not
+ * outpoint minus inpoint. */
 static void take_directives(struct list_cuts *cuts, const struct directives *said) {
   bool both = said->inpoint != AV_NOPTS_VALUE && said->outpoint != AV_NOPTS_VALUE;
   struct list_part *part = cuts->count ? &cuts->parts[cuts->count - 1] : NULL;

@@ -21,14 +21,14 @@ struct list_cuts {
   int count;
 };
 
-/* Asks the demuxer of a list, before it is opened, to attach the part's times to each packet. Returns an FFmpeg
- * code. */
+/* Asks FFmpeg's demuxer of lists, before it is opened, to attach to each packet the times between which its file is
+ * used. Returns an FFmpeg code. */
 int list_cuts_ask(AVDictionary **wishes);
 /* Reads the directives of the list from which input was opened. Returns 0, or -1 without memory. */
 int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
 void list_cuts_free(struct list_cuts *cuts);
-/* Marks a packet outside its part as discarded: it is decoded, but not seen or heard. All packets must come here, in
- * the demuxer's order. */
+/* Marks a packet outside the part of its file that the list uses as discarded: it is decoded, but not seen or heard.
+ * All packets must come here, in the demuxer's order. */
 void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
 
 #endif

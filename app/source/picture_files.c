@@ -500,7 +500,7 @@ static void tell_damaged(const struct pictures *pictures, size_t begin, size_t e
 
 /* Names the missing pictures. For a glob, only files that were there when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* pictures with a lower number are there, or were named */
+  int64_t from = begin; /* pictures with a lower number exist, or have been named in the message */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

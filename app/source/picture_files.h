@@ -41,7 +41,8 @@ bool pictures_number(const struct pictures *pictures, int64_t time, int *number)
  * (0: no limit). Returns false if it has no pictures, or they have no numbers. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last);
-/* Returns the end of a part that begins at `begin` and lasts `duration` seconds (0: to the end of the sequence). */
+/* Returns the end, as a number of ticks, of a part of the sequence that begins at `begin` and lasts `duration` seconds
+ * (0: to the end of the sequence). */
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
 
 /* Checks that all pictures from `begin` on and before `end` existed and were decoded. Returns 0, or -1 with err, which

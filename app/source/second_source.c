@@ -39,9 +39,9 @@ struct second_source {
   long read;
   double first_at, last_at; /* times in seconds of the first frame and of the one read last */
   double step;              /* time in seconds between the last two frames read */
-  double begun;             /* first moment that was asked for, in seconds; NAN: none yet */
+  double begun;             /* first time of the other source that was asked for, in seconds; NAN: none yet */
   double shift;             /* to be added to a moment to get the second source's own time, in seconds */
-  double wanted;            /* last moment asked for, in the second source's own time */
+  double wanted;            /* last time asked for, in the second source's own time */
   bool stop, ended, failed;
   struct error err;
 };

@@ -32,7 +32,7 @@ struct source_options {
   enum pattern_pixels pixels; /* pixels of the pattern */
   double fps;                 /* frames a second that a camera, screen or pattern is asked for; 0: its own choice */
   double start;               /* the place of the first frame in the input, in seconds */
-  /* seconds after start at which the first round begins; later rounds of a loop begin at start */
+  /* seconds after start at which the first pass through a looping input begins; later passes begin at start */
   double resume;
   double duration; /* seconds of the input to read; 0: all */
   /* Opening and waiting. */
@@ -66,8 +66,8 @@ enum { SOURCE_NOT_YET = -2 };
 struct source_info {
   /* Words for the user. */
   char description[192]; /* "clip.mp4: h264 1280x720, 25 fps", from source_describe */
-  /* first part of the description ("clip.mp4: h264"), from which source_describe writes it anew; "": it never
-   * changes */
+  /* first part of the description ("clip.mp4: h264"), from which source_describe writes the whole one; "": the
+   * description never changes */
   char name[128];
   /* The frames. */
   int width, height;                /* size of stored pictures in pixels; 0: unknown */
@@ -75,7 +75,7 @@ struct source_info {
   double fps;                       /* average; 0: unknown */
   int time_base_num, time_base_den; /* unit of frame.pts: seconds = pts * num / den */
   double duration;                  /* seconds; 0: unknown or endless */
-  double length;                    /* seconds of one round of a source that loops; 0: unknown */
+  double length;                    /* seconds of one pass through a source that loops; 0: unknown */
   int64_t end;                      /* end of the last frame that is wanted, in units of pts; 0: unknown */
   long frames;                      /* number of frames expected; 0: unknown */
   /* How the source behaves. */

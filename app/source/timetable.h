@@ -11,8 +11,8 @@ struct timetable {
   /* a moment of the clock (platform_now_ns), and the timestamp in nanoseconds of a frame that is due then */
   int64_t clock_ns, media_ns;
   int64_t last_due_ns, last_media_ns; /* when the frame before was due, and its timestamp */
-  int64_t begin_ns;                   /* when the first frame after another source is due; 0: there was none */
-  int64_t apart_ns;                   /* roughly the shortest recent time between two frames; 0: unknown */
+  int64_t begin_ns;   /* when the first frame after a change of source is due; 0: the source was not changed */
+  int64_t apart_ns;   /* roughly the shortest recent time between two frames; 0: unknown */
   int64_t reading_ns; /* roughly the longest recent time for reading a frame, except the first; 0: unknown */
 };
 

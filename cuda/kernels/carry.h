@@ -31,7 +31,7 @@ struct run_end {
 /* A run's orders to the GPU: parameters, addresses, and copies to make. The host writes it to page-locked memory. The
  * first kernel of the run copies it to device memory, where the run's other kernels read it. */
 struct run_order {
-  struct run_block block; /* must be first: kernels find it at the order's address */
+  struct run_block block; /* must be the first field: kernels use the address of the order as that of the block */
   struct carry up[CARRIES_UP], down[CARRIES_DOWN];
   int ups, downs;
   struct run_end *end; /* page-locked memory where the run's last kernel writes that the run has ended */

@@ -29,7 +29,7 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       : "memory");
 }
 
-/* Copies the same box to both thread blocks of a pair, and counts its bytes at the barriers of both. */
+/* Copies one box of a tensor to both thread blocks of a pair, and counts its bytes at the barriers of both. */
 __device__ __forceinline__ void load_box_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
                "[%1, {%3, %4}], [%2], %5;" ::"r"(to),

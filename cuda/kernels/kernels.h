@@ -180,7 +180,8 @@ cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
-/* Bytes that launch_publish copies from a shadow buffer to their own place. Their number and address are even. */
+/* A range of bytes that launch_publish copies from a shadow buffer to `target`. Number of bytes and address are
+ * even. */
 struct segment {
   size_t source; /* offset in the shadow buffer, a multiple of 16 */
   void *target;
@@ -300,8 +301,9 @@ struct sample_args {
   struct guidance_rows rows; /* guidance rows of the first latent or step, and of each later one */
   int values;                /* values embedded side by side instead of the steps' timesteps; 0: none */
   float value[SIZES];
-  int step, together; /* number of the step; latents at each step (for noise: pictures), at least 1 */
-  int kept_n;         /* masks in kept_pixels: 1, or one for each latent */
+  /* step: number of the U-Net's call; together: number of latents at each step (for noise: of pictures), at least 1 */
+  int step, together;
+  int kept_n; /* masks in kept_pixels: 1, or one for each latent */
   unsigned image_rows;
   bool cos_first, mean;
   float scale, shift;

@@ -1,4 +1,5 @@
-/* The sums of a tile: the producers fill the ring of stages, and the consumers multiply its blocks. */
+/* Calculates the sums of a tile: the producers load blocks of A and W into a ring of stages, and the consumers multiply
+ * them. */
 #ifndef CUDA_KERNELS_MAINLOOP_SM90_CUH
 #define CUDA_KERNELS_MAINLOOP_SM90_CUH
 
@@ -24,7 +25,7 @@ template <class T> struct producer {
     }
   }
 
-  /* Returns the rows of A that the other thread block of the pair loads. */
+  /* Returns the number of rows of A to skip, because the other thread block of the pair loads them. */
   __device__ __forceinline__ int skipped() const {
     return p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0;
   }
@@ -177,7 +178,7 @@ template <class T> struct producer {
     } while (w.next(p));
   }
 
-  /* Loads the residual, which follows the last block in the ring. */
+  /* Loads the residual into the stages that follow those of the last block of the sum. */
   __device__ __forceinline__ void load_residual(ring<T> &at_stage) const {
     bool sum = T::SUMS && p.pair == PAIR_SUM;
     int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
@@ -211,7 +212,8 @@ template <class T> struct consumer {
     named_sync(BARRIER_GROUP + group, 128);
   }
 
-  /* Releases a stage. It is free when all warps that read it have arrived, in both thread blocks of a pair. */
+  /* Releases a stage: one lane of each warp that reads it arrives. The stage is free when all have, in both thread
+   * blocks of a pair. */
   __device__ __forceinline__ void release(int stage) const {
     if (lane == 0) {
       barrier_arrive(w.empty(stage));
@@ -267,7 +269,7 @@ template <class T> struct consumer {
       pin(sum[h]);
   }
 
-  /* Issues the products of the stage that the ring points at. Returns the stage. */
+  /* Issues the products with the block in the ring's present stage. Returns the number of that stage. */
   __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
     int stage = at.stage;
     uint32_t offset = stage * (T::STAGE_BYTES / 16);

@@ -5,7 +5,8 @@ cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args
   cudaError_t status = args->groups ? launch_group_norm(queue, args) : launch_layer_norm(queue, args);
   if (status != cudaSuccess || args->act == ACT_NONE || args->act == ACT_SILU)
     return status;
-  /* No supported network has another activation after a norm, so these cost a launch of their own, in place. */
+  /* No supported network has an activation other than SiLU after a norm. Others cost a launch of their own, in
+   * place. */
   struct gather_args rest = {};
   rest.x = rest.y = args->y;
   rest.n = args->n;

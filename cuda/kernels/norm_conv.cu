@@ -68,7 +68,7 @@ struct memory {
   alignas(16) uint64_t results_there;
 };
 
-/* Returns the address of a slice's first channel in a picture's first pixel. */
+/* Returns the address of channel number `channel` in a picture's first pixel, in x or x2. */
 __device__ __forceinline__ const __half *find_source(const struct norm_conv_args &p, int picture, int channel,
                                                      int *pitch) {
   size_t pixels = (size_t)picture * p.h * p.w;
@@ -200,7 +200,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
   __syncthreads();
 }
 
-/* Writes zeros to the places of the tile that are outside the picture. */
+/* Writes zeros to those pixels of the tile that are outside the picture. */
 __device__ __forceinline__ void clear_borders(const struct norm_conv_args &p, const division &d, const lines &own,
                                               int top, const planes &place, __half *tile) {
   int wide = p.w + 2, x = own.line % wide, y = own.line / wide, right = own.count % wide, down = own.count / wide;
@@ -230,7 +230,7 @@ __device__ __forceinline__ void copy_weights(const struct norm_conv_args &p, int
   copies_commit();
 }
 
-/* Multiplies at one place of the window, for 16 STEPS channels of one plane. */
+/* Multiplies at one tap of the window, for 16 STEPS channels of one plane. */
 template <int M, int N, int STEPS>
 __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *weights, const __half *tile,
                                          const int (&at)[N], int offset) {
@@ -255,7 +255,7 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
-/* Multiplies over the whole window and all channels: planes of 32, and the last 16 if there are any. */
+/* Multiplies at all taps of the window and for all channels: planes of 32, and the last 16 if there are any. */
 template <int M, int N>
 __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
                                                 const __half *tile, const int (&at)[N], int wide) {

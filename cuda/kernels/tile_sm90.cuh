@@ -88,7 +88,7 @@ struct params {
 
 /* --- the work of a thread block --- */
 
-/* The present tile. Each thread that needs it has its own copy. */
+/* The tile on which the thread block works at present. Each thread that needs it has its own copy. */
 template <class T> struct work {
   uint32_t base;   /* address of shared memory */
   int row, column; /* first row of the product and first column of y in the tile */
@@ -163,7 +163,7 @@ template <class T> struct work {
   }
 };
 
-/* A position in the ring of stages, and the parity of its full barrier's current phase. */
+/* A position in the ring of stages, and the parity of the present phase of the stage's barrier `full`. */
 template <class T> struct ring {
   int stage = 0, parity = 0;
   __device__ __forceinline__ void advance() {

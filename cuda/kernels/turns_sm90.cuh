@@ -181,7 +181,7 @@ template <bool GATED> struct turns_consumer {
    * parity of a full barrier can tell only the last two phases apart. */
   __device__ __forceinline__ void multiply(bool last_tile) {
     uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
-    /* Wait for the turn, multiply all blocks, pass the turn on. */
+    /* Wait for this consumer's turn at the tensor cores, multiply all blocks, let the other consumer begin. */
     named_sync(BARRIER_TURN + group, 256);
     int last = issue<true>(a, b);
 #pragma unroll 1
@@ -251,7 +251,8 @@ template <bool GATED> struct turns_consumer {
     return t.column() + k % CHUNKS * T::CHUNK;
   }
 
-  /* Loads residuals into a box's memory, when the store from there has read it. One thread calls it. */
+  /* Loads the residual of one box of the result into the box's shared memory, when the last store from there has read
+   * it. One thread calls it. */
   __device__ __forceinline__ void load_residual(int k) const {
     int box = warp() * 2 + k % 2;
     barrier_expect(t.box_full(box), T::BOX_BYTES);

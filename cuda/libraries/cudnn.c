@@ -28,7 +28,8 @@ struct shape {
   int fused, act, residual, vector; /* the last three are 0 if not fused */
 };
 
-/* A convolution with its following operations, and the plans made from the heuristics' offers, in their order. */
+/* A convolution with its following operations, and the execution plans made of the configurations that cuDNN's
+ * heuristics offer, in their order. */
 struct graph {
   struct graph *next;
   struct shape shape;
@@ -349,8 +350,8 @@ static struct shape make_shape(const struct gemm_args *args, const half_t *vecto
                         .vector = fused && vector};
 }
 
-/* Returns the graph of a shape, and builds it if it is new; NULL: out of memory. A graph that cuDNN refuses has no
- * offers. */
+/* Returns the graph of a shape, and builds it if it is new; NULL: out of memory. For a graph that cuDNN refuses, the
+ * heuristics offer no configuration. */
 static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   struct graph *graph = dnn->graphs;
   while (graph && memcmp(&graph->shape, shape, sizeof *shape) != 0)
@@ -368,7 +369,7 @@ static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   return graph;
 }
 
-/* Returns the index-th plan that can be made from the offers, or NULL. */
+/* Returns plan number `index` of those that can be made of the configurations offered; NULL: there are fewer. */
 static object find_plan(struct graph *graph, int index, size_t workspace_bytes) {
   while (graph->plan_count <= index && graph->plan_count < PLANS_MAX && graph->next_offer < graph->offer_count) {
     object offer = graph->offers[graph->next_offer++];

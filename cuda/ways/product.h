@@ -19,7 +19,7 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
 /* If args has x2 or upsampling, appends a launch that makes that input, and lets args read it. */
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err);
-/* Appends the rest of the op, where x is the product's raw result. */
+/* Appends the launches that follow a library's product: bias, residual and activation. x: the product's result. */
 int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,
                             struct error *err);
 

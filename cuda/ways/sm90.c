@@ -1,5 +1,5 @@
-/* The kernels for compute capability 9.0 (kernels/product_sm90.cu). A choice is a tile, a pair and a number of
- * splits. */
+/* The kernels for compute capability 9.0 (kernels/product_sm90.cu). A choice is a tile, how thread blocks work in
+ * pairs, and a number of splits. */
 #include "cuda/ways/way.h"
 
 #include <math.h>

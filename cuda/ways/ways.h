@@ -5,8 +5,8 @@
 
 #include "cuda/ways/way.h"
 
-/* The order in which candidates are timed; among equally fast ones the first wins. The first way takes every
- * product. */
+/* The order in which candidates are timed; among equally fast ones the first is chosen. The first implementation can do
+ * every product. */
 enum { WAYS = 6, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
 extern const struct way *const ways[WAYS];
 

@@ -73,7 +73,7 @@ bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank
 struct recipe {
   const struct group *group;
   const struct module *module;
-  int weight, bias; /* indices of these changes in adapter->places; -1: none */
+  int weight, bias; /* indices, in adapter->places, of the changes to the module's weight and bias; -1: none */
 };
 
 /* Checks the tensors' shapes against the module, adds its weight and bias to adapter->places, and reserves values for

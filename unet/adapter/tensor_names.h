@@ -28,7 +28,13 @@ enum piece {
   PIECES
 };
 
-enum family { FAMILY_LORA, FAMILY_LOHA, FAMILY_LOKR, FAMILY_FULL, FAMILY_ANY /* alpha and magnitude */ };
+enum family {
+  FAMILY_LORA,
+  FAMILY_LOHA,
+  FAMILY_LOKR,
+  FAMILY_FULL,
+  FAMILY_ANY /* for an alpha or a magnitude (DoRA), which any family may have */
+};
 
 /* The part of the model to which a name belongs. */
 enum part { PART_UNET, PART_TEXT, PART_TEXT_2, PART_ANY, PARTS };

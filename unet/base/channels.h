@@ -1,4 +1,4 @@
-/* The channels of a frame as planes of samples, and the values that their codes stand for. */
+/* The channels of a frame as planes of samples, and the values for which the stored numbers stand. */
 #ifndef UNET_BASE_CHANNELS_H
 #define UNET_BASE_CHANNELS_H
 

@@ -38,8 +38,8 @@ static void close_config(struct config_file *file) {
   free(file->text);
 }
 
-/* Frees the text, and the path too unless there is a file at it; then the part keeps the path, as that of its
- * config. */
+/* Frees the config's text, and also its path unless there is a file at that path. In that case the component keeps the
+ * path, as that of its config. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;

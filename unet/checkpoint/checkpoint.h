@@ -70,13 +70,13 @@ void weights_print(const struct safetensors *files, bool tensors, FILE *out);
  * the key without the part's prefix ("conv_in.weight"); the resource is called "unet/conv_in.weight". If the tensor is
  * missing or has another shape, they fail with a message that names file, key and both shapes, and return a tensor
  * whose space is TENSOR_NONE. */
-/* Returns true if there is such a tensor. */
+/* Returns true if the component has a tensor of this name. */
 bool checkpoint_has(const struct component *from, const char *name);
 /* A tensor from which a resource, or a part of it, is made: the first `rows` rows of the tensor `name`. */
 struct stack_part {
   const char *name;
   int rows;
-  int of;       /* number of rows that the file's tensor must have; 0: the same as rows */
+  int of;       /* number of rows that the tensor must have in the file; 0: the same as `rows` */
   int exponent; /* the file's values are multiplied by 2 to the power of this */
 };
 /* Makes a convolution's weight: [rows][in][kernel][kernel] in the file, [rows, kernel, kernel, in] as a resource. */
@@ -92,7 +92,7 @@ struct tensor checkpoint_vector(const struct component *from, struct resources *
  * has room for them; the shape was checked with checkpoint_check. */
 int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
                       struct error *err);
-/* Fails if there is no such tensor with this shape. */
+/* Fails if the component has no tensor of this name and shape. */
 int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape, struct error *err);
 /* Makes one resource from several matrices, stacked by rows; columns 0: from several vectors. It is used for fused
  * projections, and for all time projections of a U-Net. */

@@ -67,7 +67,7 @@ void config_refuse(struct config *config, const char *key, const char *value, co
             text_quote(value).text, hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
 }
 
-/* Records the error about a field's own value. */
+/* Records the error that the value of this field is not supported. */
 static void refuse_item(struct config *config, const cJSON *item, const char *hint) {
   char *value = cJSON_PrintUnformatted(item);
   config_refuse(config, item->string, value ? value : "this value", hint);

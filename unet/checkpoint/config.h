@@ -40,7 +40,7 @@ void config_only_parts(struct config *config, const char *const *known, const ch
 
 /* Records the error "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
 void config_refuse(struct config *config, const char *key, const char *value, const char *hint);
-/* Records the same error with the field's own value. */
+/* Records the error "PATH: KEY: VALUE is not supported (HINT)" with the value that the field has; hint may be NULL. */
 void config_refuse_field(struct config *config, const char *key, const char *hint);
 
 bool config_has(const struct config *config, const char *key); /* Returns true if the field is there and not null. */
@@ -79,8 +79,8 @@ void config_inner(struct config *config, const char *key, struct config *inner);
 /* Reports the first error or unknown field of the inner object as one of the outer object. */
 void config_finish_inner(struct config *config, struct config *inner);
 
-/* config_only_string and config_only_number read a field that must have this value or be missing, which means the
- * same. */
+/* config_only_string and config_only_number refuse a field that has another value than this one. The field may be
+ * missing. */
 void config_only_string(struct config *config, const char *key, const char *value);
 void config_only_number(struct config *config, const char *key, double value);
 /* config_only_null refuses these fields unless they are missing, null or false; config_ignore accepts any value. The

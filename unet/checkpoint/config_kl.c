@@ -40,7 +40,7 @@ static void check_groups(const struct kl_config *kl, struct config *config) {
 static void read_activation(struct config *config) {
   char act[32];
   config_string(config, "act_fn", "silu", act, sizeof act);
-  if (strcmp(act, "silu") && strcmp(act, "swish")) /* two names of the same function */
+  if (strcmp(act, "silu") && strcmp(act, "swish")) /* both names stand for SiLU */
     config_refuse(config, "act_fn", act, "silu is");
 }
 

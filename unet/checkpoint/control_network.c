@@ -225,7 +225,8 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* Decides by the network's name whether it is pooled, if its config does not have the field. Logs what was assumed. */
+/* Decides by the network's name whether its outputs are pooled (global_pool_conditions), if its config does not have
+ * that field. Logs what was assumed. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))

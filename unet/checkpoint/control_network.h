@@ -30,7 +30,7 @@ int control_network_open(struct control_network **network, const char *path, con
                          struct error *err);
 void control_network_close(struct control_network **network); /* Closes the files. Stores NULL; takes NULL. */
 
-/* Returns true if the folder's config.json names the class of such a network. */
+/* Returns true if the folder's config.json names the class of a ControlNet or T2I-Adapter. */
 bool control_network_is_folder(const char *path);
 
 /* Refuses a network that was made for another family than the model's, or for other sizes. */

@@ -104,7 +104,8 @@ static struct yaml parse(const char *text) {
   struct yaml yaml = {.prediction = PREDICT_EPSILON};
   for (const char *line = text; *line; line = yaml_next_line(line))
     read_line(&yaml, line, yaml_line_end(line));
-  /* If the field is missing, such a model predicts the noise. From a schedule that ends at pure noise it cannot. */
+  /* Without the field, a web UI takes the model for one that predicts the noise. With a schedule that ends at pure
+   * noise that is impossible. */
   if (!yaml.says && yaml.zero_snr)
     set(&yaml, PREDICT_V);
   yaml.zero_snr &= yaml.prediction != PREDICT_EPSILON;

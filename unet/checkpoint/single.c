@@ -153,7 +153,7 @@ static const struct place *place_of(const char *name) {
   return NULL;
 }
 
-/* Sets read[i] for those entries of places[] from which the model reads a part. second: the model has two text
+/* Sets read[i] to true for those parts of the file (places[i]) that the model reads. second: the model has two text
  * encoders. */
 static void choose_places(const struct single *single, bool second, bool read[PLACES]) {
   for (int i = 0; i < PLACES; i++)

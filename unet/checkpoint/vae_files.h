@@ -6,7 +6,8 @@
 
 #include "unet/checkpoint/parts.h"
 
-/* Returns true if path is such a file, or a folder that holds a pair and no config. */
+/* Returns true if path is a file of an autoencoder, or a folder that holds an encoder's and a decoder's file and no
+ * config. */
 bool vae_files_are(const char *path);
 /* Opens the files and fills in all of the autoencoder except folder and names of its weights. xl: it belongs to an SDXL
  * model, whose scaling factor differs from SD's, which the file does not show. */

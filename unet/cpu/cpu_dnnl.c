@@ -271,7 +271,7 @@ static enum dtype product_type(const struct cpu_program *program) {
   return program->bf16 ? DTYPE_BF16 : DTYPE_F32;
 }
 
-/* Decides if the primitive can read x in place; otherwise reserves scratch for the input. */
+/* Decides if oneDNN's primitive can read x in place; otherwise reserves scratch for the input. */
 static void plan_input_of(const struct cpu_program *program, struct state *s, struct tensor x, struct tensor x2,
                           const struct prologue *prologue, bool upsample, size_t *total) {
   s->input = (struct cpu_input){x, x2, prologue, upsample};
@@ -288,7 +288,7 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
   return (char *)run->program->scratch + at;
 }
 
-/* Computes the input into scratch if it is not read in place, and sets its address for this run. */
+/* Computes the layer's input into scratch if it is not read in place, and sets its address for this run. */
 static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   const struct state *s = node->state;
   if (!s->gathered)

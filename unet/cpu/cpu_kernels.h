@@ -90,7 +90,7 @@ struct encode {
   float scale, bias;
 };
 
-/* The value `soft` of OP_MAP for a picture's codes. */
+/* Softens a picture of 8-bit values: the value `soft` of OP_MAP. */
 enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 }; /* values of padding after a row */
 struct soften {
   const uint8_t *code; /* [h, w, 3] */
@@ -98,7 +98,7 @@ struct soften {
   /* radius in pixels, and sum of the weights */
   int reach, volume;
   const int *weight; /* weights of pixels at distances 0 to reach */
-  /* [h] rows: the codes softened along rows, and these softened along columns */
+  /* [h] rows: the 8-bit values softened along rows, and these softened along columns */
   uint16_t *along, *soft;
   size_t row;      /* values from one row to the next: 3 w + SOFTEN_SPARE or more */
   uint16_t *wide;  /* scratch: wide_row for each thread */

@@ -9,10 +9,10 @@ struct mapping {
   const struct op_map *op;
   int w, h, parameter[MAP_PARAMS]; /* the map's parameters, rounded to integers; gain in sixteenths */
   const float *x;
-  float scale, bias; /* conversion of x to codes */
+  float scale, bias; /* x * scale + bias is the 8-bit value from which the map is made */
   float *y;
   uint8_t *code; /* [h, w, 3] */
-  /* [h] rows of [w, 3]: the codes softened along rows, and these softened along columns */
+  /* [h] rows of [w, 3]: the picture's 8-bit values softened along rows, and these softened along columns */
   uint16_t *along, *soft;
   size_t row;     /* values from one row to the next */
   uint16_t *wide; /* a row with margins for each thread */
@@ -31,7 +31,7 @@ void cpu_map_weights(int n, int *weight);
 
 /* Reserves the scratch that the definition needs. */
 int cpu_map_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
-/* The steps that have faster implementations: computing the picture's codes, and softening them. */
+/* The steps that have faster implementations: converting the picture to 8-bit values, and softening these. */
 struct map_steps {
   void (*encode)(const struct cpu_kernels *kernels, const struct mapping *m);
   void (*soften)(const struct cpu_kernels *kernels, const struct mapping *m);

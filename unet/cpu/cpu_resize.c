@@ -103,7 +103,7 @@ static void average_row(const struct resize *r, const struct channel *c, const f
   }
 }
 
-/* Converts codes to R, G, B, scales them and stores them in the picture. */
+/* Converts a row of samples to R, G, B, scales them and stores them in the picture. */
 static void color_row(const struct resize *r, float *const values[3], float *out) {
   struct coding k = frame_coding(r->frame);
   bool rgb = frame_is_rgb(r->frame);

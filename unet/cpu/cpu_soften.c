@@ -1,4 +1,4 @@
-/* The slowest parts of maps: converting a picture to codes, and softening the codes. */
+/* The slowest steps of maps: converting a picture to 8-bit values, and softening these. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -57,7 +57,7 @@ static void sum_row(const struct soften *s, const uint16_t *const *row, int coun
     sum_wide(s, row, at, times, out);
 }
 
-/* Copies a row of codes and repeats its outermost pixels as far as the sums read. */
+/* Copies a row of 8-bit values, and repeats its outermost pixels as far as the sums read. */
 static void extend_row(const struct soften *s, const uint8_t *code, uint16_t *wide) {
   for (int x = -s->reach; x < s->w + s->reach; x++)
     for (int c = 0; c < 3; c++)

@@ -224,7 +224,7 @@ INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int de
       vec_store(out + (size_t)r * out_pitch + (size_t)(j * LANES), sum[r * width + j]);
 }
 
-/* Computes the same for any even number of rows, as many at a time as registers hold. */
+/* Does the same as multiply_rows for any even number of rows, as many at a time as registers hold. */
 INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                          int rows, const int width) {
   int r = 0;
@@ -337,7 +337,8 @@ static void run_block(const struct block *b) {
 
 /* --- all blocks --- */
 
-/* Returns the tiles in a block: as many as the cache holds, but such that all threads get about the same number. */
+/* Returns how many tiles a block has: as many as fit into the cache, but such that all threads get about the same
+ * number. */
 static int block_tiles(size_t tiles, int channels, int threads) {
   int most = BLOCK_FLOATS / (PLACES * channels);
   most = most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;

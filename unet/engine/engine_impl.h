@@ -77,7 +77,7 @@ struct batched_frame {
 
 /* A record of the noise that the device has for one picture of a run. */
 struct picture_noise {
-  struct held_noise whole;  /* `between` false: the noise of a single seed, in the frame plan's states */
+  struct held_noise whole;  /* if `between` is false: which seed's noise the frame plan's states hold */
   struct held_noise end[2]; /* noise in the states of prepared.ends: [0] of an even seed, [1] of an odd one */
   struct noise_place place; /* `between` true: the position of the noise in the frame plan's states */
   bool between;             /* the frame plan's states were written by noise_program, from both ends */
@@ -155,7 +155,7 @@ struct prompt_slot {
 struct prompt_keys {
   struct plan plan;
   struct program *program; /* computes them; NULL: no handle has needed this number of chunks so far */
-  /* the places on the device, and whose keys and values each holds (by text_keys_name) */
+  /* The slots on the device for keys and values, and which prompt's each holds (by text_keys_name). */
   struct recent recent;
 };
 
@@ -175,16 +175,18 @@ struct style_pictures {
   struct program *program;
   struct tensor input; /* state of `plan` into which the picture's patches are written */
   struct style_slot list[STYLES_MAX];
-  uint64_t pictures; /* number of pictures that were set so far in all slots */
+  uint64_t pictures; /* number of style pictures that were set so far, in all slots */
 };
 
 /* The keys and values for the text attention of a control's own network, for one number of chunks. A prompt has the
  * same place here as among those of the model (struct prompt_keys). */
 struct control_keys {
   struct plan plan;
-  struct program *program;     /* NULL: no handle has needed it so far, or the network does not attend to text */
-  uint64_t names[KEY_SLOTS];   /* text_keys_name of the prompt whose keys and values each place holds; 0: nothing */
-  uint64_t weights[KEY_SLOTS]; /* plan_weights_version of `plan` when each place was computed */
+  struct program *program; /* NULL: no handle has needed it so far, or the network does not attend to text */
+  /* for each slot on the device: text_keys_name of the prompt whose keys and values it holds; 0: none */
+  uint64_t names[KEY_SLOTS];
+  /* for each slot on the device: plan_weights_version of `plan` when its keys and values were computed */
+  uint64_t weights[KEY_SLOTS];
 };
 
 /* The mask of an inpainting model, in the size in which the user gave it. */
@@ -207,8 +209,9 @@ struct shown {
   int rows, chunks;
   /* bit k: the keys and values for control k's network are there as well */
   unsigned controls;
-  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* slot numbers replaced by places of keys and values */
-  uint64_t names[KEY_SLOTS];                      /* text_keys_name of each of these prompts, without repetition */
+  /* the prompts with their weights, where slot numbers are those of keys and values on the device */
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX];
+  uint64_t names[KEY_SLOTS]; /* text_keys_name of each of these prompts, without repetition */
   int name_count;
 };
 
@@ -264,7 +267,7 @@ struct engine {
   /* the network of each control, NULL if it has none; under `preparing` */
   struct control_network *control_networks[CONTROLS_MAX];
   struct depth *depth; /* the network that makes all depth maps; under `preparing`. NULL: there is none */
-  /* the same for each control's own network: [k][i] is control k's for i + 1 chunks */
+  /* keys and values for each control's own network: [k][i] is control k's for i + 1 chunks */
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;

@@ -7,7 +7,8 @@ static int find(const struct recent *recent, uint64_t key) {
   return -1;
 }
 
-/* Returns the place that was used longest ago. A free place has never been used, and so comes first. */
+/* Returns the number of the cache's place whose entry was used longest ago. A free place was never used, and so is
+ * chosen first. */
 static int oldest(const struct recent *recent) {
   int place = 0;
   for (int i = 1; i < recent->count; i++)

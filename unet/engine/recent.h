@@ -6,7 +6,7 @@
 
 enum { RECENT_MAX = 16 };
 
-/* The cache. The caller sets count and zeroes the rest: all places are free. */
+/* The cache. The caller sets count and zeroes the other fields, so that the cache is empty. */
 struct recent {
   int count; /* number of places */
   struct {
@@ -21,7 +21,7 @@ struct recent {
  * places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was not in the cache, so that the caller
  * must fill its place; if a key repeats only the bit of its first occurrence is set. */
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
-/* Frees all places. */
+/* Removes all entries. */
 void recent_forget_all(struct recent *recent);
 
 #endif

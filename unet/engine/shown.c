@@ -18,7 +18,7 @@ enum showing {
  * without end. */
 enum { JOBS_AHEAD = 8 };
 
-/* --- making what is missing --- */
+/* --- encoding texts and computing keys that a frame needs --- */
 
 /* Starts to encode the texts in the run's slots, and to compute their keys and values, where they are missing. *placed
  * becomes a copy of *run in which slot numbers are replaced by places of keys and values. */
@@ -56,7 +56,7 @@ static bool can_read(const struct shown *shown, const struct frame_shape *shape)
          !(shape->controls & ~shown->controls);
 }
 
-/* True if texts may begin now: no merge is under way, and few jobs wait. */
+/* True if the encoding of texts may begin now: no change of weights is being made, and few jobs wait. */
 static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }

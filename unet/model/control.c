@@ -198,7 +198,7 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    /* the last index, for which guess changes nothing: all layers get the same weight */
+    /* with pooling all layers get the same weight: guess mode does not weaken the last index */
     if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;

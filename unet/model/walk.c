@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The state while a walk is made. */
+/* The state while the list of a U-Net's layers (struct walk) is made. */
 struct walker {
   struct walk *walk;
   const struct unet_config *config;

@@ -1,4 +1,4 @@
-/* The check of a run's parameters against the plan's ops. It is the same for all devices, which check nothing
+/* Checks a run's parameters against the plan's ops. The check is the same for all devices, which check nothing
  * themselves. */
 #include "unet/plan/check_run.h"
 

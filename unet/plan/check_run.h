@@ -1,4 +1,4 @@
-/* The check of a run's parameters against the plan's ops, before a device starts the run. */
+/* Checks a run's parameters against the plan's ops, before a device starts the run. */
 #ifndef UNET_PLAN_CHECK_RUN_H
 #define UNET_PLAN_CHECK_RUN_H
 

@@ -52,7 +52,7 @@ struct device_info {
 
 /* The properties of a program that is to be prepared. */
 struct program_options {
-  enum pixel_format output; /* format that OP_PIXELS_OUT writes (ignored without one) */
+  enum pixel_format output; /* format of the pictures that OP_PIXELS_OUT writes; ignored if the plan has no such op */
   /* more than 1: a run may be started in up to this many parts (device_start_part), and own_memory is set too */
   int parts;
   bool own_memory; /* temporaries have their own memory, which other programs' runs do not overwrite */

@@ -41,7 +41,7 @@ struct profile_row {
 
   /* The following fields are measured. */
   char way[96]; /* the device's implementation of the op: "norm + cudnn 2" */
-  /* time at the op's place within the frame, and the standard error of this estimate */
+  /* time that the op takes within the frame, and the standard error of this estimate */
   double us, spread_us;
   /* time when the op is repeated alone; and the same when its data is first driven out of the cache; 0: not measured */
   double warm_us, flushed_us;
@@ -54,7 +54,7 @@ struct profile {
   int count;
   /* time of the whole frame, measured between the ops */
   double frame_us, frame_spread_us;
-  int repeats; /* number of times that each op was measured at its place */
+  int repeats; /* number of times that each op was measured within the frame */
   struct profile_roof roof;
 };
 

@@ -43,7 +43,7 @@ struct candidate {
   int rank, place, id;
 };
 
-struct heap { /* binary heap, ordered by rank and then by place */
+struct heap { /* binary heap of merges that are possible, ordered by rank and then by position in the word */
   struct candidate *list;
   int count;
 };

@@ -1,4 +1,4 @@
-/* Reading and building UTF-8 text by code points. */
+/* Reads and builds UTF-8 text by code points. */
 #ifndef UNET_TEXT_CHARS_H
 #define UNET_TEXT_CHARS_H
 

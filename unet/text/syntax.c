@@ -108,7 +108,7 @@ static void add_words(struct reader *r, size_t from, size_t to) {
 /* An open square bracket. In AUTOMATIC1111's interface it would be a schedule, [a:b:0.5], or an alternation, [a|b]. */
 struct editing {
   size_t at, colon; /* position of the last colon directly inside; `at` if there is none */
-  int depth;        /* number of round brackets that are open around it */
+  int depth;        /* number of round brackets around this square bracket that are open */
   bool bar;         /* there is a | directly inside */
 };
 
