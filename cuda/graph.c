@@ -168,6 +168,8 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   for (int i = 0, ops; i < plan->op_count; i += ops) {
     bool fused = program->fused[i].count > 0;
     ops = fused ? program->fused[i].count : 1;
+    if (device_check_wanted(&device->base, err) < 0)
+      return -1;
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
     regions_begin(program, plan, i);
@@ -220,6 +222,8 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
   cudaGraphExec_t *graph = graphs->without[without];
   for (int part = 0; part < program->base.parts; part++) {
     const struct recording recording = {program, launches, part, without, NULL};
+    if (device_check_wanted(&device->base, err) < 0)
+      return -1;
     graph[part] = graph_capture(device, queue, record_part, &recording, err);
     if (!graph[part] || cuda_check(cudaGraphUpload(graph[part], queue->stream), "the graph", err) < 0)
       return -1;

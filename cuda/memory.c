@@ -232,8 +232,9 @@ static int send_buffer(struct staging *staging, void *target, size_t bytes, stru
 }
 
 /* Loads the rows of one tensor of the checkpoint, by way of the two staging buffers in turn. */
-static int load_part(struct staging *staging, const struct resource *r, const struct weight_part *part, void *target,
+static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
                      struct element element, struct error *err) {
+  struct staging *staging = &device->loads;
   static const char doing[] = "loading weights";
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0;
   for (int i = 0; i < r->part_count; i++)
@@ -251,7 +252,7 @@ static int load_part(struct staging *staging, const struct resource *r, const st
                                    .rows = count,
                                    .channels = (int)(row / taps),
                                    .taps = (int)taps};
-    void *buffer = next_buffer(staging, doing, err);
+    void *buffer = device_check_wanted(&device->base, err) < 0 ? NULL : next_buffer(staging, doing, err);
     if (!buffer || weight_part_read(part, first * row, count * row, element.type == DTYPE_F16, buffer, err) < 0 ||
         send_buffer(staging, NULL, count * row_bytes, &convert, doing, err) < 0)
       return -1;
@@ -259,16 +260,16 @@ static int load_part(struct staging *staging, const struct resource *r, const st
   return 0;
 }
 
-static int load_parts(struct staging *staging, const struct resource *r, void *target, struct element element,
+static int load_parts(struct cuda_device *device, const struct resource *r, void *target, struct element element,
                       struct error *err) {
-  if (staging_open(staging, err) < 0)
+  if (staging_open(&device->loads, err) < 0)
     return -1;
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0, done = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total;
   for (int i = 0; i < r->part_count; i++) {
-    if (load_part(staging, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
+    if (load_part(device, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
       return -1;
     done += (size_t)r->parts[i].rows;
   }
@@ -300,7 +301,7 @@ static int load_base(struct cuda_device *device, int index, struct error *err) {
       untouched || device->base.sizes_only
           ? cuda_check(cudaMemcpyAsync(base, memory->data, bytes, cudaMemcpyDeviceToDevice, device->loads.queue.stream),
                        r->name, err)
-          : load_parts(&device->loads, r, base, element, err);
+          : load_parts(device, r, base, element, err);
   if (status < 0)
     return -1;
   memory->base = base;
@@ -349,7 +350,7 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   if (r->kind == RESOURCE_STATE) {
     if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->loads.queue.stream), r->name, err) < 0)
       return NULL;
-  } else if (!device->base.sizes_only && load_parts(&device->loads, r, data, element, err) < 0) {
+  } else if (!device->base.sizes_only && load_parts(device, r, data, element, err) < 0) {
     return NULL;
   }
   memory->data = data;

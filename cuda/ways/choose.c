@@ -187,7 +187,7 @@ static enum outcome time_candidates(struct cuda_device *device, const struct pro
   enum outcome outcome = SETTLED;
   for (int i = 0; i < count; i++) {
     bool disturbed = false;
-    if (clock_seconds() >= until)
+    if (clock_seconds() >= until || device_check_wanted(&device->base, NULL) < 0)
       return LEFT_OVER;
     double seconds = time_candidate(device, product, &list[i], least, &disturbed);
     if (disturbed)

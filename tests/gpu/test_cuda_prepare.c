@@ -1,5 +1,5 @@
-/* What the CUDA device prepares beside runs, and what it keeps of its choices; a submit that fails half-way. Skipped
- * without a GPU.
+/* What the CUDA device prepares beside runs, and what it keeps of its choices; a submit that fails half-way; work that
+ * is given up. Skipped without a GPU.
  *
  *   test_cuda_prepare [PATTERN]      the tests of such names alone */
 #include <pthread.h>
@@ -292,6 +292,44 @@ static void test_failed_submit(void **state) {
   rig_close(&rig);
 }
 
+/* Says true when it has been asked so often. */
+static bool gives_up(void *opaque) {
+  int *left = opaque;
+  return (*left)-- <= 0;
+}
+
+/* A preparation ends wherever it is given up: between ops, weights, trials and graphs. The device can then prepare the
+ * same plan, as if nothing had been. */
+static void test_what_is_given_up_ends(void **state) {
+  (void)state;
+  static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
+  const struct program_options wish = {PIXEL_RGBA};
+  int left = FRAMES, asked, ops = 0, prepared = 0;
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 1, expected);
+  rig_close(&rig);
+  for (asked = 0; !prepared; asked += 1 + asked / 3) {
+    net_init(&rig.net);
+    rig.program = NULL;
+    ops = rig.net.plan.op_count;
+    must(&rig, device_open(&rig.device, &rig.net.resources,
+                           &(struct device_options){.name = "cuda", .gives_up = gives_up, .gives_up_opaque = &left},
+                           &rig.err));
+    left = asked;
+    prepared = !device_prepare(rig.device, &rig.program, &rig.net.plan, &wish, &rig.err);
+    assert_true(prepared == (rig.program != NULL) && (prepared || rig.err.status == STATUS_INTERRUPTED));
+    left = FRAMES;
+    if (!prepared)
+      must(&rig, device_prepare(rig.device, &rig.program, &rig.net.plan, &wish, &rig.err));
+    one_frame(&rig, 1, got);
+    for (size_t i = 0; i < sizeof got; i++) /* another choice may round otherwise */
+      assert_in_range(abs(got[i] - expected[i]), 0, 3);
+    rig_close(&rig);
+  }
+  assert_true(asked > ops);
+}
+
 int main(int argc, char **argv) {
   int skipped = look_for_gpu();
   if (skipped)
@@ -303,6 +341,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_disturbed_choices_are_not_kept),
       cmocka_unit_test(test_captures_that_are_disturbed),
       cmocka_unit_test(test_failed_submit),
+      cmocka_unit_test(test_what_is_given_up_ends),
   };
   if (argc > 1)
     cmocka_set_test_filter(argv[1]);
