@@ -13,8 +13,8 @@ size_t planes_layout(struct planes *picture, enum pixel_format format, int width
 
 /* Fills in program->output, the layout of the pictures that the program's runs write. */
 void output_describe(struct cuda_program *program, enum pixel_format format, int width, int height);
-/* Creates the orders of the runs and their events; memory for planes is allocated later, by buffers_grow. After a
- * failure, program_release frees what was created. */
+/* Allocates the orders of the runs (struct run_order) and creates their events; memory for planes is allocated later,
+ * by buffers_grow. After a failure, program_release frees what was created. */
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
 /* Enlarges the buffers, which happens only for a frame larger than all before. After a failure the buffers are empty,
  * and the next frame tries again. */

@@ -115,7 +115,8 @@ struct lane {
   void *workspace;
   unsigned *arrivals; /* the ARRIVALS counters of split sums; all 0 between kernels */
   float *norm_partial;
-  /* Scratch of attention kernels: attention_bytes, as much as the largest one so far needs; 0 between launches. */
+  /* Memory for attention kernels, of attention_bytes bytes: as much as the largest attention so far needs. It is zeroed
+   * once, and each launch leaves it fit for the next one. */
   void *attention;
   size_t attention_bytes;
 };
@@ -147,11 +148,12 @@ struct cuda_device {
   struct launch_queue queue; /* compute stream */
   cudaStream_t upload, download;
   struct waiter waiter;
-  pthread_t waits; /* if `waited`: the thread that has waited for a run, whose sleeps were made exact */
+  /* valid if `waited`: the last thread that waited for a run; platform_sleep_exactly was called on it */
+  pthread_t waits;
   bool waited;
   bool use_graph;
   bool stamps;
-  /* If stamps is true: an event, and origin_ns is its time by CLOCK_MONOTONIC; NULL: none yet. */
+  /* Used if `stamps` is true: an event, whose time by CLOCK_MONOTONIC is origin_ns; NULL: none was recorded yet. */
   cudaEvent_t origin;
   int64_t origin_ns;
   struct attn_device attention;
@@ -168,7 +170,8 @@ struct cuda_device {
 
   /* The following fields are protected by base.weights. */
   struct chunk *chunks;
-  struct resource_memory *resource; /* RESOURCES_MAX of them, with the index of base.resources->list */
+  /* the memory of resource i of base.resources->list is at index i; there are RESOURCES_MAX entries */
+  struct resource_memory *resource;
   struct staging loads; /* buffer for loading weights, for copying them in other layouts, and for changing them */
   struct derived_table derived[2]; /* copies of weights in layouts that some kernels need, for each of the two sets */
   struct merge *merge;             /* NULL: there is one set of weights */
@@ -179,7 +182,9 @@ struct cuda_device {
   size_t shadow_bytes;
   cudaEvent_t shadow_ready, published;
 
-  struct lane lane[LANES]; /* lane 0 is for runs; lane 1 for launches in parallel to them, and is empty until needed */
+  /* memory for kernels: lane 0 is for most launches; lane 1 is for launches that run in parallel to those, and is empty
+   * until a program needs it */
+  struct lane lane[LANES];
 
   struct blas *blas; /* NULL: not available */
   struct dnn *dnn;   /* NULL: not available */
@@ -218,7 +223,8 @@ int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const ch
 /* Creates a lane's memory if it has none yet. It is cleared on the stream. */
 int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
 void cuda_memory_free(struct cuda_device *device);
-/* Opens the pool from which this memory comes, if the system has pools; gives the pool's free memory back. */
+/* cuda_pool_open opens the pool from which cuda_alloc takes memory, if the system has pools; cuda_pool_trim gives the
+ * pool's free memory back. */
 int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
@@ -234,13 +240,14 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
 /* Returns the weight of one set with each tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err);
-/* Returns the weights of a 3x3 convolution after an upsampling by 2, in the form of launch_quarters, with channels
- * padded in the same way. */
+/* Returns the weights of a 3x3 convolution after an upsampling by 2 in the layout that launch_quarters writes, with
+ * channels padded in the same way. */
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
 /* Returns a copy of a vector in FP16. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* In weights.c. weights_make_form makes a copy of a weight of one set in another form, such as with padded channels. */
+/* In weights.c. weights_make_form makes a copy of a weight of one set in another layout, such as with padded
+ * channels. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
@@ -256,7 +263,8 @@ int staging_send(struct staging *staging, void *target, struct element element, 
                  struct error *err);
 int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes,
                  struct error *err); /* copies bytes without conversion */
-/* Write FP32 on the compute stream; read FP32 and wait. */
+/* memory_write converts FP32 values and writes them, on the compute stream; memory_read reads values as FP32, and waits
+ * for them. */
 int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
                  size_t count, struct error *err);
 int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,

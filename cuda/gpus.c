@@ -53,7 +53,7 @@ static int count_gpus(int *count, struct error *err) {
                      "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
                      driver % 1000 / 10, runtime / 1000);
   error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
-  return error_mark_lost(err); /* CUDA does not look again in the same process */
+  return error_mark_lost(err); /* CUDA looks for GPUs only once in a process */
 }
 
 int gpus_choose(const char *name, int *ordinal, struct error *err) {

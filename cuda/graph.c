@@ -1,4 +1,4 @@
-/* Programs: the memory of a plan, and its launches, captured once as a graph. */
+/* Prepares programs: allocates the memory of a plan, makes its launches, and captures them once as a graph. */
 #include "cuda/graph.h"
 
 #include <math.h>
@@ -199,7 +199,7 @@ static bool reads_adapted(const struct plan *plan) {
   return false;
 }
 
-/* Creates the launches again, with the same choices, for the other set's weights. */
+/* Creates the launches again for the other set of weights, with the same choices of implementations. */
 static int other_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                         struct error *err) {
   if (!device->merge || !reads_adapted(plan))

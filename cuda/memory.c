@@ -241,7 +241,8 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total, row_bytes = row * dtype_size(part->dtype);
   size_t most = STAGING_BYTES / row_bytes, rows = (size_t)part->rows;
-  struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)}; /* converting divides by it */
+  /* the conversion divides by the scale */
+  struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)};
   if (most < 1)
     return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
   for (size_t first = 0; first < rows; first += most) {

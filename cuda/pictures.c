@@ -24,7 +24,7 @@ struct cuda_picture {
   struct picture base;
   struct picture_home *home;
   void *memory; /* device memory */
-  size_t bytes; /* bytes of memory */
+  size_t bytes; /* size of `memory` in bytes */
   size_t used;  /* bytes that the present run writes, from the beginning of memory on */
   bool mapped;  /* true: from the driver's functions; false: from cudaMalloc */
   /* Held by the thread that copies the picture to the host, so that no other one copies it, too. */

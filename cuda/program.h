@@ -6,7 +6,8 @@
 #include "cuda/kernels/carry.h"
 #include "cuda/launches.h"
 
-/* The areas are those of ways/way.h; a run has at most PARTS_MAX parts. */
+/* SCRATCH_AREAS: number of areas of an op's scratch memory, which ways/way.h lists. PARTS_MAX: largest number of parts
+ * of a run. */
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 
 /* A program's launches as graphs: without[i][part] is the graph of one part of a run, for runs that leave out the
@@ -55,10 +56,11 @@ struct cuda_program {
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS]; /* offset of each scratch area from the beginning of a lane's scratch */
   int lanes;               /* 1, or 2 if some regions run in parallel to other ops; each lane has scratch of its own */
-  struct run_order *order; /* the device's copy of the present run's order */
+  struct run_order *order; /* the copy, in device memory, of what the GPU must do in the present run */
   struct run_block *block; /* parameters of the present run, in `order`, which the launches read */
   struct run_ring *ring;
-  struct run_pins *pins; /* page-locked memory of all runs' orders and ends */
+  /* page-locked memory with the orders of all runs, and where the GPU writes that a run has ended */
+  struct run_pins *pins;
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   struct buffer_room room; /* bytes of the buffers, the same for all runs */
   bool has_output;
@@ -68,8 +70,8 @@ struct cuda_program {
   size_t output_bytes;
   struct durations durations; /* times that the last runs took, by which collect plans its wait */
   struct launches launches;
-  struct plan_loop loop;       /* the plan's loop, in numbers of launches */
-  struct plan_region *regions; /* the plan's regions, in numbers of launches */
+  struct plan_loop loop;       /* the plan's loop, where first and end count launches instead of ops */
+  struct plan_region *regions; /* the plan's regions, where first and end count launches instead of ops */
   struct graphs graphs;
   /* True: other_launches and other_graphs are those for the second set of weights, which adapters change
    * (weight_merges.h). False: the plan reads no weight that is in two sets, so that the first launches are right for

@@ -10,7 +10,7 @@ struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
-  unsigned without;                /* idle bits (device.h) of the controls and styles to leave out */
+  unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the controls and styles that are left out */
   const struct run_params *params; /* parameters that decide about regions if there is no graph */
 };
 

@@ -348,7 +348,7 @@ static int start_upload(const struct cuda_device *device, const struct cuda_prog
   return cuda_check(cudaStreamWaitEvent(device->queue.stream, buffer->uploaded, 0), doing, err);
 }
 
-/* Does everything that must come before the launches. */
+/* Does what comes before a run's launches: starts to upload frames, and waits for their fences. */
 static int start_run(struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                      const struct frame *frames, size_t staged, struct error *err) {
   buffer->pixels = brings_pixels(device, program, frames);

@@ -26,9 +26,9 @@ bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
 
-/* Returns the input's time of the output's time 0, in AV_TIME_BASE units: --start after its first timestamp. Without
- * --start timestamps are kept, except in formats whose clock has an arbitrary origin (MPEG transport and program
- * streams). */
+/* Returns the time in the input, in AV_TIME_BASE units, that becomes time 0 of the output: --start after the input's
+ * first timestamp. Without --start timestamps are kept, except in formats whose clock has an arbitrary origin (MPEG
+ * transport and program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 
 /* True for MPEG transport and program streams and similar formats: they have no index, so that a seek by time finds any

@@ -53,7 +53,7 @@ struct run_ring {
  * says. These are the first two nodes of every run. */
 enum { BEGIN_LAUNCHES = 2 };
 cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
-/* Copies the result as the order says, and writes to order->end that the run has ended. This is the last node of every
+/* Copies the result as `order` says, and writes to order->end that the run has ended. This is the last node of every
  * run. */
 cudaError_t launch_end(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
 

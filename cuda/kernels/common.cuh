@@ -134,7 +134,7 @@ static __device__ __noinline__ float activate(float x, enum activation act) {
 
 /* --- values that depend on the run's parameters --- */
 
-/* The same as guidance_index and guidance_row of unet/plan/op.h. */
+/* Does the same as guidance_index and guidance_row of unet/plan/operands.h. */
 static __device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -143,7 +143,7 @@ static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row)
   return row < rows.first ? row : (row - rows.first) % rows.each;
 }
 
-/* The same as inject_gain of unet/plan/run.h. */
+/* Does the same as inject_gain of unet/plan/run.h. */
 static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
   const struct control_params &control = gain.block->run.control[gain.control];
   float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];

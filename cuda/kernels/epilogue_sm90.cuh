@@ -33,7 +33,7 @@ template <class T> struct epilogue : consumer<T> {
   /* Adds the sums of the two thread blocks that have the same tile. Each sends the other's half of the columns and adds
    * what it receives to its own half, which then is at the beginning of sum[]. */
   __device__ __forceinline__ void add_pair() {
-    cluster_wait(); /* waits until the other has initialised its barriers */
+    cluster_wait(); /* waits until the other thread block of the pair has initialised its barriers */
     if (rank == 0) {
       send_half<T::HALF / 8>();
     } else {

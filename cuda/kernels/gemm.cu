@@ -25,7 +25,8 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static constexpr int WARPS_M = M / WARP_M, WARPS_N = N / WARP_N;
   static constexpr int THREADS = 32 * WARPS_M * WARPS_N * WARPS_K;
   static constexpr int STAGE_CHUNKS = (M + N) * CHUNKS;
-  static constexpr int SUM_PITCH = N + 8; /* floats; 8 or 24 modulo 32: rows without bank conflicts */
+  /* floats from row to row of the sums: 8 or 24 modulo 32, so that rows have no bank conflicts */
+  static constexpr int SUM_PITCH = N + 8;
   static constexpr int LOAD_BYTES = STAGES * STAGE_CHUNKS * 16, SUM_BYTES = M * SUM_PITCH * 4;
   static constexpr int SHARED_BYTES = LOAD_BYTES > SUM_BYTES ? LOAD_BYTES : SUM_BYTES;
   static constexpr int A_LOADS = M * CHUNKS / THREADS, B_LOADS = (N * CHUNKS + THREADS - 1) / THREADS;

@@ -76,9 +76,11 @@ struct gemm_args {
   struct product_gain gain;
   int columns;
   enum gemm_tile tile;
-  int splits;        /* parts of the sum over taps and channels; partial sums are added in a fixed order */
-  float *partial;    /* gemm_partial_bytes of memory; NULL when splits is 1 */
-  unsigned *arrived; /* gemm_tiles counters, which are 0 before and after a launch; NULL when splits is 1 */
+  int splits;     /* parts of the sum over taps and channels; partial sums are added in a fixed order */
+  float *partial; /* memory for partial sums, as gemm_partial_bytes says; NULL when splits is 1 */
+  /* gemm_tiles(args) counters, with which the last split of a tile is found; 0 before and after a launch; NULL when
+   * splits is 1 */
+  unsigned *arrived;
 };
 
 /* Returns the number of a product's tiles, which is that of the thread blocks of one split. */
@@ -93,7 +95,8 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
  * or 64 to the same number, or to at most 16. Each thread block keeps all weights, and a tile of the input with its
  * border, in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
-int narrow_shared_bytes(const struct gemm_args *args); /* bytes of one thread block; not every GPU has that many */
+/* Returns the bytes of shared memory that a thread block needs; not every GPU has so many. */
+int narrow_shared_bytes(const struct gemm_args *args);
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- norm.cu, group_norm.cu, layer_norm.cu --- */
@@ -107,7 +110,7 @@ struct norm_args {
   int groups; /* groups of a group norm; 0: a layer norm over each pixel's channels */
   float eps;
   enum activation act;
-  float *partial; /* NORM_PARTIAL_FLOATS for a group norm */
+  float *partial; /* memory for partial sums of a group norm: NORM_PARTIAL_FLOATS floats */
 };
 enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
@@ -260,10 +263,10 @@ struct map_args {
   const struct run_block *block;
   const half_t *x; /* [h, w, 3] */
   half_t *y;       /* [h, w, 3] */
-  void *scratch;   /* map_scratch_bytes of memory */
+  void *scratch;   /* working memory of the size that map_scratch_bytes returns */
   enum map_kind kind;
   int control, w, h;
-  float scale, bias; /* conversion to 8-bit codes: floor(x * scale + bias) */
+  float scale, bias; /* x * scale + bias, rounded down, is the 8-bit value from which the map is made */
   /* launch_map sets all following fields: addresses in scratch, and the number of the pass of hysteresis. */
   struct ushort4 *along;
   struct uchar4 *mean;
@@ -290,8 +293,8 @@ struct sample_args {
   void *y;
   enum dtype y_type;
   size_t count; /* elements of one row of y: a latent, a slot or an embedding */
-  /* Rows of y, latents or text positions; launch_shift: entries of the ring; launch_store_slot: slots of a ring, or
-   * 0. */
+  /* Number of rows of y: of latents or of text positions. launch_shift: number of entries of the ring;
+   * launch_store_slot: number of slots of a ring, or 0. */
   int n;
   /* [kept_n] pixels of the mask, or NULL. The mask is `size` times as wide and high as the latent. */
   const float *kept_pixels;
@@ -350,7 +353,7 @@ struct style_args {
   int q_pitch, y_pitch;    /* elements from one row to the next */
   float scale;
   int part;
-  struct guidance_rows rows; /* rows of a latent */
+  struct guidance_rows rows; /* guidance rows of the first latent, and of each later one */
 };
 cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
 

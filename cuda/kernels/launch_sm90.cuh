@@ -36,7 +36,7 @@ inline bool encode_matrix(const struct product_device *device, CUtensorMap *map,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Describes the pictures as rows of convolution windows: one copy takes the same place of `pixels` neighbouring
+/* Describes the pictures as rows of convolution windows: one copy takes the same tap of `pixels` neighbouring
  * windows. */
 inline bool encode_windows(const struct product_device *device, CUtensorMap *map, const void *data, int c,
                            const struct gemm_args *a, int pixels) {

@@ -170,7 +170,7 @@ __device__ __forceinline__ void make_weights(int *weight, int radius, int thread
 __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constant__ struct map_args p) {
   __shared__ uchar4 codes[THREADS + 2 * REACH];
   __shared__ int weight[REACH + 1];
-  /* Load the row's codes with a border. */
+  /* Load the row's 8-bit values with a border. */
   int x = blockIdx.x * THREADS + threadIdx.x, y = blockIdx.y;
   wait_for_previous();
   int radius = parameter(p, 0), reach = 3 * radius, n = 2 * radius + 1;

@@ -27,7 +27,8 @@ template <int C_, int N_> struct shape {
   static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
   static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps unrolled */
   static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* thread blocks on a multiprocessor */
-  static constexpr int OUT_PITCH = N + 8;                                 /* floats; rows without bank conflicts */
+  /* floats from row to row of the results, so that rows have no bank conflicts */
+  static constexpr int OUT_PITCH = N + 8;
   static constexpr int SHARED_BYTES = count_bytes(C, N);
   static_assert(SHARED_BYTES == (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4, "as laid out");
 };

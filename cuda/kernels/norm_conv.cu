@@ -294,7 +294,7 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Begins with bias, time row and residual. */
+  /* Sets the lane's results to bias, time row and residual. */
   __device__ __forceinline__ void begin(const struct norm_conv_args &p, const float (&bias)[M], int column) {
 #pragma unroll
     for (int u = 0; u < M; u++) {

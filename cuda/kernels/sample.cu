@@ -11,7 +11,7 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* The same as guidance_total of unet/plan/op.h. */
+/* Does the same as guidance_total of unet/plan/operands.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
@@ -25,7 +25,7 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
     cudaGraphSetConditional(again, iteration < iterations);
 }
 
-/* The same as region_runs of unet/plan/run.h. */
+/* Does the same as region_runs of unet/plan/run.h. */
 __device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
   if (when.kind == REGION_MAP)
     return block->run.control[when.index].map;
@@ -332,8 +332,8 @@ __device__ __forceinline__ float guided(const struct sample_args &p, int latent,
   return m + run.virtual_weight * towards;
 }
 
-/* Adds over the thread block: the sums of the text's row and of its squares, of the guided prediction and of its
- * squares. */
+/* Adds four values over the thread block: the sum and the sum of squares of the prompt's prediction, and those of the
+ * guided prediction. */
 __device__ __forceinline__ void add_up(float sums[4], float *out) {
   __shared__ float of_warp[THREADS / 32][4];
   for (int j = 0; j < 4; j++) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int THREADS = 256, LANES = 4, ROWS = THREADS / LANES, TURN = 4, PAIRS_MAX = 20;
 
-/* True if this is the first row of its latent's guidance rows (see guidance_row of unet/plan/op.h). */
+/* True if this is the first row of its latent's guidance rows (see guidance_row of unet/plan/operands.h). */
 __device__ __forceinline__ bool is_first(struct guidance_rows rows, int row) {
   return row < rows.first ? row == 0 : (row - rows.first) % rows.each == 0;
 }

@@ -267,7 +267,7 @@ template <bool GATED> struct turns_consumer {
     __syncwarp();
   }
 
-  /* Return two columns of a row, finished. */
+  /* Return two neighbouring values of a row after the epilogue, packed to FP16. */
   __device__ __forceinline__ static uint32_t gated(const float *v, const float *gate) {
     return pack2(v[0] * gelu(gate[0]), v[1] * gelu(gate[1]));
   }

@@ -37,7 +37,7 @@ struct graph {
   object objects[OBJECTS_MAX]; /* all objects of the graph, destroyed in reverse order */
   int count;
   int64_t next_id; /* id of the next inner tensor */
-  bool failed;     /* set by the first refusal; checked once, at the end */
+  bool failed;     /* true once cuDNN has refused a call; checked at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;
   object plans[PLANS_MAX];
@@ -123,7 +123,7 @@ void dnn_close(struct dnn *dnn) {
   }
   if (dnn->handle)
     dnn->destroy(dnn->handle);
-  /* The library stays mapped: see cublaslt.c. */
+  /* The library stays mapped: unloading it while the CUDA runtime knows its kernels is not supported. */
   pthread_mutex_destroy(&dnn->lock);
   free(dnn);
 }

@@ -78,7 +78,7 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   return (size_t)(next - (uintptr_t)base);
 }
 
-/* Returns the most bytes that the operands of one of the program's products need. */
+/* Returns how many bytes, at most, the operands of one of the program's products take. */
 static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
   const struct plan *plan = program->base.plan;
   size_t most = 0;

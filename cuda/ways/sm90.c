@@ -72,8 +72,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
-/* True if the choice may pay. Turns pay where some thread blocks have several tiles, and with GEGLU, for which they
- * were made. */
+/* True if the choice may be the fastest. Turns are fast where some thread blocks have several tiles, and with GEGLU,
+ * for which they were made. */
 static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   struct product_args product = as_product(args, choice);
   return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||
