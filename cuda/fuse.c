@@ -147,7 +147,7 @@ static int match_attend(const struct cuda_device *device, const struct cuda_prog
                         int left) {
   const struct op_linear *first = &op[0].linear, *query = &op[1].linear, *last = &op[3].linear;
   const struct op_attention *attention = &op[2].attention;
-  if (left < 4 || op[2].type != OP_ATTENTION || attention->causal ||
+  if (left < 4 || op[2].type != OP_ATTENTION || attention->causal || tensor_exists(attention->k2) ||
       !is_linear(program, &op[0], NORM_NONE, first->x.c, ACT_NONE) || !tensor_exists(first->residual) ||
       !is_linear(program, &op[1], NORM_LAYER, first->x.c, ACT_NONE) || tensor_exists(query->residual) ||
       !is_linear(program, &op[3], NORM_NONE, first->x.c, ACT_NONE) || !is_same(first->y, query->x) ||

@@ -113,8 +113,23 @@ static int reserve_attention(struct preparation *p, const struct attn_args *args
   return 0;
 }
 
+static int refuse_bank(const struct preparation *p) {
+  return error_set(p->err, STATUS_FAILED, "%s: a bank of earlier frames does not run on a GPU yet: --bank-room 0",
+                   p->op->name);
+}
+
+static int prepare_recall(struct preparation *p) {
+  return refuse_bank(p);
+}
+
+static int prepare_remember(struct preparation *p) {
+  return refuse_bank(p);
+}
+
 static int prepare_attention(struct preparation *p) {
   const struct op_attention *o = &p->op->attention;
+  if (tensor_exists(o->k2))
+    return refuse_bank(p);
   struct attn_args args = {.q = operand(p, o->q, ROLE_MATRIX),
                            .k = operand(p, o->k, ROLE_MATRIX),
                            .v = operand(p, o->v, ROLE_MATRIX),

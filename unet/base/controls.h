@@ -17,8 +17,9 @@ enum { BATCH_MAX = 4 };  /* largest number of pictures that one run makes */
 /* largest number of calls of the network in one run: PNDM makes one call more than it has steps */
 enum { CALLS_MAX = STEPS_MAX + 1 };
 enum { ADAPTERS_MAX = 8 };
-enum { CONTROLS_MAX = 4 }; /* largest number of controls: maps with networks that read them */
-enum { STYLES_MAX = 4 };   /* largest number of style pictures for an IP-Adapter */
+enum { CONTROLS_MAX = 4 };  /* largest number of controls: maps with networks that read them */
+enum { STYLES_MAX = 4 };    /* largest number of style pictures for an IP-Adapter */
+enum { BANK_ROOM_MAX = 4 }; /* largest number of earlier frames that the bank holds */
 /* Groups of attention layers by their effect: STYLE_LOOK are those that decide colours and texture, STYLE_COMPOSITION
  * those that decide the arrangement, STYLE_OTHER the rest. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };

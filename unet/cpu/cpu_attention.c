@@ -21,30 +21,57 @@ size_t KERNEL(cpu_attend_packed)(int keys, int dim) {
   return (size_t)dim * (size_t)round_up(keys, LANES) + (size_t)keys * (size_t)round_up(dim, LANES);
 }
 
+static int all_keys(const struct attend *a) {
+  return a->keys + a->keys2;
+}
+
 static const float *packed_keys(const struct attend *a, int n, int head) {
-  return a->packed + (size_t)(n * a->heads + head) * KERNEL(cpu_attend_packed)(a->keys, a->dim);
+  return a->packed + (size_t)(n * a->heads + head) * KERNEL(cpu_attend_packed)(all_keys(a), a->dim);
 }
 
 static const float *packed_values(const struct attend *a, int n, int head) {
-  return packed_keys(a, n, head) + (size_t)a->dim * (size_t)round_up(a->keys, LANES);
+  return packed_keys(a, n, head) + (size_t)a->dim * (size_t)round_up(all_keys(a), LANES);
+}
+
+/* A token's key and value in one head. */
+struct token {
+  const void *k, *v;
+  enum dtype k_dtype, v_dtype;
+  size_t k_at, v_at; /* their first elements */
+};
+
+/* Returns token number `key` of both segments together. */
+static struct token token_of(const struct attend *a, int n, int head, int key) {
+  size_t first = (size_t)head * (size_t)a->dim;
+  if (key < a->keys) {
+    size_t row = (size_t)n * (size_t)a->keys + (size_t)key;
+    return (struct token){
+        a->k, a->v, a->k_dtype, a->v_dtype, row * (size_t)a->k_pitch + first, row * (size_t)a->v_pitch + first};
+  }
+  size_t row = (size_t)(key - a->keys), of_n = (size_t)n * a->n2;
+  return (struct token){a->k2,
+                        a->v2,
+                        a->k2_dtype,
+                        a->v2_dtype,
+                        of_n + row * (size_t)a->k2_pitch + first,
+                        of_n + row * (size_t)a->v2_pitch + first};
 }
 
 static void pack_row(const struct attend *a, int n, int head, int key) {
   float *keys = (float *)packed_keys(a, n, head), *values = (float *)packed_values(a, n, head);
-  size_t row = (size_t)n * (size_t)a->keys + (size_t)key, pitch = (size_t)round_up(a->keys, LANES);
-  size_t k = row * (size_t)a->k_pitch + (size_t)head * (size_t)a->dim;
-  size_t v = row * (size_t)a->v_pitch + (size_t)head * (size_t)a->dim;
+  const struct token token = token_of(a, n, head, key);
+  size_t pitch = (size_t)round_up(all_keys(a), LANES);
   values += (size_t)key * (size_t)round_up(a->dim, LANES);
   for (int d = 0; d < a->dim; d += LANES) {
     int count = a->dim - d < LANES ? a->dim - d : LANES;
-    vec column = vec_get(a->k, a->k_dtype, k + (size_t)d, count);
-    vec_store(values + d, vec_get(a->v, a->v_dtype, v + (size_t)d, count));
+    vec column = vec_get(token.k, token.k_dtype, token.k_at + (size_t)d, count);
+    vec_store(values + d, vec_get(token.v, token.v_dtype, token.v_at + (size_t)d, count));
     for (int i = 0; i < count; i++)
       keys[(size_t)(d + i) * pitch + (size_t)key] = column[i];
   }
-  if (key == a->keys - 1) /* padding after the last key must be a number */
+  if (key == all_keys(a) - 1) /* padding after the last key must be a number */
     for (int d = 0; d < a->dim; d++)
-      for (size_t i = (size_t)a->keys; i < pitch; i++)
+      for (size_t i = (size_t)all_keys(a); i < pitch; i++)
         keys[(size_t)d * pitch + i] = 0;
 }
 
@@ -167,7 +194,7 @@ static void store_rows(const struct attend *a, const struct place *p, const floa
 static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
                          int count) {
   int out_pitch = round_up(a->dim, LANES), columns = round_up(count, LANES), row = group * ROWS;
-  size_t keys_pitch = (size_t)round_up(a->keys, LANES);
+  size_t keys_pitch = (size_t)round_up(all_keys(a), LANES);
   int n = a->k_n == 1 ? 0 : p->n;
   const float *q = tile->data + row * a->dim;
   float *out = tile->data + GROUPS * ROWS * a->dim + row * out_pitch;
@@ -189,8 +216,8 @@ static void attend_queries(const struct attend *a, const struct place *p, struct
   memset(out, 0, (size_t)(GROUPS * ROWS * out_pitch) * sizeof *out);
   for (int r = 0; r < GROUPS * ROWS; r++)
     tile->max[r] = -INFINITY, tile->sum[r] = 0;
-  for (int key = 0; key < a->keys && !(a->causal && key > last); key += BLOCK) {
-    int count = a->keys - key < BLOCK ? a->keys - key : BLOCK;
+  for (int key = 0; key < all_keys(a) && !(a->causal && key > last); key += BLOCK) {
+    int count = all_keys(a) - key < BLOCK ? all_keys(a) - key : BLOCK;
     for (int group = 0; group * ROWS < p->count; group++)
       attend_block(a, p, tile, group, key, count);
   }
@@ -198,14 +225,14 @@ static void attend_queries(const struct attend *a, const struct place *p, struct
 }
 
 void KERNEL(cpu_attend)(const struct attend *a) {
-  int blocks = (a->queries + GROUPS * ROWS - 1) / (GROUPS * ROWS);
+  int keys = all_keys(a), blocks = (a->queries + GROUPS * ROWS - 1) / (GROUPS * ROWS);
 #pragma omp parallel
   {
     struct tile *tile = (struct tile *)(a->tiles + (size_t)thread_number() * KERNEL(cpu_attend_tile)(a->dim));
 #pragma omp for collapse(3)
     for (int n = 0; n < a->k_n; n++)
       for (int head = 0; head < a->heads; head++)
-        for (int key = 0; key < a->keys; key++)
+        for (int key = 0; key < keys; key++)
           pack_row(a, n, head, key);
 #pragma omp for collapse(3) schedule(dynamic)
     for (int n = 0; n < a->n; n++)

@@ -15,5 +15,7 @@ double cpu_activate(enum activation act, double x);
 /* Stores prologue(x ++ x2) in out [rows of x, c + c2], where ++ concatenates channels. x, x2 and out are FP32. */
 void cpu_prologue(const struct cpu_program *program, const struct prologue *prologue, struct tensor x, struct tensor x2,
                   float *out);
+/* Returns how many frames of the bank an attention attends to; 0 if it has no second segment. */
+int cpu_bank_frames(const struct cpu_run *run, const struct op_attention *op);
 
 #endif

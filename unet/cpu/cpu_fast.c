@@ -1,5 +1,6 @@
 /* Ops that use the vectorised kernels: each function collects operands, scratch and parameters for one call. */
 #include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_maps.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -73,7 +74,7 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
 /* --- attention --- */
 
 static size_t packed_floats(const struct cpu_device *device, const struct op_attention *op) {
-  size_t one = device->kernels->attend_packed(op->k.h * op->k.w, op->q.c / op->heads);
+  size_t one = device->kernels->attend_packed(op->k.h * op->k.w + op->k2.h * op->k2.w, op->q.c / op->heads);
   return ((size_t)op->k.n * (size_t)op->heads * one + 15) / 16 * 16;
 }
 
@@ -90,25 +91,34 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
   const struct cpu_program *p = run->program;
   const struct op_attention *op = &node->op->attention;
   float *packed = p->scratch;
+  int second = cpu_bank_frames(run, op);
   p->device->kernels->attend(&(struct attend){
       .q = cpu_data(p, op->q),
       .k = cpu_data(p, op->k),
       .v = cpu_data(p, op->v),
+      .k2 = cpu_data(p, op->k2),
+      .v2 = cpu_data(p, op->v2),
       .y = cpu_data(p, op->y),
       .q_dtype = cpu_dtype(p, op->q),
       .k_dtype = cpu_dtype(p, op->k),
       .v_dtype = cpu_dtype(p, op->v),
       .y_dtype = cpu_dtype(p, op->y),
+      .k2_dtype = second ? cpu_dtype(p, op->k2) : DTYPE_F32,
+      .v2_dtype = second ? cpu_dtype(p, op->v2) : DTYPE_F32,
       .q_pitch = op->q.pitch,
       .k_pitch = op->k.pitch,
       .v_pitch = op->v.pitch,
       .y_pitch = op->y.pitch,
+      .k2_pitch = op->k2.pitch,
+      .v2_pitch = op->v2.pitch,
       .n = op->q.n,
       .k_n = op->k.n,
       .heads = op->heads,
       .dim = op->q.c / op->heads,
       .queries = op->q.h * op->q.w,
       .keys = op->k.h * op->k.w,
+      .keys2 = second * op->k2.w,
+      .n2 = (size_t)op->k2.h * (size_t)op->k2.w * (size_t)op->k2.pitch,
       .scale = op->scale,
       .causal = op->causal,
       .packed = packed,

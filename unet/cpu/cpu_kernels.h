@@ -23,14 +23,16 @@ struct gather {
   enum dtype out_dtype;
 };
 
-/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. */
+/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. The second
+ * segment has keys2 tokens for each n, and n2 elements from one n to the next; keys2 0: there is none. */
 struct attend {
-  const void *q, *k, *v;
+  const void *q, *k, *v, *k2, *v2;
   void *y;
-  enum dtype q_dtype, k_dtype, v_dtype, y_dtype;
-  int q_pitch, k_pitch, v_pitch, y_pitch;
+  enum dtype q_dtype, k_dtype, v_dtype, y_dtype, k2_dtype, v2_dtype;
+  int q_pitch, k_pitch, v_pitch, y_pitch, k2_pitch, v2_pitch;
   int n, k_n; /* k_n is 1 or n */
-  int heads, dim, queries, keys;
+  int heads, dim, queries, keys, keys2;
+  size_t n2;
   float scale;
   bool causal;
   float *packed; /* scratch: k_n * heads * attend_packed floats */

@@ -231,49 +231,81 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- attention --- */
 
-/* Computes one row of q in one head. scores has room for a value for each row of k. */
-static void attend_row(const struct cpu_program *p, const struct op_attention *op, size_t row, int head,
-                       double *scores) {
-  size_t tokens = (size_t)op->q.h * (size_t)op->q.w, n = row / tokens, t = row % tokens;
-  size_t columns = (size_t)op->k.h * (size_t)op->k.w, first = op->k.n == 1 ? 0 : n * columns;
-  int dim = op->q.c / op->heads;
-  const float *q = cpu_f32(p, op->q) + row * (size_t)op->q.pitch + (size_t)head * (size_t)dim;
-  const float *k = cpu_f32(p, op->k) + first * (size_t)op->k.pitch + (size_t)head * (size_t)dim;
-  const float *v = cpu_f32(p, op->v) + first * (size_t)op->v.pitch + (size_t)head * (size_t)dim;
-  float *y = cpu_f32(p, op->y) + row * (size_t)op->y.c + (size_t)head * (size_t)dim;
-  double max = -INFINITY, sum = 0;
-  if (op->causal && columns > t + 1)
-    columns = t + 1;
-  for (size_t j = 0; j < columns; j++) {
-    scores[j] = (double)op->scale * dot(q, k + j * (size_t)op->k.pitch, dim);
-    max = fmax(max, scores[j]);
-  }
-  for (size_t j = 0; j < columns; j++)
-    sum += scores[j] = exp(scores[j] - max);
+/* Keys and values of one head that rows of q attend to. */
+struct segment {
+  const float *k, *v;
+  size_t k_pitch, v_pitch, columns;
+};
+
+/* Returns picture number n of keys and values, of which `columns` tokens are attended to. */
+static struct segment segment_of(const struct cpu_program *p, struct tensor k, struct tensor v, size_t n,
+                                 size_t columns, size_t channel) {
+  size_t first = n * (size_t)k.h * (size_t)k.w;
+  return (struct segment){.k = cpu_f32(p, k) + first * (size_t)k.pitch + channel,
+                          .v = cpu_f32(p, v) + first * (size_t)v.pitch + channel,
+                          .k_pitch = (size_t)k.pitch,
+                          .v_pitch = (size_t)v.pitch,
+                          .columns = columns};
+}
+
+/* Computes one row of y from the row of q. scores has room for a value for each column of all segments. */
+static void attend_segments(const float *q, const struct segment *segments, int count, int dim, float scale,
+                            double *scores, float *y) {
+  double max = -INFINITY, sum = 0, *score = scores;
+  for (int i = 0; i < count; i++)
+    for (size_t j = 0; j < segments[i].columns; j++, score++) {
+      *score = (double)scale * dot(q, segments[i].k + j * segments[i].k_pitch, dim);
+      max = fmax(max, *score);
+    }
+  for (double *s = scores; s < score; s++)
+    sum += *s = exp(*s - max);
   for (int d = 0; d < dim; d++) {
     double value = 0;
-    for (size_t j = 0; j < columns; j++)
-      value += scores[j] / sum * (double)v[j * (size_t)op->v.pitch + (size_t)d];
+    score = scores;
+    for (int i = 0; i < count; i++)
+      for (size_t j = 0; j < segments[i].columns; j++)
+        value += *score++ / sum * (double)segments[i].v[j * segments[i].v_pitch + (size_t)d];
     y[d] = (float)value;
   }
 }
 
+/* Computes one row of q in one head, with `frames` frames of the bank. */
+static void attend_row(const struct cpu_program *p, const struct op_attention *op, size_t row, int head, int frames,
+                       double *scores) {
+  size_t tokens = (size_t)op->q.h * (size_t)op->q.w, n = row / tokens, t = row % tokens;
+  size_t columns = (size_t)op->k.h * (size_t)op->k.w;
+  int dim = op->q.c / op->heads;
+  size_t channel = (size_t)head * (size_t)dim;
+  struct segment segments[2];
+  if (op->causal && columns > t + 1)
+    columns = t + 1;
+  segments[0] = segment_of(p, op->k, op->v, op->k.n == 1 ? 0 : n, columns, channel);
+  if (frames)
+    segments[1] = segment_of(p, op->k2, op->v2, op->k.n == 1 ? 0 : n, (size_t)frames * (size_t)op->k2.w, channel);
+  attend_segments(cpu_f32(p, op->q) + row * (size_t)op->q.pitch + channel, segments, frames ? 2 : 1, dim, op->scale,
+                  scores, cpu_f32(p, op->y) + row * (size_t)op->y.c + channel);
+}
+
+static size_t attention_columns(const struct op_attention *op) {
+  return (size_t)op->k.h * (size_t)op->k.w + (size_t)op->k2.h * (size_t)op->k2.w;
+}
+
 /* Reserves a row of scores for each thread. */
 static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
-  const struct op_attention *op = &node->op->attention;
   (void)err;
-  cpu_reserve(program, (size_t)program->device->threads * (size_t)op->k.h * (size_t)op->k.w * sizeof(double));
+  cpu_reserve(program, (size_t)program->device->threads * attention_columns(&node->op->attention) * sizeof(double));
   return 0;
 }
 
 static void attention_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_attention *op = &node->op->attention;
   double *scores = run->program->scratch;
-  size_t rows = tensor_rows(op->q), columns = (size_t)op->k.h * (size_t)op->k.w;
+  size_t rows = tensor_rows(op->q), columns = attention_columns(op);
+  int frames = cpu_bank_frames(run, op);
 #pragma omp parallel for
   for (size_t row = 0; row < rows; row++)
     for (int head = 0; head < op->heads; head++)
-      attend_row(run->program, op, row, head, scores + (size_t)thread_number() * columns);
+      attend_row(run->program, op, row, head, frames, scores + (size_t)thread_number() * columns);
 }
 
 /* --- attention to style pictures --- */

@@ -95,6 +95,16 @@ static int check_styles(const struct op *op, const struct submission *s, struct 
   return 0;
 }
 
+static int check_bank(const struct op *op, const struct submission *s, struct error *err) {
+  const struct bank_params *bank = &s->params->bank;
+  if (bank->frames < 0 || bank->frames > op->recall.room)
+    return error_set(err, STATUS_FAILED, "submit: a bank of %d frames, with room for %d", bank->frames,
+                     op->recall.room);
+  if (bank->frames && bank->every < 1)
+    return error_set(err, STATUS_FAILED, "submit: the bank keeps one of %d frames", bank->every);
+  return 0;
+}
+
 static int check_slot(const struct op *op, const struct submission *s, struct error *err) {
   if (op->store_slot.ring || valid_slot(s->params->slot, op->store_slot.slots))
     return 0;

@@ -17,6 +17,7 @@
 
 #include "unet/plan/op_canvas.h"
 #include "unet/plan/op_layers.h"
+#include "unet/plan/op_memory.h"
 #include "unet/plan/op_pixels.h"
 #include "unet/plan/op_prompts.h"
 #include "unet/plan/op_steps.h"
@@ -33,6 +34,8 @@
   ROW(BLOCKS, blocks, "blocks", nothing, no_flops)                                                                     \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
   ROW(STYLE, style, "style", styles, style_flops)                                                                      \
+  ROW(RECALL, recall, "recall", bank, no_flops)                                                                        \
+  ROW(REMEMBER, remember, "remember", nothing, no_flops)                                                               \
   ROW(JOIN, join, "join", nothing, no_flops)                                                                           \
   ROW(EMBED, embed, "embed", tokens, no_flops)                                                                         \
   ROW(TIMESTEP, timestep, "timestep", timesteps, no_flops)                                                             \

@@ -122,6 +122,21 @@ const char *op_check_inject(const struct op *op, int runs, struct op_result *y) 
   return has_steps(o->step, runs + guidance_index(rows, o->y.n - 1)) ? NULL : "no such step";
 }
 
+/* Returns the fault of the second segment, or NULL. */
+static const char *check_second(const struct op_attention *o) {
+  if (tensor_exists(o->k2) != tensor_exists(o->v2) || tensor_exists(o->k2) != tensor_exists(o->bank))
+    return "the second segment lacks keys, values or the bank's state";
+  if (!tensor_exists(o->k2))
+    return NULL;
+  if (o->causal)
+    return "a second segment excludes the causal mask";
+  if (tensor_elements(o->bank) != BANK_VALUES)
+    return "the bank's state has another shape";
+  return has_size(o->k2, o->v2) && o->k2.n == o->k.n && o->k2.c == o->k.c && o->v2.c == o->k.c
+             ? NULL
+             : "the second segment does not match the first";
+}
+
 const char *op_check_attention(const struct op *op, int runs, struct op_result *y) {
   const struct op_attention *o = &op->attention;
   (void)runs;
@@ -132,7 +147,9 @@ const char *op_check_attention(const struct op *op, int runs, struct op_result *
     return "q, k and v differ in channels";
   if (o->k.h * o->k.w != o->v.h * o->v.w)
     return "k and v differ in length";
-  return o->k.n == o->v.n && (o->k.n == 1 || o->k.n == o->q.n) ? NULL : "k and v do not match q's rows";
+  if (o->k.n != o->v.n || (o->k.n != 1 && o->k.n != o->q.n))
+    return "k and v do not match q's rows";
+  return check_second(o);
 }
 
 const char *op_check_style(const struct op *op, int runs, struct op_result *y) {

@@ -116,13 +116,20 @@ struct op_blocks {
 };
 
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D). Sums
- * and the softmax are FP32.
+ * and the softmax are FP32. With k2 and v2, their first F rows of keys and values are appended to k and v for each n,
+ * where F is the first value of bank (BANK_COUNT), clamped to 0..k2.h, and 0 if run.bank.frames is 0. The other rows
+ * are not read. If F is 0, y equals that of the op without k2 and v2, to the bit.
  *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 are used for all n of q
+ *   k2, v2   [k.n, frames there is room for, tokens of a frame, k.c]: slices of a ring (op_memory.h); not with causal
+ *   bank     [1, 1, 1, BANK_VALUES]; a plan with it has regions of REGION_BANK
  *   y        [n, h, w, q.c] */
 #define OPERANDS_ATTENTION(T, P)                                                                                       \
   T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(k, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(v, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(k2, OPERAND_READ | OPERAND_VIEW | OPERAND_OPTIONAL)                                                                \
+  T(v2, OPERAND_READ | OPERAND_VIEW | OPERAND_OPTIONAL)                                                                \
+  T(bank, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_WHOLE)                                                             \
   T(y, OPERAND_WRITE)
 struct op_attention {
   OPERANDS(ATTENTION)
