@@ -86,6 +86,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch->depth.enqueue(queue, &launch->depth.args);
   case LAUNCH_CANVAS:
     return launch->canvas.enqueue(queue, &launch->canvas.args);
+  case LAUNCH_ADVECT:
+    return launch->advect.enqueue(queue, &launch->advect.args);
   case LAUNCH_PIXELS_IN:
     return launch_pixels_in(queue, &launch->pixels);
   case LAUNCH_PIXELS_OUT:
@@ -130,6 +132,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_MAP] = "map",
       [LAUNCH_DEPTH] = "depth",
       [LAUNCH_CANVAS] = "canvas",
+      [LAUNCH_ADVECT] = "advect",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -4,6 +4,7 @@
 #define CUDA_LAUNCHES_H
 
 #include "cuda/cuda_device.h"
+#include "cuda/kernels/advect.h"
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
 
@@ -33,6 +34,7 @@ enum launch_kind {
   LAUNCH_MAP,
   LAUNCH_DEPTH,
   LAUNCH_CANVAS,
+  LAUNCH_ADVECT,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
@@ -77,6 +79,10 @@ struct launch {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct canvas_args *args);
       struct canvas_args args;
     } canvas;
+    struct {
+      cudaError_t (*enqueue)(const struct launch_queue *queue, const struct advect_args *args);
+      struct advect_args args;
+    } advect;
     struct pixels_args pixels;
   };
 };

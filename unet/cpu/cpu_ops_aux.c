@@ -171,15 +171,6 @@ static void between_run(const struct cpu_run *run, const struct cpu_node *node) 
   }
 }
 
-static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
-  const struct op_start *op = &node->op->start;
-  const float *z = cpu_f32(run->program, op->z), *noise = cpu_f32(run->program, op->noise);
-  float *y = cpu_f32(run->program, op->y);
-  size_t count = tensor_elements(op->y);
-  for (size_t i = 0; i < count; i++)
-    y[i] = (z ? run->params->start_latent * z[i] : 0) + run->params->start_noise * noise[i];
-}
-
 static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_mask *op = &node->op->mask;
   const float *x = cpu_f32(run->program, op->x), *kept = cpu_f32(run->program, op->kept);
@@ -348,7 +339,6 @@ const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
 const struct cpu_impl cpu_define_affine = {.run = affine_run};
 const struct cpu_impl cpu_define_blocks = {.run = blocks_run};
 const struct cpu_impl cpu_define_between = {.run = between_run};
-const struct cpu_impl cpu_define_start = {.run = start_run};
 const struct cpu_impl cpu_define_mask = {.run = mask_run};
 const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};
 const struct cpu_impl cpu_define_guide = {.run = guide_run};

@@ -16,6 +16,7 @@
 #define UNET_PLAN_OP_H
 
 #include "unet/plan/op_canvas.h"
+#include "unet/plan/op_carry.h"
 #include "unet/plan/op_layers.h"
 #include "unet/plan/op_memory.h"
 #include "unet/plan/op_pixels.h"
@@ -47,6 +48,8 @@
   ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
   ROW(EMPHASIS, emphasis, "emphasis", emphasis, no_flops)                                                              \
   ROW(BETWEEN, between, "between", nothing, no_flops)                                                                  \
+  ROW(ADVECT, advect, "advect", nothing, no_flops)                                                                     \
+  ROW(CARRIED_NOISE, carried_noise, "carried noise", nothing, no_flops)                                                \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(MASK, mask, "mask", nothing, no_flops)                                                                           \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \

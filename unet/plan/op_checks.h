@@ -1,7 +1,7 @@
 /* The rules of ops, one function op_check_<field> for each row of OP_TABLE: it checks the shapes of an op's operands
  * and fills *y with the shape of the result; it returns the fault or NULL, as op_check does. The rules are in
- * op_canvas.c, op_layers.c, op_memory.c, op_pixels.c, op_prompts.c and op_steps.c, where the header of the same name
- * has the op's struct. The inline functions below are shared by several rules. */
+ * op_canvas.c, op_carry.c, op_layers.c, op_memory.c, op_pixels.c, op_prompts.c and op_steps.c, where the header of the
+ * same name has the op's struct. The inline functions below are shared by several rules. */
 #ifndef UNET_PLAN_OP_CHECKS_H
 #define UNET_PLAN_OP_CHECKS_H
 

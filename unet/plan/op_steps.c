@@ -20,11 +20,21 @@ const char *op_check_between(const struct op *op, int runs, struct op_result *y)
   return fits ? NULL : "the ends are not two of the noise's shape";
 }
 
+/* True if `last` was left out, or is there with all that it needs. */
+static bool fits_feedback(const struct op_start *o) {
+  if (!tensor_exists(o->last))
+    return !tensor_exists(o->flow) && !tensor_exists(o->visible);
+  return tensor_exists(o->z) && fits_latents(o->last, o->z) && o->z.n == 1 && o->cell > 0 && has_size(o->flow, o->z) &&
+         o->flow.c == 2 && has_size(o->visible, o->z) && o->visible.c == 1;
+}
+
 const char *op_check_start(const struct op *op, int runs, struct op_result *y) {
   const struct op_start *o = &op->start;
   (void)runs;
   *y = shape_of(tensor_exists(o->z) ? o->z : o->noise);
   y->demand = ELEMENT_PRECISE;
+  if (!fits_feedback(o))
+    return "the last latent, the flow and the cells that were seen do not fit the latent";
   return fits_noise(o->z, o->noise) && o->noise.n >= y->n ? NULL : "the noise's shape is not the latent's";
 }
 

@@ -16,16 +16,26 @@ struct op_between {
   int pictures; /* number of pictures whose noise the op makes; 0 means 1 */
 };
 
-/* y = run.start_latent * z + run.start_noise * noise: the latent from which the sampler starts.
- *   z      [n, h, w, c]; without it the plan is for text to image
- *   noise  precise [n, h, w, c]; with z, samples after the first n are not read
- *   y      precise */
+/* y = run.start_latent * z + run.start_noise * noise: the latent from which the sampler starts. With `last`, z is first
+ * mixed with the latent of the last picture, moved along the flow: f * last(p + flow) + (1 - f) * z, where f is
+ * run.feedback in cells that were seen in the last frame, else 0. last is read by bilinear interpolation between the
+ * cells, and continued beyond its border. With f 0, last is not read.
+ *   z        [n, h, w, c]; without it the plan is for text to image
+ *   noise    precise [n, h, w, c]; with z, samples after the first n are not read
+ *   last     precise [1, h, w, c], only where n is 1; then flow and visible are there as well
+ *   flow     whole [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
+ *   visible  whole [1, h, w, 1]: not 0 if the cell was seen in the last frame
+ *   y        precise */
 #define OPERANDS_START(T, P)                                                                                           \
   T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
   T(noise, OPERAND_READ | OPERAND_STATE)                                                                               \
+  T(last, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)                                                             \
+  T(flow, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_WHOLE)                                                             \
+  T(visible, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_WHOLE)                                                          \
   T(y, OPERAND_WRITE)
 struct op_start {
   OPERANDS(START)
+  int cell; /* pixels of a cell's side; read with `last` alone */
 };
 
 /* y = x where kept is at least 0.5, else value: the picture as an inpainting network sees it.

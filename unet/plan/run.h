@@ -1,7 +1,7 @@
 /* The parameters of one run, besides its frames: struct run_params. A comment behind a field names the op that reads
- * it, and the op's header (op_steps.h, op_prompts.h, op_pixels.h, op_layers.h) has the formula. The functions say what
- * follows from the parameters: which regions run, how often an op runs, and how much each control and style picture
- * adds. */
+ * it, and the op's header (op_steps.h, op_prompts.h, op_pixels.h, op_layers.h, op_carry.h) has the formula. The
+ * functions say what follows from the parameters: which regions run, how often an op runs, and how much each control
+ * and style picture adds. */
 #ifndef UNET_PLAN_RUN_H
 #define UNET_PLAN_RUN_H
 
@@ -69,6 +69,8 @@ struct run_params {
   /* OP_BETWEEN: for each picture of the run, the factors of the two noises that are blended */
   float between[BATCH_MAX][2];
   float start_latent, start_noise; /* OP_START: factors of the input's latent and of the noise */
+  float feedback;                  /* OP_START: how much of the last picture's latent takes the input's place, 0 to 1 */
+  bool carried;                    /* OP_CARRIED_NOISE: the noise moves with the picture */
   /* OP_GUIDE: factor of each guidance row's prediction. OP_GUIDE also reads the three fields behind this one;
    * op_steps.h has the formula. */
   float row_weight[GUIDANCE_ROWS_MAX];
