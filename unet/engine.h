@@ -144,6 +144,12 @@ struct engine_shape {
   int batch;
   int chunks;  /* number of prompt chunks that the network attends to, 1 to 4; 0: 1. See engine_chunks */
   bool styles; /* frames show style pictures: see engine_set_style */
+  /* The bank: keys and values of earlier frames, to which self-attention attends as well. bank_room: largest number of
+   * frames, up to BANK_ROOM_MAX, which decides the memory; 0: there is no bank. bank_layers: the layers with a bank.
+   * Bit i stands for those at 1/2^i of the picture's sides; 0 stands for the two finest that the model has. A bank
+   * cannot be combined with a stream batch, several pictures a run, or more than 8 calls of the network. */
+  int bank_room;
+  unsigned bank_layers;
   /* the handle has working memory of its own, so that runs of other handles do not overwrite what its runs leave
    * there */
   bool own_memory;
@@ -198,8 +204,9 @@ struct prepared_info {
   /* number of frames by which a picture comes later than its own frame: with a stream batch the steps minus 1, else
    * 0 */
   int frames_behind;
-  int rows;     /* guidance rows of the first U-Net call */
-  double flops; /* floating-point operations of one frame's matrix products: its share of those of the run */
+  int rows;          /* guidance rows of the first U-Net call */
+  size_t bank_bytes; /* memory of the bank */
+  double flops;      /* floating-point operations of one frame's matrix products: its share of those of the run */
 };
 
 /* Opens the checkpoint that engine_open would open, so that several engines can borrow it (params->checkpoint). The

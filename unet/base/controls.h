@@ -81,6 +81,10 @@ struct controls {
   struct control_style style[STYLES_MAX]; /* for the pictures given to engine_set_style */
   struct control_values control[CONTROLS_MAX];
 
+  /* The bank (engine_shape.bank_room). bank: number of earlier frames to attend to, at most bank_room. bank_every: one
+   * of so many frames is kept, at least 1. A change of either empties the bank. */
+  int bank, bank_every;
+
   /* The noise. */
   uint64_t seed; /* seed of the noise; the same seed gives the same noise in every frame and on every device */
   /* Position between seeds: at 2.25 the noise lies a quarter of the way from the noise of seed + 2 to that of seed + 3;
@@ -94,7 +98,8 @@ struct controls {
 #define CONTROLS_DEFAULTS                                                                                              \
   {                                                                                                                    \
     .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .delta = 1.0f, .eta = -1,     \
-    .mix = 1.0f, .control = {CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS}, .seed = 1        \
+    .mix = 1.0f, .control = {CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS}, .seed = 1,       \
+    .bank_every = 1                                                                                                    \
   }
 
 #endif

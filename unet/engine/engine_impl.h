@@ -15,6 +15,7 @@
  * mask.c              the region that inpainting models repaint
  * geometry.c          which part of a frame the picture shows
  * guidance.c          which prompts a run reads, and the weights of its guidance rows
+ * bank.c              the bank: its shape, memory and parameters
  * past.c              decides if a run has a past
  * frames.c            engine_submit and engine_collect: from controls to the parameters of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
@@ -94,6 +95,7 @@ struct prepared {
   struct plan plan, times_plan, noise_plan;
   struct program *program, *times_program, *noise_program;
   struct frame_noise noise;
+  size_t bank_bytes; /* memory of the bank */
 
   /* Used only by the thread that submits. */
   /* [steps]: frames of the stream batch, newest first; a run completes the last one */
@@ -114,6 +116,7 @@ struct prepared {
   uint64_t mask_version;     /* mask.version of the mask on the device; 0: none, everything is repainted */
   struct conditioning times; /* inputs of the time projections that are on the device; valid if times_known */
   bool times_known;
+  struct bank_params bank; /* run.bank of the last run */
   /* runs since each control's depth map was computed; 0: the next run that reads the map computes it */
   int map_age[CONTROLS_MAX];
   /* times_weights is plan_weights_version of times_plan, as it was when the resources had the version weights_version.
@@ -272,6 +275,7 @@ struct engine {
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
   struct sampling sampling; /* fields that are the same for all handles, each of which begins with a copy */
+  size_t told_bank;         /* most bytes of a bank that a warning has told; under `preparing` */
   bool told_stand_in;       /* the log line about a sampler that is not built in was written; under `preparing` */
   struct mask mask;
   struct style_pictures styles;
@@ -444,12 +448,25 @@ bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                                    struct error *err);
 
+/* --- bank.c --- */
+
+/* bank_check refuses a bank that the model or other properties of the handle exclude. bank_choose sets the fields of
+ * the frame's shape, whose steps are known; it refuses a bank with too many. */
+int bank_check(const struct engine *engine, const struct engine_shape *wish, struct error *err);
+int bank_choose(const struct engine *engine, const struct engine_shape *wish, struct frame_shape *shape,
+                struct error *err);
+/* bank_bytes returns the memory of a handle's bank, whose plan is finished; bank_tell logs it, before it is taken. */
+size_t bank_bytes(const struct engine *engine, const struct prepared *prepared);
+void bank_tell(struct engine *engine, const struct prepared *prepared);
+/* Fills in run->bank. */
+void bank_fill(const struct prepared *prepared, const struct controls *controls, struct run_params *run);
+
 /* --- past.c --- */
 
 /* True if the request's run has no past: engine_request.restart says when. */
 bool past_ends(const struct engine *engine, const struct engine_request *request);
 /* Notes that a run of this request was started. */
-void past_follow(struct engine *engine, const struct engine_request *request);
+void past_follow(struct engine *engine, const struct engine_request *request, const struct run_params *run);
 
 /* --- noise.c --- */
 

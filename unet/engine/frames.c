@@ -175,6 +175,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->guidance = controls->guidance;
   run->on_device = request->on_device;
   run->restart = past_ends(engine, request);
+  bank_fill(prepared, controls, run);
   fill_geometry(engine, prepared, frames, run);
   return shown_fill(engine, prepared, controls, run, err);
 }
@@ -225,7 +226,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   times.launch = lap(&at_ns);
   newest.submitted_ns = now_ns;
   newest.whole = filled;
-  past_follow(engine, request);
+  past_follow(engine, request, &run);
   engine->runs[engine->in_flight++] = submitted_run(&batch, shift_batched_frames(request->prepared, &newest), filled);
   engine->runs[engine->in_flight - 1].restarted = run.restart;
   request->prepared->runs_in_flight++;
@@ -304,6 +305,6 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
     return -1;
   /* The profile's runs follow each other, and none of them belongs to the frames before or after. */
   engine->last_handle = 0;
-  run.restart = false;
+  run.restart = run.bank.anew = false;
   return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);
 }

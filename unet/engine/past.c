@@ -15,6 +15,7 @@ bool past_ends(const struct engine *engine, const struct engine_request *request
   return request->restart || engine->last_handle != request->prepared->number || has_paused(engine);
 }
 
-void past_follow(struct engine *engine, const struct engine_request *request) {
+void past_follow(struct engine *engine, const struct engine_request *request, const struct run_params *run) {
+  request->prepared->bank = run->bank;
   engine->last_handle = request->drain ? 0 : request->prepared->number;
 }

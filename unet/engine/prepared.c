@@ -91,7 +91,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
-  if (check_batch(engine, wish, err) < 0)
+  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0)
     return -1;
   return controls_check(engine, wish->controls, err);
 }
@@ -122,7 +122,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
   shape->height = round_up(shape->picture_height, multiple);
-  return 0;
+  return bank_choose(engine, wish, shape, err);
 }
 
 /* --- handles --- */
@@ -174,6 +174,8 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return error_set(err, STATUS_FAILED, "out of memory");
   /* unknown: the thread that submits looks them up, because it may be changing weights now */
   prepared->weights_version = UINT64_MAX;
+  prepared->bank_bytes = bank_bytes(engine, prepared);
+  bank_tell(engine, prepared);
   return prepare_programs(engine, prepared, err);
 }
 
@@ -267,7 +269,8 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                  .has_eta = sampler_has_eta(sampling->sampler),
                                  .eta = sampler_usual_eta(sampling->sampler),
                                  .frames_behind = shape->stream_batch ? shape->steps - 1 : 0,
-                                 .rows = shape->rows.first};
+                                 .rows = shape->rows.first,
+                                 .bank_bytes = prepared->bank_bytes};
   info->shape.width = shape->picture_width;
   info->shape.height = shape->picture_height;
   info->shape.sizing = SIZE_GIVEN;

@@ -27,25 +27,27 @@ static float attention_scale(struct tensor q, int heads) {
   return 1 / sqrtf((float)q.c / (float)heads);
 }
 
-static struct tensor attend(const struct unet_call *call, struct tensor q, struct tensor k, struct tensor v,
-                            int heads) {
+static struct tensor attend(const struct unet_call *call, struct op_attention op, int heads) {
   if (call->net.plan->failed)
     return (struct tensor){0};
-  return plan_attention(
-      call->net.plan, "",
-      (struct op_attention){.q = q, .k = k, .v = v, .heads = heads, .scale = attention_scale(q, heads)});
+  op.heads = heads;
+  op.scale = attention_scale(op.q, heads);
+  return plan_attention(call->net.plan, "", op);
 }
 
 /* Appends self-attention and returns x + attention(norm(x)). */
 static struct tensor self_attention(const struct unet_call *call, const char *name, struct tensor x,
-                                    struct prologue norm, int heads) {
+                                    struct prologue norm, const struct unet_layer *layer) {
   const struct net *net = &call->net;
   size_t mark = plan_enter(net->plan, "%s", name);
   int c = x.c;
   struct tensor qkv = net_fused(net, "to_qkv", (struct op_linear){.x = x, .prologue = norm},
                                 (const char *const[]){"to_q", "to_k", "to_v"}, (int[]){c, c, c}, 3, NO_BIAS);
-  struct tensor h =
-      attend(call, tensor_channels(qkv, 0, c), tensor_channels(qkv, c, c), tensor_channels(qkv, 2 * c, c), heads);
+  struct op_attention op = {
+      .q = tensor_channels(qkv, 0, c), .k = tensor_channels(qkv, c, c), .v = tensor_channels(qkv, 2 * c, c)};
+  bank_attend(&call->bank, net->plan, layer, &op);
+  struct tensor h = attend(call, op, layer->heads);
+  bank_remember(&call->bank, net->plan, &op, tensor_channels(qkv, c, 2 * c));
   h = net_linear(net, "to_out.0", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
   plan_leave(net->plan, mark);
   return h;
@@ -61,7 +63,7 @@ static struct tensor cross_attention(const struct unet_call *call, const char *n
   int c = x.c;
   struct tensor k = tensor_channels(call->text, channel, c), v = tensor_channels(call->text, channel + c, c);
   struct tensor q = net_linear(net, "to_q", (struct op_linear){.x = x, .prologue = norm}, c, NO_BIAS);
-  struct tensor h = attend(call, q, k, v, layer->heads);
+  struct tensor h = attend(call, (struct op_attention){.q = q, .k = k, .v = v}, layer->heads);
   if (block >= 0)
     style_attend(&call->style, net->plan, call->config, layer, block,
                  (struct op_style){.q = q, .y = h, .heads = layer->heads, .scale = attention_scale(q, layer->heads)});
@@ -90,7 +92,7 @@ static struct tensor transformer_block(const struct unet_call *call, const struc
   if (layer->only_cross_attention)
     x = cross_attention(call, "attn1", x, norm1, layer, walk_text_channel(layer, text++), -1);
   else
-    x = self_attention(call, "attn1", x, norm1, layer->heads);
+    x = self_attention(call, "attn1", x, norm1, layer);
   x = cross_attention(call, "attn2", x, norm2, layer, walk_text_channel(layer, text), index);
   x = feed_forward(call, x, norm3);
   plan_leave(net->plan, mark);

@@ -8,6 +8,7 @@
 #ifndef UNET_MODEL_BLOCKS_H
 #define UNET_MODEL_BLOCKS_H
 
+#include "unet/model/bank.h"
 #include "unet/model/net.h"
 #include "unet/model/style.h"
 #include "unet/model/walk.h"
@@ -20,6 +21,7 @@ struct unet_call {
   struct tensor time; /* [1, 1, 1, walk.time_channels]: the row of this step */
   struct tensor text; /* [1 or rows, 1, tokens, walk.text_channels] */
   struct unet_style style;
+  struct bank bank; /* earlier frames to which self-attention attends as well; zeroed: none */
   /* Called after each layer of the down blocks and the middle block, with the layer's output x; may append ops that
    * change x in place. NULL: not called. */
   void (*behind)(const void *opaque, const struct unet_layer *layer, struct tensor x);

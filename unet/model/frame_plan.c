@@ -30,6 +30,7 @@ struct denoising {
   struct tensor times;
   /* predictions of earlier steps, which a multistep sampler uses; no tensor: the sampler uses none */
   struct tensor earlier;
+  struct bank bank;
   struct control_features features[CONTROLS_MAX];
 };
 
@@ -108,6 +109,8 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
     unet.behind = add_levels;
     unet.opaque = &c;
   }
+  unet.bank = d->bank;
+  unet.bank.step = call->step;
   if (d->shape->styles)
     unet.style.slots = d->model->style.slots;
   int each = call->rows / frame_pictures(d->shape);
@@ -165,10 +168,11 @@ static struct tensor texts_of(const struct denoising *d, int rows) {
 
 /* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
  * between iterations of a loop (H200); more steps become a loop, because preparing an unrolled step takes 10 ms. The
- * first step is always unrolled if it has another number of rows than the rest. */
+ * first step is always unrolled if it has another number of rows than the rest. With a bank all are, because each step
+ * has rings of its own. */
 static void denoise(const struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
-  bool loop = d->shape->steps > UNROLLED_MAX, apart = rows.first != rows.each;
+  bool loop = d->shape->steps > (d->bank.room ? BANK_CALLS_MAX : UNROLLED_MAX), apart = rows.first != rows.each;
   int written = loop ? apart : d->shape->steps;
   struct tensor text = texts_of(d, rows.first), later = text;
   if (apart && d->shape->steps > 1)
@@ -388,6 +392,9 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   add_noise(model, shape, plan, noise);
   if (model_reads_input(model, shape->text_to_image, shape->controls))
     seen = read_pixels(shape, plan, kind->black);
+  struct bank bank = {0};
+  if (shape->bank_room)
+    bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, (struct tensor){0});
   if (!shape->text_to_image) {
     pixels = seen;
     own = kind->encode(autoencoder, plan, pixels);
@@ -402,7 +409,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                         .image = image,
                         .kept = noise->kept,
                         .reference = z,
-                        .times = frame_times_state(model, shape, plan)};
+                        .times = frame_times_state(model, shape, plan),
+                        .bank = bank};
   if (shape->guidance == GUIDANCE_ONE_TIME && !frame_is_batched(shape))
     d.reference = latents(model, shape, plan, 1);
   if (shape->earlier && !frame_is_batched(shape))

@@ -32,6 +32,11 @@ struct frame_shape {
   bool styles; /* the U-Net also attends to the style pictures of the IP-Adapter */
   bool text_to_image;
   unsigned controls; /* bit i is set if the plan has the model's controls[i] */
+
+  /* The bank (bank.h): frames of its rings, 0: there is none; and the levels of the layers that have rings. With a bank
+   * there is one picture in a run, no stream batch, and at most BANK_CALLS_MAX steps. */
+  int bank_room;
+  unsigned bank_levels;
 };
 
 /* The states that a frame plan reads and the engine writes before a run, besides the frames: noise, one latent [h, w,

@@ -10,6 +10,7 @@ struct walker {
   enum unet_part part;
   char block[32]; /* "down_blocks.0" */
   int channels;   /* channels of the last layer's output */
+  int halvings;
   int skips[SKIPS_MAX], skip_count;
 };
 
@@ -17,7 +18,9 @@ struct walker {
  * that. */
 static struct unet_layer *add(struct walker *w, enum unet_layer_kind kind, const char *what, int index) {
   struct unet_layer *layer = &w->walk->layers[w->walk->count++];
-  *layer = (struct unet_layer){.kind = kind, .part = w->part, .in = w->channels, .out = w->channels};
+  *layer = (struct unet_layer){
+      .kind = kind, .part = w->part, .in = w->channels, .out = w->channels, .halvings = w->halvings};
+  w->halvings += (kind == LAYER_DOWNSAMPLE) - (kind == LAYER_UPSAMPLE);
   snprintf(layer->name, sizeof layer->name, "%s.%s.%d", w->block, what, index);
   return layer;
 }

@@ -14,11 +14,12 @@ struct unet_layer {
   enum unet_part part;
   char name[64]; /* name in the checkpoint: "down_blocks.0.resnets.1" */
   int in;        /* channels of its input */
-  int skip;  /* channels of the skip connection that a res block of the up blocks concatenates to its input; 0: none */
-  int out;   /* channels of its output */
-  bool kept; /* the output is a skip connection for the up blocks */
-  int level; /* 1 + index of the T2I-Adapter's feature that is added to the output; 0: none */
-  int time;  /* res blocks: its first channel in the time projections of all res blocks */
+  int skip; /* channels of the skip connection that a res block of the up blocks concatenates to its input; 0: none */
+  int out;  /* channels of its output */
+  int halvings; /* how often the latent's sides were halved before the layer */
+  bool kept;    /* the output is a skip connection for the up blocks */
+  int level;    /* 1 + index of the T2I-Adapter's feature that is added to the output; 0: none */
+  int time;     /* res blocks: its first channel in the time projections of all res blocks */
   /* The following fields are for transformers. */
   /* depth: number of transformer blocks */
   int heads, depth;
