@@ -71,7 +71,7 @@ struct profiler {
   int places;
   double *bytes;           /* bytes that each launch reads and writes */
   bool *skipped;           /* for each launch: true if it is in a region that the run skips */
-  cudaGraphExec_t *primes; /* owned, one for each block */
+  cudaGraphExec_t *primes; /* owned: for each block of launches, the graph that runs untimed before its samples */
   int prime_count;
   struct sample *samples; /* sample 0 is the whole frame */
   int sample_count;

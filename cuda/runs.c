@@ -41,7 +41,7 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
 /* The memory from which a run reads a frame's planes, and how they get there. */
 enum way {
   WAY_NONE,     /* there is no frame */
-  WAY_IN_PLACE, /* at their own address */
+  WAY_IN_PLACE, /* where they are: kernels read them at the frame's own address */
   WAY_PINNED,   /* in the run's buffer, copied directly from page-locked memory */
   WAY_STAGED,   /* in the run's buffer, copied by way of the pinned buffer */
 };
@@ -140,7 +140,7 @@ static int fill_buffer(struct cuda_device *device, struct cuda_program *program,
   order->ups = order->downs = 0;
   order->end = buffer->end;
   order->number = program->base.submitted + 1;
-  if (!order->number) /* happens after four billion runs */
+  if (!order->number) /* the 32-bit number has wrapped around to 0, which is no valid number */
     order->number = UINT32_MAX;
   buffer->end->number = 0;
   return 0;

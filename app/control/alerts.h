@@ -36,7 +36,7 @@ struct alert {
   char words[ALERT_WORDS_MAX];   /* short text for the screen, for example "source lost" */
   char reason[ALERT_REASON_MAX]; /* explanation that follows the words; "": there is none */
   int64_t since_ns;              /* time at which the alert was raised, on the clock of platform_now_ns */
-  int64_t since_s;               /* the same time in seconds of Unix time */
+  int64_t since_s;               /* time at which the alert was raised, in seconds of Unix time */
   int64_t until_s;               /* when the alert will end by itself, in Unix time; 0: it ends only with its cause */
 };
 

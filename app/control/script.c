@@ -297,7 +297,7 @@ void script_apply(const struct script *script, double before, double now, struct
 struct script_recorder {
   FILE *file;
   int lines;
-  struct parameters values; /* the values that were written last */
+  struct parameters values; /* the values that were written to the script last */
 };
 
 /* True if the parameter is recorded. Settings of the window alone are not, and neither are parameters such as

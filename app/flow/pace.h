@@ -13,7 +13,7 @@ struct pace {
   long stamps; /* number of stamps since the start; stamp i is at index i % PACE_STAMPS */
   struct {
     int64_t at_ns;
-    long total; /* how many pictures had come until then */
+    long total; /* number of pictures until that time */
   } stamp[PACE_STAMPS];
 };
 

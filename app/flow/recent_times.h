@@ -36,7 +36,7 @@ void recent_times_summarise(const struct recent_times *recent, int64_t now_ns, s
  * late; it becomes false when fewer than a quarter are, or some seconds after the last picture. Single late pictures do
  * not count. */
 struct recent_lateness {
-  bool late;      /* in: the previous result; out: the current one */
+  bool late; /* true: many pictures are late; recent_times_judge reads the last answer here and stores the new one */
   int missed, of; /* number of late pictures among the last `of` */
   double seconds; /* seconds after which `late` becomes false if no further picture comes; 0: it is false */
 };

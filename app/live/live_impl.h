@@ -137,7 +137,7 @@ struct live {
    * threads inside, which their own functions synchronise. */
   bool clients_stay; /* a client's thread did not end in time and still uses the hub, so the hub is not freed */
   struct hub_figures figures_told; /* the figures that clients were given last, through the hub */
-  int64_t published_ns;            /* time when that was */
+  int64_t published_ns;            /* time at which clients were given figures_told */
 
   /* The window and its OpenGL context. */
   struct window *window;

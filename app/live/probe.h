@@ -18,7 +18,7 @@ enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
 
 struct probe_change_times {
   struct stats ms;     /* from sending the change until the first picture that shows it was presented, in ms */
-  struct stats frames; /* number of pictures presented in that time, that first one included */
+  struct stats frames; /* number of pictures presented in that time, including the first one that shows the change */
 };
 
 /* Resources used since the program's start. */
@@ -69,7 +69,7 @@ struct live_probe {
   int64_t begun_ns;        /* when measuring began; 0: not yet */
   struct pulse *pulse;     /* measures how late a thread wakes up; NULL: not running */
   struct probe_use before; /* resources used until measuring began */
-  /* Processor time of the main thread since then for drawing and reading markers. */
+  /* Processor time of the main thread, since measuring began, for drawing and reading markers. */
   double own_cpu_ms;
   enum probe_change changing; /* kind of the change that was sent last */
   bool awaits;                /* no picture has shown the last change yet */

@@ -263,7 +263,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* clients can open the line of text, too */
+  follow_panel(live); /* remote clients can open the panel's line of text, too */
   return draw;
 }
 

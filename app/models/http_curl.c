@@ -94,7 +94,8 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
     return NULL;
   }
   if (bad_origin) {
-    bool named = address_is(http->origin->url); /* text without a scheme may be a password */
+    /* shown in the message only with a scheme, because other text may be a password */
+    bool named = address_is(http->origin->url);
     error_set(err, STATUS_USAGE, "HF_ENDPOINT%s%s: an address that begins with https:// is needed", named ? " " : "",
               named ? address_shown(http->origin->url).text : "");
     return NULL;

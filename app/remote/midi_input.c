@@ -15,7 +15,7 @@ struct midi_input {
   struct midi_alsa *alsa; /* the sequencer's port; NULL: the source is a file, pipe or device at path */
   char *path;
   int descriptor; /* the open file, pipe or device; -1: it has disappeared */
-  bool told;      /* the message that it has disappeared was logged */
+  bool told;      /* a log line has said that the file, pipe or device has disappeared */
   bool ended;     /* the source is a regular file, and its end was reached */
   int64_t tried_ns;
 };

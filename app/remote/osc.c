@@ -42,7 +42,7 @@ struct listener {
 struct origin {
   struct datagram_address address;
   double number;
-  int64_t at_ns; /* 0: it was not set by OSC */
+  int64_t at_ns; /* time of that; 0: OSC has not set the instance */
 };
 
 struct instance {

@@ -21,7 +21,7 @@ struct styling {
   struct frame frame;         /* the video frame that is being read; held meanwhile */
   struct style_format format; /* format of `next` */
   struct engine_style *next;  /* the style that the background thread has read; NULL: none */
-  struct error err;           /* why the background thread could not read it */
+  struct error err;           /* why the background thread could not read the style */
   /* style of a video frame, in use in slot 1; NULL: slot 1 has a file's style, or none */
   struct engine_style *style;
   struct style_format style_format;

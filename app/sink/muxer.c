@@ -184,7 +184,8 @@ static int release_due(struct muxer *muxer, const AVPacket *packet) {
 static int end_fragment(struct muxer *muxer) {
   /* Streams that begin after the index was written would otherwise begin at time 0. */
   int code = lacks_any(muxer) ? av_opt_set(muxer->output->priv_data, "movflags", "+frag_discont", 0) : 0;
-  for (int i = 0; code >= 0 && i < 2; i++) /* the very first flush writes the index only */
+  /* the file's very first flush writes only its index, so a second one writes the fragment */
+  for (int i = 0; code >= 0 && i < 2; i++)
     code = av_write_frame(muxer->output, NULL);
   return code;
 }

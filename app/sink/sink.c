@@ -68,7 +68,7 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   struct platform_entry out;
   int fd = descriptor_of(spec);
   const char *name = fd == STANDARD_OUTPUT ? "standard output" : spec;
-  if (platform_look_at(&out, fd)) /* if it is closed, the next file that is opened gets its number */
+  if (platform_look_at(&out, fd)) /* if nothing is open with this number, the next file that is opened gets it */
     return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
   if (video && platform_is_terminal(fd))
     return error_set(err, STATUS_OUTPUT,

@@ -25,7 +25,7 @@ struct sound {
   /* `packet` has been read and is not written yet, because it begins later than the caller asked for */
   bool waiting;
   const struct log *log;
-  int64_t origin; /* the input's time of the output's time 0, in AV_TIME_BASE units */
+  int64_t origin; /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration;
 };
 
@@ -470,7 +470,9 @@ int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
 }
 
 int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end) {
-  static const double tail_seconds = 0.1; /* longer than a picture; the muxer cuts off what is too long */
+  /* Too short sound is filled with silence until this long after the pictures' end, which is longer than one picture
+   * lasts. The muxer cuts off what is too much. */
+  static const double tail_seconds = 0.1;
   int code = 0;
   for (int i = 0; sound && code >= 0 && i < sound->reader.streams; i++)
     if (sound->encoders[i])

@@ -9,7 +9,7 @@
 
 /* The part of the input in which gaps are searched for. */
 struct sound_part {
-  int64_t origin;          /* the input's time of the output's time 0, in AV_TIME_BASE units */
+  int64_t origin;          /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration;         /* length of the part in seconds; 0: to the input's end */
   const atomic_bool *stop; /* if set, the search ends; may be NULL */
 };

@@ -31,8 +31,8 @@ struct changer {
   /* Which sources of the list are read and wanted, by their indices in the list. */
   int now, wanted; /* now: the source that is read. wanted: the one asked for and not read yet; -1: none. */
   int handed[2];   /* the source handed to the reader last, and the one handed to it before that */
-  bool waits;      /* handed[0] is read only when handed[1] ends */
-  int begun;       /* reader_status.sources as seen last */
+  bool waits;      /* true: the reader begins handed[0] only when handed[1] has ended */
+  int begun;       /* number of sources that the reader had begun (reader_status.sources) when it was last asked */
   bool changed;    /* another source is read, which no changer_news has reported yet */
   /* Sources that cannot be opened, and files that were dropped. */
   int step;          /* direction in which to continue if a source cannot be opened: 1 or -1 */
@@ -214,7 +214,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
     if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;
     changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
-    if (changer->wanted < 0) /* a later search begins to count anew */
+    if (changer->wanted < 0) /* no source is left to try; a later search begins to count anew */
       changer->refusals = 0;
   }
   opening->index = -1;

@@ -74,7 +74,7 @@ struct ffmpeg_source {
   bool watched, opened;
   /* milliseconds for which nothing had come when that was found to be too long; 0: it never was */
   atomic_int silent_ms;
-  _Atomic int64_t heard_ns; /* platform_now_ns when something came last */
+  _Atomic int64_t heard_ns; /* time (platform_now_ns) at which data came last */
   int64_t heard_bytes;      /* bytes received by heard_ns; used while the input is opened; -1: not connected yet */
   struct {
     int64_t pts, at_ns;

@@ -49,7 +49,7 @@ struct listener {
   bool device, paced;
   int64_t until_ns; /* when a blocking call is aborted; 0: never */
   int64_t due_ns;   /* when the next sample is to be heard; 0: now */
-  int64_t came_ns;  /* when something came last */
+  int64_t came_ns;  /* when data came last */
   double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
   bool heard;       /* something was heard since the input was opened */
   bool told;        /* a line has said that the input is away */

@@ -47,7 +47,7 @@ struct window {
   SDL_Rect made_from; /* position and size of the output before it was moved for that */
   /* the output's border is being added or removed; when that is done the output is moved once more */
   bool moving;
-  SDL_Point move_to; /* position for that move */
+  SDL_Point move_to; /* position to which the output is moved then */
   SDL_Rect wanted;   /* size that the operator's window gets if there is enough room */
 
   /* The output's size and display, and what SDL keeps for the windows. */

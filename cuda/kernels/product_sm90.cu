@@ -123,9 +123,11 @@ bool product_supported(const struct product_device *device, const struct product
   bool turns = args->tile != PRODUCT_128x160_TURNS ||
                (!a->upsample && a->columns % 8 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
-  bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* the bias still has 16 bytes */
+  /* the bias still has 16 bytes, the least that a bulk copy takes */
+  bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated;
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0); /* the sums are not split */
+  /* PRODUCT_256x160 cannot split the sums */
+  bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&

@@ -7,7 +7,7 @@
 static bool suits(const struct gemm_args *args) {
   int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
   return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
-         args->out_w == (w + border) / args->stride + 1; /* no padding at the end alone */
+         args->out_w == (w + border) / args->stride + 1; /* the padding is the same at both ends */
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {

@@ -79,14 +79,14 @@ static void read_line(struct tuner *tuner, char *line) {
   line[length] = 0;
   if (sscanf(line, "%15s %d %d %n", name, &choice.index, &choice.splits, &used) < 3 || !used)
     return;
-  if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* not a line of this program */
+  if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* the line was not written by this program */
     return;
   choice.way = way_find(name);
   if (choice.way)
     store(tuner, line + used, &choice, false, true);
 }
 
-/* Entries that this run has found stay. */
+/* Reads the file of choices. Entries that this process has found itself are kept. */
 static void read_file(struct tuner *tuner) {
   char line[2 * KEY_MAX];
   FILE *file = platform_stream(tuner->path, "r");

@@ -58,7 +58,7 @@ const char *base_name(enum adapter_base base);
 /* Scales that are not stored as tensors: from lora_adapter_metadata in the header, or from adapter_config.json in the
  * same folder. */
 struct peft {
-  struct cJSON *root; /* NULL: there are none */
+  struct cJSON *root; /* JSON object that contains them; NULL: there are no such scales */
   bool prefixed;      /* the names of fields begin with the part: "unet.lora_alpha" */
 };
 /* Reads the scales for the file at `path`. peft_close must be called afterwards, even after a failure. */

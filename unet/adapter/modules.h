@@ -17,7 +17,7 @@ struct module {
 struct module_name {
   char *text; /* "down_blocks_0_resnets_0_conv1" */
   enum part part;
-  bool original; /* the name in the single-file layout: input_blocks_1_0_in_layers_2 */
+  bool original; /* `text` is the name in the single-file layout, such as input_blocks_1_0_in_layers_2 */
   int module;
 };
 

@@ -83,7 +83,7 @@ bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank
     return false;
   const cJSON *alpha = field(peft, key, "lora_alpha");
   if (!alpha)
-    alpha = field(peft, key, "alpha"); /* LoHa and LoKr */
+    alpha = field(peft, key, "alpha"); /* configs of LoHa and LoKr have this name for it */
   if (!cJSON_IsNumber(alpha))
     return false;
   double value = pattern_number(field(peft, key, "alpha_pattern"), key, alpha->valuedouble);

@@ -276,7 +276,7 @@ static void read_dpm(struct scheduler_config *scheduler, struct config *config) 
 static void read_deis(struct config *config) {
   static const char *const algorithms[] = {"deis", "dpmsolver", "dpmsolver++"},
                            *const types[] = {"logrho", "midpoint", "heun", "bh1",
-                                             "bh2"}; /* diffusers treats the others as logrho */
+                                             "bh2"}; /* diffusers treats all types but logrho as logrho, too */
   read_choice(config, "algorithm_type", CHOICES(algorithms, "deis is"), 0);
   read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);
 }

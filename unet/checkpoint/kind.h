@@ -36,8 +36,8 @@ enum weights_kind {
   WEIGHTS_CHROMA,
   WEIGHTS_AURAFLOW,
   WEIGHTS_LUMINA,
-  WEIGHTS_TRANSFORMER, /* another network of this kind */
-  WEIGHTS_T5,          /* from here on: text encoders of such families */
+  WEIGHTS_TRANSFORMER, /* a network without a U-Net, of none of the families above */
+  WEIGHTS_T5,          /* from here on: text encoders of families without a U-Net */
   WEIGHTS_LANGUAGE
 };
 /* Returns the kind of a file. */

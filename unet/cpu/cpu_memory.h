@@ -31,7 +31,8 @@ void cpu_arena_close(struct arena *arena);
 /* Allocates a resource's FP32 data if it has none: a weight is read from its file, a state is zero. cpu_load takes the
  * lock base.weights. */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
-int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* the caller holds base.weights */
+/* Does the same for a caller that holds the lock base.weights. */
+int cpu_load_held(struct cpu_device *device, int index, struct error *err);
 /* Returns a weight's FP32 data for the time of a call: its loaded data, or data that is read now and stored in
  * *temporary. The caller sets *temporary to NULL before and frees it after. Returns NULL with err set on failure. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);

@@ -40,7 +40,7 @@ struct adapters {
   } sets[2];
   /* device_info.two_sets, copied because asking for it may take milliseconds */
   bool two_sets;
-  int set;                   /* index of the set that frames read: 0 or 1 */
+  int set;                   /* index of the set of weights that frames read: 0 or 1 */
   struct changing *changing; /* the change that is being computed into the other set; NULL: none */
 
   /* The changes that the adapters make: first as tensors of the checkpoint (found by adapters_open), then as rows of

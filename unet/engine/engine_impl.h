@@ -41,7 +41,7 @@ struct conditioning {
     float weight[PROMPTS_MAX];
   } text[GUIDANCE_ROWS_MAX]; /* for each guidance row, if the network reads pooled texts; otherwise zeros */
   float guidance;            /* 0 if the network does not embed guidance */
-  uint64_t version;          /* plan_weights_version of times_plan */
+  uint64_t version;          /* version of the weights (plan_weights_version of times_plan) */
 };
 
 /* A position between two seeds: the noise there is `part` of the way from the noise of `seed` to that of seed + 1. */
@@ -53,8 +53,8 @@ struct noise_place {
 /* A record of the noise of one seed that states on the device hold. */
 struct held_noise {
   uint64_t seed;
-  bool start;  /* the noise that OP_START adds is there */
-  int samples; /* number of the first steps whose noise is there */
+  bool start;  /* the states hold the noise that OP_START adds */
+  int samples; /* number of the first steps whose noise the states hold */
 };
 
 /* The noise of one seed in the host's memory: the sample of OP_START, then that of each step. */
@@ -82,7 +82,7 @@ struct picture_noise {
   struct held_noise end[2]; /* noise in the states of prepared.ends: [0] of an even seed, [1] of an odd one */
   struct noise_place place; /* `between` true: the position of the noise in the frame plan's states */
   bool between;             /* the frame plan's states were written by noise_program, from both ends */
-  int samples;              /* `between` true: number of the first steps whose noise is there */
+  int samples;              /* `between` true: number of the first steps whose noise the states hold */
 };
 
 /* A handle: a frame plan that is prepared for one size, sampler and step count, and what was computed for it so far. */

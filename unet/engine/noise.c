@@ -143,7 +143,7 @@ static struct noise_place find_place(const struct controls *controls) {
   return (struct noise_place){controls->seed + (uint64_t)(int64_t)whole, position - whole};
 }
 
-/* Returns to - from, in seeds. */
+/* Returns by how many seeds `to` lies behind `from`, as a fraction; negative: it lies before. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }

@@ -8,7 +8,7 @@ enum { RECENT_MAX = 16 };
 
 /* The cache. The caller sets count and zeroes the other fields, so that the cache is empty. */
 struct recent {
-  int count; /* number of places */
+  int count; /* number of elements of `place` that are used, at most RECENT_MAX */
   struct {
     /* key of the entry (0: the place is free), and the number of the recent_assign call that used it last */
     uint64_t key, used;

@@ -150,7 +150,8 @@ static int add_learned(struct adding *adding, struct error *err) {
   return 0;
 }
 
-/* Reads the list in tokenizer.json. It gives kinds, which replace guessed ones. */
+/* Reads the list in tokenizer.json. It states if a token is looked for in normalised text, which replaces what was
+ * guessed from other files. */
 static int add_from_whole(struct adding *adding, struct error *err) {
   const char *path = adding->listings[LISTING_WHOLE].path;
   const cJSON *item;
