@@ -73,9 +73,13 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return attention_launch(&device->attention, &launch->attention.args, ATTN_AUTO, launch->attention.workspace,
                             queue->stream);
   case LAUNCH_PLAIN_ATTENTION:
-    return launch_plain_attention(queue, &launch->plain_attention);
+    return launch_plain_attention(queue, &launch->attention.args);
   case LAUNCH_STYLE:
     return launch_style(queue, &launch->style);
+  case LAUNCH_RECALL:
+    return launch_recall(queue, &launch->recall);
+  case LAUNCH_REMEMBER:
+    return launch_remember(queue, &launch->remember);
   case LAUNCH_JOIN:
     return launch_join(queue, &launch->join);
   case LAUNCH_SAMPLE:
@@ -108,31 +112,15 @@ cudaError_t launches_enqueue(const struct cuda_device *device, const struct laun
 
 const char *launch_kind_name(enum launch_kind kind) {
   static const char *const names[] = {
-      [LAUNCH_GEMM] = "gemm",
-      [LAUNCH_NARROW] = "narrow",
-      [LAUNCH_BLAS] = "cublaslt",
-      [LAUNCH_DNN] = "cudnn",
-      [LAUNCH_NORM] = "norm",
-      [LAUNCH_GATHER] = "gather",
-      [LAUNCH_EPILOGUE] = "epilogue",
-      [LAUNCH_ATTENTION] = "attention",
-      [LAUNCH_PLAIN_ATTENTION] = "plain attention",
-      [LAUNCH_SAMPLE] = "sample",
-      [LAUNCH_PIXELS_IN] = "pixels in",
-      [LAUNCH_PIXELS_OUT] = "pixels out",
-      [LAUNCH_PRODUCT] = "sm90",
-      [LAUNCH_HALO] = "halo",
-      [LAUNCH_NORM_CONV] = "norm conv",
-      [LAUNCH_BLOCK] = "block",
-      [LAUNCH_ROW_ENTER] = "row enter",
-      [LAUNCH_ROW_ATTEND] = "row attend",
-      [LAUNCH_ROW_LEAVE] = "row leave",
-      [LAUNCH_STYLE] = "style",
-      [LAUNCH_JOIN] = "join",
-      [LAUNCH_MAP] = "map",
-      [LAUNCH_DEPTH] = "depth",
-      [LAUNCH_CANVAS] = "canvas",
-      [LAUNCH_ADVECT] = "advect",
+      [LAUNCH_GEMM] = "gemm",           [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
+      [LAUNCH_DNN] = "cudnn",           [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
+      [LAUNCH_EPILOGUE] = "epilogue",   [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+      [LAUNCH_SAMPLE] = "sample",       [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
+      [LAUNCH_PRODUCT] = "sm90",        [LAUNCH_HALO] = "halo",           [LAUNCH_NORM_CONV] = "norm conv",
+      [LAUNCH_BLOCK] = "block",         [LAUNCH_ROW_ENTER] = "row enter", [LAUNCH_ROW_ATTEND] = "row attend",
+      [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_RECALL] = "recall",
+      [LAUNCH_REMEMBER] = "remember",   [LAUNCH_JOIN] = "join",           [LAUNCH_MAP] = "map",
+      [LAUNCH_DEPTH] = "depth",         [LAUNCH_CANVAS] = "canvas",       [LAUNCH_ADVECT] = "advect",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

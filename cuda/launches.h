@@ -5,6 +5,7 @@
 
 #include "cuda/cuda_device.h"
 #include "cuda/kernels/advect.h"
+#include "cuda/kernels/bank.h"
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
 
@@ -29,6 +30,8 @@ enum launch_kind {
   LAUNCH_ATTENTION,
   LAUNCH_PLAIN_ATTENTION,
   LAUNCH_STYLE,
+  LAUNCH_RECALL,
+  LAUNCH_REMEMBER,
   LAUNCH_JOIN,
   LAUNCH_SAMPLE,
   LAUNCH_MAP,
@@ -63,8 +66,9 @@ struct launch {
       struct attn_args args;
       void *workspace;
     } attention;
-    struct plain_attention_args plain_attention;
     struct style_args style;
+    struct recall_args recall;
+    struct remember_args remember;
     struct join_args join;
     struct {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct sample_args *args);

@@ -73,23 +73,24 @@ static int reserve_attention(struct preparation *p, const struct attn_args *args
   return 0;
 }
 
-static int refuse_bank(const struct preparation *p) {
-  return error_set(p->err, STATUS_FAILED, "%s: a bank of earlier frames does not run on a GPU yet: --bank-room 0",
-                   p->op->name);
-}
-
-static int prepare_recall(struct preparation *p) {
-  return refuse_bank(p);
-}
-
-static int prepare_remember(struct preparation *p) {
-  return refuse_bank(p);
+/* Adds the ring as the second segment. */
+static void add_second(struct preparation *p, const struct op_attention *o, struct attn_args *args) {
+  if (!tensor_exists(o->k2))
+    return;
+  int32_t *bank = operand_whole(p, o->bank);
+  args->k2 = operand(p, o->k2, ROLE_MATRIX);
+  args->v2 = operand(p, o->v2, ROLE_MATRIX);
+  args->k2_row = o->k2.pitch;
+  args->v2_row = o->v2.pitch;
+  args->k2_batch = o->k2.n == 1 ? 0 : (long)rows_of(o->k2) * o->k2.pitch;
+  args->v2_batch = o->v2.n == 1 ? 0 : (long)rows_of(o->v2) * o->v2.pitch;
+  args->Tk2 = rows_of(o->k2);
+  args->count2 = bank ? &bank[BANK_COUNT] : NULL;
+  args->count2_rows = o->k2.w;
 }
 
 static int prepare_attention(struct preparation *p) {
   const struct op_attention *o = &p->op->attention;
-  if (tensor_exists(o->k2))
-    return refuse_bank(p);
   struct attn_args args = {.q = operand(p, o->q, ROLE_MATRIX),
                            .k = operand(p, o->k, ROLE_MATRIX),
                            .v = operand(p, o->v, ROLE_MATRIX),
@@ -109,31 +110,37 @@ static int prepare_attention(struct preparation *p) {
                            .o_batch = (long)rows_of(o->y) * o->y.pitch,
                            .scale = o->scale,
                            .causal = o->causal};
-  struct launch launch = {.kind = LAUNCH_ATTENTION};
+  add_second(p, o, &args);
   if (p->failed)
     return -1;
-  if (attention_supported(&p->device->attention, &args, ATTN_AUTO)) {
-    launch.attention.args = args;
-    return reserve_attention(p, &args, &launch.attention.workspace) < 0 ? -1 : append(p, &launch);
-  }
-  launch.kind = LAUNCH_PLAIN_ATTENTION;
-  launch.plain_attention = (struct plain_attention_args){.q = args.q,
-                                                         .k = args.k,
-                                                         .v = args.v,
-                                                         .y = args.o,
-                                                         .n = args.B,
-                                                         .heads = args.H,
-                                                         .rows = args.Tq,
-                                                         .columns = args.Tk,
-                                                         .d = args.D,
-                                                         .q_batch = args.q_batch,
-                                                         .q_row = args.q_row,
-                                                         .k_batch = args.k_batch,
-                                                         .k_row = args.k_row,
-                                                         .v_batch = args.v_batch,
-                                                         .v_row = args.v_row,
-                                                         .scale = args.scale,
-                                                         .causal = args.causal};
+  bool supported = attention_supported(&p->device->attention, &args, ATTN_AUTO);
+  struct launch launch = {.kind = supported ? LAUNCH_ATTENTION : LAUNCH_PLAIN_ATTENTION};
+  launch.attention.args = args;
+  if (supported && reserve_attention(p, &args, &launch.attention.workspace) < 0)
+    return -1;
+  return append(p, &launch);
+}
+
+static int prepare_recall(struct preparation *p) {
+  const struct op_recall *o = &p->op->recall;
+  struct launch launch = {.kind = LAUNCH_RECALL};
+  launch.recall = (struct recall_args){.block = p->program->block,
+                                       .cut = tensor_exists(o->cut) ? operand_whole(p, o->cut) : NULL,
+                                       .bank = operand_whole(p, o->bank)};
+  return append(p, &launch);
+}
+
+static int prepare_remember(struct preparation *p) {
+  const struct op_remember *o = &p->op->remember;
+  struct launch launch = {.kind = LAUNCH_REMEMBER};
+  launch.remember = (struct remember_args){.bank = operand_whole(p, o->bank),
+                                           .x = operand(p, o->x, ROLE_ANY),
+                                           .ring = operand(p, o->ring, ROLE_ANY),
+                                           .n = o->x.n,
+                                           .tokens = rows_of(o->x),
+                                           .c = o->x.c,
+                                           .x_pitch = o->x.pitch,
+                                           .room = o->ring.h};
   return append(p, &launch);
 }
 

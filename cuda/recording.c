@@ -89,13 +89,25 @@ static bool is_left_out(const struct recording *r, int launch) {
   return false;
 }
 
+/* Enqueues a launch. In a run without the bank, attention has its first segment alone. */
+static cudaError_t enqueue_one(const struct cuda_device *device, const struct launch_queue *queue,
+                               const struct recording *r, const struct launch *launch) {
+  bool off = r->without & IDLE_BANK || (r->params && !r->params->bank.frames);
+  bool attends = launch->kind == LAUNCH_ATTENTION || launch->kind == LAUNCH_PLAIN_ATTENTION;
+  if (!off || !attends)
+    return launch_enqueue(device, queue, launch);
+  struct launch alone = *launch;
+  alone.attention.args.k2 = alone.attention.args.v2 = NULL;
+  return launch_enqueue(device, queue, &alone);
+}
+
 /* Enqueues launches [first, end) except those left out. */
 static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct recording *r, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int i = first; status == cudaSuccess && i < end; i++)
     if (!is_left_out(r, i))
-      status = launch_enqueue(device, queue, &r->launches->list[i]);
+      status = enqueue_one(device, queue, r, &r->launches->list[i]);
   return status;
 }
 

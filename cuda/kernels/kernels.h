@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attention/attention.h"
 #include "unet/plan/device.h"
 
 #ifdef __CUDACC__
@@ -147,15 +148,7 @@ struct epilogue_args {
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
 /* Attention for shapes that attention/ does not support: one thread block a row, slow. */
-struct plain_attention_args {
-  const half_t *q, *k, *v;
-  half_t *y;
-  int n, heads, rows, columns, d;
-  long q_batch, q_row, k_batch, k_row, v_batch, v_row;
-  float scale;
-  bool causal;
-};
-cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct plain_attention_args *args);
+cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args);
 
 /* Converts checkpoint rows to the device's order: source [rows, channels, taps] of type dtype, to target [rows, taps,
  * channels]. */

@@ -133,21 +133,39 @@ __device__ float block_reduce(float v, bool largest, float *shared) {
   return shared[0];
 }
 
-__global__ void __launch_bounds__(THREADS)
-    plain_attention_kernel(const __grid_constant__ struct plain_attention_args p) {
+/* The keys or the values of one head, in two segments. */
+struct key_rows {
+  const __half *one, *two;
+  long one_row, two_row;
+  int split; /* rows in the first segment */
+
+  __device__ __forceinline__ const __half *at(int j) const {
+    return j < split ? one + j * one_row : two + (j - split) * two_row;
+  }
+};
+
+__device__ __forceinline__ const __half *head_rows(const void *rows, long batch, int n, int head, int d) {
+  return static_cast<const __half *>(rows) + n * batch + head * d;
+}
+
+__global__ void __launch_bounds__(THREADS) plain_attention_kernel(const __grid_constant__ struct attn_args p) {
   extern __shared__ float weights[]; /* a weight for each column */
   __shared__ float scratch[THREADS];
   int row = blockIdx.x, head = blockIdx.y, n = blockIdx.z;
-  int columns = p.causal ? min(p.columns, row + 1) : p.columns;
-  const __half *q = p.q + n * p.q_batch + row * p.q_row + head * p.d;
-  const __half *k = p.k + n * p.k_batch + head * p.d, *v = p.v + n * p.v_batch + head * p.d;
+  int split = p.causal ? min(p.Tk, row + 1) : p.Tk;
+  const __half *q = head_rows(p.q, p.q_batch, n, head, p.D) + row * p.q_row;
+  const key_rows k = {head_rows(p.k, p.k_batch, n, head, p.D), head_rows(p.k2, p.k2_batch, n, head, p.D), p.k_row,
+                      p.k2_row, split};
+  const key_rows v = {head_rows(p.v, p.v_batch, n, head, p.D), head_rows(p.v2, p.v2_batch, n, head, p.D), p.v_row,
+                      p.v2_row, split};
   wait_for_previous();
+  int each = max(p.count2_rows, 1), columns = split + (p.k2 ? min(max(*p.count2, 0), p.Tk2 / each) * each : 0);
   /* Scores, and the largest of them. */
   float row_max = -INFINITY, sum = 0;
   for (int j = threadIdx.x; j < columns; j += THREADS) {
     float score = 0;
-    for (int i = 0; i < p.d; i++)
-      score += __half2float(q[i]) * __half2float(k[j * p.k_row + i]);
+    for (int i = 0; i < p.D; i++)
+      score += __half2float(q[i]) * __half2float(k.at(j)[i]);
     weights[j] = score * p.scale;
     row_max = fmaxf(row_max, weights[j]);
   }
@@ -159,11 +177,12 @@ __global__ void __launch_bounds__(THREADS)
   }
   sum = block_reduce(sum, false, scratch);
   /* Weighted sum of the values. */
-  for (int i = threadIdx.x; i < p.d; i += THREADS) {
+  __half *y = static_cast<__half *>(p.o) + n * p.o_batch + row * p.o_row + head * p.D;
+  for (int i = threadIdx.x; i < p.D; i += THREADS) {
     float total = 0;
     for (int j = 0; j < columns; j++)
-      total += weights[j] * __half2float(v[j * p.v_row + i]);
-    p.y[((size_t)(n * p.rows + row) * p.heads + head) * p.d + i] = __float2half_rn(total / sum);
+      total += weights[j] * __half2float(v.at(j)[i]);
+    y[i] = __float2half_rn(total / sum);
   }
 }
 
@@ -271,13 +290,13 @@ cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilo
                 width);
 }
 
-cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct plain_attention_args *args) {
-  size_t shared = (size_t)args->columns * sizeof(float);
+cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args) {
+  size_t shared = ((size_t)args->Tk + (args->k2 ? (size_t)args->Tk2 : 0)) * sizeof(float);
   cudaError_t status =
       cudaFuncSetAttribute(plain_attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (status != cudaSuccess)
     return status;
-  dim3 grid((unsigned)args->rows, (unsigned)args->heads, (unsigned)args->n);
+  dim3 grid((unsigned)args->Tq, (unsigned)args->H, (unsigned)args->B);
   return launch(queue, plain_attention_kernel, grid, dim3(THREADS), shared, *args);
 }
 
