@@ -8,6 +8,7 @@
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
+#include "cuda/kernels/motion.h"
 
 struct blas_product;
 struct dnn_conv;
@@ -38,6 +39,7 @@ enum launch_kind {
   LAUNCH_DEPTH,
   LAUNCH_CANVAS,
   LAUNCH_ADVECT,
+  LAUNCH_MOTION,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
@@ -87,6 +89,10 @@ struct launch {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct advect_args *args);
       struct advect_args args;
     } advect;
+    struct {
+      cudaError_t (*enqueue)(const struct launch_queue *queue, const struct motion_args *args);
+      struct motion_args args;
+    } motion;
     struct pixels_args pixels;
   };
 };

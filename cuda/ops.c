@@ -4,6 +4,7 @@
 
 #include "cuda/check.h"
 #include "cuda/ops_carry.h"
+#include "cuda/ops_motion.h"
 #include "cuda/ways/choose.h"
 
 static int append_sample(struct preparation *p,
@@ -487,52 +488,6 @@ static int prepare_spread(struct preparation *p) {
   return append_depth(p, launch_spread, &args);
 }
 
-static int append_canvas(struct preparation *p,
-                         cudaError_t (*enqueue)(const struct launch_queue *, const struct canvas_args *),
-                         const struct canvas_args *args) {
-  struct launch launch = {.kind = LAUNCH_CANVAS};
-  launch.canvas.enqueue = enqueue;
-  launch.canvas.args = *args;
-  return append(p, &launch);
-}
-
-static int prepare_canvas_place(struct preparation *p) {
-  const struct op_canvas_place *o = &p->op->canvas_place;
-  const struct canvas_args args = {
-      .global = operand_whole(p, o->global), .place = operand_whole(p, o->place), .size = o->size};
-  return append_canvas(p, launch_canvas_place, &args);
-}
-
-static int prepare_canvas_draw(struct preparation *p) {
-  const struct op_canvas_draw *o = &p->op->canvas_draw;
-  struct canvas_args args = {.place = operand_whole(p, o->place),
-                             .h = o->x.h,
-                             .w = o->x.w,
-                             .y_h = o->y.h,
-                             .y_w = o->y.w,
-                             .c = o->x.c,
-                             .size = o->size,
-                             .back = o->back,
-                             .nearest = o->nearest};
-  args.x = operand_either(p, o->x, &args.x_type);
-  args.y = operand_either(p, o->y, &args.y_type);
-  return append_canvas(p, launch_canvas_draw, &args);
-}
-
-static int prepare_canvas_noise(struct preparation *p) {
-  const struct op_canvas_noise *o = &p->op->canvas_noise;
-  const struct canvas_args args = {.place = operand_whole(p, o->place),
-                                   .x = operand(p, o->noise, ROLE_VECTOR),
-                                   .y = operand(p, o->y, ROLE_VECTOR),
-                                   .h = o->y.h,
-                                   .w = o->y.w,
-                                   .n = o->y.n,
-                                   .c = o->y.c,
-                                   .size = o->size,
-                                   .cell = o->cell};
-  return append_canvas(p, launch_canvas_noise, &args);
-}
-
 static int prepare_product(struct preparation *p) {
   return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
 }
@@ -585,4 +540,6 @@ void op_scratch(const struct cuda_device *device, const struct cuda_program *pro
     product_scratch(device, program, op, bytes);
   if (op->type == OP_MAP)
     bytes[SCRATCH_PROLOGUE] = map_scratch_bytes(op->map.kind, op->map.x.w, op->map.x.h);
+  if (motion_scratch(op))
+    bytes[SCRATCH_PROLOGUE] = motion_scratch(op);
 }

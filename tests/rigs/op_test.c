@@ -273,7 +273,7 @@ fail:
 /* The name of a case in messages, and the bound that applies. */
 struct name {
   char name[96];
-  bool exact, codes;
+  bool exact, codes, whole;
 };
 
 /* Returns ||out - ref|| / ||ref||, or ||out - ref|| if ref is 0; NaN if an output is not a number. */
@@ -308,7 +308,7 @@ static double different_codes(const float *out, const float *ref, size_t count, 
 static int compare_values(const struct op_test *t, const struct name *c, const struct op_test_options *options,
                           const struct result *out, const struct result *ref) {
   int status = 0;
-  double bound = c->codes ? 0 : c->exact ? options->exact : options->product;
+  double bound = c->codes || c->whole ? 0 : c->exact ? options->exact : options->product;
   for (int i = 0; i < t->output_count; i++) {
     size_t worst = 0, count = tensor_elements(t->outputs[i]), channels = (size_t)t->outputs[i].c;
     double error = (c->codes ? different_codes : difference)(out->values[i], ref->values[i], count, &worst);
@@ -365,7 +365,7 @@ int op_test_run(const struct op_cases *cases, int index, const struct op_test_op
   uint64_t seed = options->seed ? options->seed : fresh_seed();
   struct result out = {0}, ref = {0};
   struct error err = {0};
-  struct name name = {.exact = cases->exact, .codes = cases->codes};
+  struct name name = {.exact = cases->exact, .codes = cases->codes, .whole = cases->whole};
   snprintf(name.name, sizeof name.name, "%s %d", cases->name, index);
   t.random = seed;
   t.params.mix = 1;

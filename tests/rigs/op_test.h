@@ -15,7 +15,7 @@ enum fill {
   FILL_TINY,     /* times 0.001 */
 };
 
-enum { TEST_OPERANDS = 24, TEST_OUTPUTS = 4 };
+enum { TEST_OPERANDS = 24, TEST_OUTPUTS = 6 };
 
 struct op_test {
   struct plan plan;
@@ -89,6 +89,7 @@ struct op_cases {
   int count;
   bool exact; /* the bound `exact` applies and not `product` */
   bool codes; /* outputs are 8-bit codes divided by 255, which must be equal on all devices */
+  bool whole; /* outputs are whole numbers, which must be equal on all devices */
 };
 
 #define OP_CASES(name, build, arguments)                                                                               \
@@ -97,6 +98,8 @@ struct op_cases {
   { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], true }
 #define OP_CASES_CODES(name, build, arguments)                                                                         \
   { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], true, true }
+#define OP_CASES_WHOLE(name, build, arguments)                                                                         \
+  { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], true, false, true }
 #define OP_CASE(name, build)                                                                                           \
   { name, build, NULL, 0, 1, false }
 #define OP_CASE_EXACT(name, build)                                                                                     \

@@ -19,6 +19,7 @@
 #include "unet/plan/op_carry.h"
 #include "unet/plan/op_layers.h"
 #include "unet/plan/op_memory.h"
+#include "unet/plan/op_motion.h"
 #include "unet/plan/op_pixels.h"
 #include "unet/plan/op_prompts.h"
 #include "unet/plan/op_steps.h"
@@ -65,6 +66,10 @@
   ROW(CANVAS_PLACE, canvas_place, "canvas place", nothing, no_flops)                                                   \
   ROW(CANVAS_DRAW, canvas_draw, "canvas draw", nothing, no_flops)                                                      \
   ROW(CANVAS_NOISE, canvas_noise, "canvas noise", nothing, no_flops)                                                   \
+  ROW(PYRAMID, pyramid, "pyramid", nothing, no_flops)                                                                  \
+  ROW(MATCH, match, "match", nothing, no_flops)                                                                        \
+  ROW(FIT, fit, "fit", nothing, no_flops)                                                                              \
+  ROW(FLOW, flow, "flow", nothing, no_flops)                                                                           \
   ROW(PIXELS_OUT, pixels_out, "pixels out", shown, no_flops)
 
 #define OP_TYPE(TYPE, field, ...) OP_##TYPE,

@@ -4,10 +4,7 @@
 #define UNET_PLAN_OP_CANVAS_H
 
 #include "unet/plan/canvas_place.h"
-#include "unet/plan/operands.h"
-
-/* The values of the tensor `global`: see struct canvas_motion. */
-enum global_value { GLOBAL_CUT, GLOBAL_A, GLOBAL_B, GLOBAL_Y, GLOBAL_X, GLOBAL_VALUES };
+#include "unet/plan/op_motion.h"
 
 /* place = the place of this frame, from that of the last frame and the motion between them (canvas_move). After a cut
  * it is the identity.

@@ -1,0 +1,183 @@
+/* The definition of OP_FLOW, as described in unet/plan/op_motion.h: the choice of each block's vector, the comparison
+ * of both directions, and cuts. */
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/plan/motion_math.h"
+
+#include <string.h>
+
+/* One direction: where the blocks of `now` are in `last`. */
+struct direction {
+  struct motion_size size;
+  const int32_t *now, *last, *match; /* pyramids (level 1 comes first), and the blocks' matches */
+  struct motion_model model;
+  int32_t *vector; /* [blocks, 2] */
+};
+
+/* Returns the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
+static int cost(const struct direction *d, int x, int y, int vy, int vx) {
+  int w = d->size.w[1], h = d->size.h[1], now[64], last[64], all_now = 0, all_last = 0, sum = 0;
+  for (int i = 0; i < 64; i++) {
+    int u = 4 * x - 2 + i % 8, v = 4 * y - 2 + i / 8;
+    now[i] = motion_pixel(d->now, w, h, u, v);
+    last[i] = motion_sample(d->last, w, h, 512 * u + vx, 512 * v + vy);
+    all_now += motion_abs(now[i]), all_last += motion_abs(last[i]);
+  }
+  int gain = motion_gain(all_now, all_last);
+  for (int i = 0; i < 64; i++)
+    sum += motion_difference(now[i], last[i], gain);
+  return sum;
+}
+
+/* True if enough of the blocks around a block have matches near its own. */
+static bool is_trusted(const struct direction *d, int x, int y) {
+  const int32_t *own = d->match + MATCH_VALUES * (y * d->size.w[3] + x);
+  int support = 0;
+  for (int v = y - 1; v <= y + 1; v++)
+    for (int u = x - 1; u <= x + 1; u++) {
+      const int32_t *other = d->match + MATCH_VALUES * (v * d->size.w[3] + u);
+      bool there = u >= 0 && v >= 0 && u < d->size.w[3] && v < d->size.h[3] && (u != x || v != y);
+      support += there && motion_is_near(own[0], own[1], other[0], other[1]);
+    }
+  return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
+}
+
+/* Chooses a block's vector: the motion of the whole picture, none, or the block's match. */
+static void choose(const struct direction *d, int x, int y) {
+  int at = y * d->size.w[3] + x, u = motion_place(x, d->size.w[0]), v = motion_place(y, d->size.h[0]);
+  const int32_t *match = d->match + MATCH_VALUES * at;
+  int vy = motion_model_y(&d->model, u, v), vx = motion_model_x(&d->model, u, v), best = cost(d, x, y, vy, vx);
+  if (!motion_is_still(&d->model)) {
+    int still = cost(d, x, y, 0, 0);
+    if (motion_is_clear(still, best))
+      best = still, vy = vx = 0;
+  }
+  if (is_trusted(d, x, y) && motion_is_clear(cost(d, x, y, match[0], match[1]), best))
+    vy = match[0], vx = match[1];
+  d->vector[2 * at] = vy, d->vector[2 * at + 1] = vx;
+}
+
+static void choose_all(const struct direction *d) {
+#pragma omp parallel for
+  for (int y = 0; y < d->size.h[3]; y++)
+    for (int x = 0; x < d->size.w[3]; x++)
+      choose(d, x, y);
+}
+
+/* --- cuts --- */
+
+/* Compares the pixels of a group with those at a vector from them. */
+static struct motion_likeness compare(const struct direction *d, int x, int y, int vy, int vx) {
+  enum { SIDE = 4 * MOTION_GROUP };
+  int w = d->size.w[1], h = d->size.h[1];
+  struct motion_likeness s = {0};
+  for (int v = SIDE * y; v < SIDE * y + SIDE && v < h; v++)
+    for (int u = SIDE * x; u < SIDE * x + SIDE && u < w; u++) {
+      int now = d->now[v * w + u], nearest = motion_pixel(d->last, w, h, u + ((vx + 256) >> 9), v + ((vy + 256) >> 9));
+      if (!(now & 1) && !(nearest & 1))
+        motion_compare(&s, now, motion_sample(d->last, w, h, 512 * u + vx, 512 * v + vy));
+    }
+  return s;
+}
+
+/* Returns the match of the group's block with the highest weight. */
+static const int32_t *heaviest(const struct direction *d, int x, int y) {
+  const int32_t *best = NULL;
+  for (int v = MOTION_GROUP * y; v < MOTION_GROUP * y + MOTION_GROUP && v < d->size.h[3]; v++)
+    for (int u = MOTION_GROUP * x; u < MOTION_GROUP * x + MOTION_GROUP && u < d->size.w[3]; u++) {
+      const int32_t *match = d->match + MATCH_VALUES * (v * d->size.w[3] + u);
+      best = !best || match[2] > best[2] ? match : best;
+    }
+  return best;
+}
+
+/* Adds a group to the tally. It looks alike if it does so without motion, with that of the whole picture or with its
+ * heaviest match. */
+static void tally(const struct direction *d, int x, int y, struct motion_tally *t) {
+  const int32_t *match = heaviest(d, x, y);
+  int middle = MOTION_GROUP * 2 * MOTION_BLOCK, u = middle * x + middle / 2 - d->size.w[0],
+      v = middle * y + middle / 2 - d->size.h[0];
+  struct motion_likeness s = compare(d, x, y, 0, 0);
+  bool now = motion_has_texture(s.now), both = now && motion_has_texture(s.last), alike = motion_is_alike(&s);
+  s = compare(d, x, y, motion_model_y(&d->model, u, v), motion_model_x(&d->model, u, v));
+  alike = alike || motion_is_alike(&s);
+  s = compare(d, x, y, match[0], match[1]);
+  alike = alike || motion_is_alike(&s);
+  t->groups++;
+  t->now += now, t->both += both, t->alike += both && alike;
+}
+
+static struct motion_tally tally_all(const struct direction *d) {
+  struct motion_tally t = {0};
+  for (int y = 0; y < motion_groups(d->size.h[3]); y++)
+    for (int x = 0; x < motion_groups(d->size.w[3]); x++)
+      tally(d, x, y, &t);
+  return t;
+}
+
+/* --- results --- */
+
+/* The result of a run: what it does with the tensors of the op. */
+struct outcome {
+  bool cut, blank; /* nothing is known of the last frame; this frame shows nothing */
+};
+
+static void put_global(int32_t *global, const struct motion_model *m, struct outcome o) {
+  bool known = !o.cut && !o.blank;
+  global[GLOBAL_CUT] = o.cut;
+  global[GLOBAL_A] = MOTION_ONE + (known ? m->a : 0);
+  global[GLOBAL_B] = known ? m->b : 0;
+  global[GLOBAL_Y] = known ? m->ty : 0;
+  global[GLOBAL_X] = known ? m->tx : 0;
+}
+
+/* Fills in a cell of flow, back and visible. forward and backward: the vectors of all blocks. */
+static void put_cell(const struct op_flow *op, const struct motion_size *s, const int32_t *forward,
+                     const int32_t *backward, struct outcome o, int32_t *flow, int32_t *back, int32_t *visible,
+                     int cell) {
+  int x = (cell % op->flow.w * op->cell + op->cell / 2) / MOTION_BLOCK;
+  int y = (cell / op->flow.w * op->cell + op->cell / 2) / MOTION_BLOCK, at = y * s->w[3] + x;
+  bool known = !o.cut && !o.blank;
+  int origin = motion_origin(s, x, y, forward[2 * at], forward[2 * at + 1]);
+  bool seen = origin >= 0 &&
+              motion_agrees(forward[2 * at], forward[2 * at + 1], backward[2 * origin], backward[2 * origin + 1]);
+  for (int i = 0; i < 2; i++) {
+    flow[2 * cell + i] = known ? forward[2 * at + i] : 0;
+    back[2 * cell + i] = known ? backward[2 * at + i] : 0;
+  }
+  visible[cell] = known ? seen : o.blank && !o.cut;
+}
+
+static int flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_flow *op = &node->op->flow;
+  const struct motion_size s = motion_size(op->w, op->h);
+  (void)err;
+  cpu_reserve(program, 4 * (size_t)motion_pixels(&s, 3) * sizeof(int32_t));
+  return 0;
+}
+
+static void flow_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct cpu_program *p = run->program;
+  const struct op_flow *op = &node->op->flow;
+  const struct motion_size s = motion_size(op->w, op->h);
+  const int32_t *fit = cpu_data(p, op->fit), *now = cpu_data(p, op->now), *match = cpu_data(p, op->match);
+  int32_t *last = cpu_data(p, op->last), *vectors = p->scratch, blocks = motion_pixels(&s, 3);
+  const struct direction forward = {s, now, last, match, {fit[0], fit[1], fit[2], fit[3]}, vectors};
+  const struct direction backward = {
+      s, last, now, match + MATCH_VALUES * blocks, motion_inverse(&forward.model), vectors + 2 * blocks};
+  choose_all(&forward);
+  choose_all(&backward);
+  struct motion_tally t = tally_all(&forward);
+  bool past = last[motion_values(&s) - 1] && !run->params->restart, blank = motion_is_blank(&t);
+  const struct outcome o = {.cut = !past || (!blank && motion_is_cut(&t)), .blank = blank};
+  put_global(cpu_data(p, op->global), &forward.model, o);
+  for (int i = 0; i < op->flow.h * op->flow.w; i++)
+    put_cell(op, &s, forward.vector, backward.vector, o, cpu_data(p, op->flow), cpu_data(p, op->back),
+             cpu_data(p, op->visible), i);
+  if (!blank)
+    memcpy(last, now, (size_t)motion_values(&s) * sizeof *last);
+  else if (!past)
+    last[motion_values(&s) - 1] = 0;
+}
+
+const struct cpu_impl cpu_define_flow = {.prepare = flow_prepare, .run = flow_run};

@@ -1,0 +1,462 @@
+/* The integer arithmetic of the ops of motion (op_motion.h), which every device compiles from this file, so that all
+ * compute the same bits. It is plain C and needs no header of a device. Shifts to the right of negative numbers round
+ * down.
+ *
+ * Lengths: a picture of half size has a pixel for every two of the picture; "halves" are 1/512 of its pixel, which is
+ * 1/256 pixel of the picture. Levels are in sixteenths of a grey level. */
+#ifndef UNET_PLAN_MOTION_MATH_H
+#define UNET_PLAN_MOTION_MATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define MOTION_CODE static __host__ __device__ __forceinline__
+#else
+#define MOTION_CODE static inline
+#endif
+
+enum {
+  MOTION_LEVELS =
+      5, /* levels of the pyramid, each half as large as the one before: level 1 is the picture of half size */
+  MOTION_BLOCK = 8, /* side of a block, for which there is a vector, in pixels of the picture */
+  MOTION_REACH = 6, /* farthest match that is looked for, in blocks along each axis */
+  MOTION_SIDE = 2 * MOTION_REACH + 1,
+  MOTION_BASES = 6, /* vectors from which the search goes on at level 2: see motion_base */
+  MOTION_GROUP = 4, /* side of a group, which is judged as a whole to find cuts, in blocks */
+  /* weight of a block's match from which it counts where the motion of the whole picture is fitted */
+  MOTION_WEIGHT = 4096,
+  MOTION_LIGHT = 250 * 16,  /* a level from which on it counts as overexposed */
+  MOTION_NONE = 1 << 30,    /* a cost that is higher than all others */
+  MOTION_ONE = 1 << 24,     /* 1 in the matrix of a similarity */
+  MOTION_STEEPEST = 1 << 22 /* most that a similarity's matrix may differ from the identity */
+};
+
+/* Sizes of the levels; level 0 is the picture. A level has one pixel for every two of the level below it, and half a
+ * pixel more at an odd end. The blocks are level 3's pixels. */
+struct motion_size {
+  int w[MOTION_LEVELS + 1], h[MOTION_LEVELS + 1];
+};
+
+MOTION_CODE struct motion_size motion_size(int w, int h) {
+  struct motion_size s;
+  s.w[0] = w;
+  s.h[0] = h;
+  for (int i = 1; i <= MOTION_LEVELS; i++) {
+    s.w[i] = (s.w[i - 1] + 1) / 2;
+    s.h[i] = (s.h[i - 1] + 1) / 2;
+  }
+  return s;
+}
+
+MOTION_CODE int motion_pixels(const struct motion_size *s, int level) {
+  return s->w[level] * s->h[level];
+}
+
+/* Returns where a level begins in an array of the levels from `first` on. */
+MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
+  int at = 0;
+  for (int i = first; i < level; i++)
+    at += motion_pixels(s, i);
+  return at;
+}
+
+/* Returns the number of values of a pyramid: the details of levels 1 to 3, one after another, and then 1. */
+MOTION_CODE int motion_values(const struct motion_size *s) {
+  return motion_at(s, 1, 4) + 1;
+}
+
+MOTION_CODE int motion_clamp(int x, int high) {
+  return x < 0 ? 0 : x > high ? high : x;
+}
+
+MOTION_CODE int motion_abs(int x) {
+  return x < 0 ? -x : x;
+}
+
+/* Returns a / b rounded to the nearest; b is above 0. */
+MOTION_CODE int64_t motion_divide(int64_t a, int64_t b) {
+  return a >= 0 ? (a + b / 2) / b : -((b / 2 - a) / b);
+}
+
+/* --- the pyramid --- */
+
+/* Returns the brightness of a pixel from its codes 0 to 255. */
+MOTION_CODE int motion_grey(int r, int g, int b) {
+  return (9798 * r + 19235 * g + 3735 * b + 16384) >> 15;
+}
+
+/* Returns the weight of row or column i, 0 to 3, in a pixel of level 1. */
+MOTION_CODE int motion_blur(int i) {
+  return i == 0 || i == 3 ? 1 : 3;
+}
+
+/* Returns a level at pixel (x, y) of a level that is `ratio` times as large, by linear interpolation between the
+ * pixels' centres. */
+MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y, int ratio) {
+  int whole = 2 * ratio, px = 2 * x + 1 + ratio, py = 2 * y + 1 + ratio;
+  int u = px % whole, v = py % whole, left = px / whole - 1, top = py / whole - 1;
+  int right = motion_clamp(left + 1, w - 1), low = motion_clamp(top + 1, h - 1);
+  left = motion_clamp(left, w - 1), top = motion_clamp(top, h - 1);
+  int a = level[top * w + left] * (whole - u) + level[top * w + right] * u;
+  int b = level[low * w + left] * (whole - u) + level[low * w + right] * u;
+  return (a * (whole - v) + b * v + whole * whole / 2) / (whole * whole);
+}
+
+/* Returns a pixel's detail: its difference from the brightness around it. With `marks` the lowest bit says if the pixel
+ * is overexposed. */
+MOTION_CODE int motion_detail(int level, int around, bool marks) {
+  int detail = level - around;
+  return marks ? (detail & ~1) | (level >= MOTION_LIGHT) : detail;
+}
+
+/* Returns the number of the level from whose pixels the brightness around those of a level is taken. */
+MOTION_CODE int motion_around(int level) {
+  return level == 1 ? 4 : 5;
+}
+
+MOTION_CODE int motion_pixel(const int32_t *d, int w, int h, int x, int y) {
+  return d[motion_clamp(y, h - 1) * w + motion_clamp(x, w - 1)];
+}
+
+/* Returns a detail of level 1 at a place in halves, by linear interpolation. Places outside repeat the edge. */
+MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
+  int u = x & 511, v = y & 511;
+  int left = motion_clamp(x >> 9, w - 1), right = motion_clamp((x >> 9) + 1, w - 1);
+  int top = motion_clamp(y >> 9, h - 1), low = motion_clamp((y >> 9) + 1, h - 1);
+  int a = d[top * w + left] * (512 - u) + d[top * w + right] * u;
+  int b = d[low * w + left] * (512 - u) + d[low * w + right] * u;
+  return ((a >> 2) * (512 - v) + (b >> 2) * v + 32768) >> 16;
+}
+
+/* --- matches --- */
+
+/* Returns the key of a candidate of the search at level 3: of two candidates that with the lower key is better. Longer
+ * vectors cost a little more. sum: of the differences of 5x5 pixels. */
+MOTION_CODE int motion_seek_key(int sum, int index) {
+  int y = index / MOTION_SIDE - MOTION_REACH, x = index % MOTION_SIDE - MOTION_REACH;
+  return (sum + 16 * (motion_abs(y) + motion_abs(x))) * 256 + index;
+}
+
+/* A vector of the search, packed as the search at level 3 stores it: blocks along each axis. */
+MOTION_CODE int motion_seek_y(int key) {
+  return (key & 255) / MOTION_SIDE - MOTION_REACH;
+}
+
+MOTION_CODE int motion_seek_x(int key) {
+  return (key & 255) % MOTION_SIDE - MOTION_REACH;
+}
+
+/* Returns the number of the block whose vector is base `base` of a block, or -1 if that base is no motion. The bases
+ * are the block's own vector, those of its four neighbours (the block itself at the picture's edge), and no motion. */
+MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
+  if (base == MOTION_BASES - 1)
+    return -1;
+  y = motion_clamp(y + (base == 4) - (base == 1), s->h[3] - 1);
+  x = motion_clamp(x + (base == 3) - (base == 2), s->w[3] - 1);
+  return y * s->w[3] + x;
+}
+
+/* Returns the key of a candidate at level 2. sum: of the differences of 6x6 pixels; index: the candidate's number, 9
+ * for each base, row by row around it. */
+MOTION_CODE int motion_middle_key(int sum, int index, bool still) {
+  return (sum + (still ? 0 : 16)) * 64 + index;
+}
+
+/* Returns the key of a candidate at level 1. sum: of the differences of 8x8 pixels; index: 0 to 8, row by row. The
+ * middle is better than an equal one. */
+MOTION_CODE int motion_fine_key(int sum, int index) {
+  return sum * 16 + (index == 4 ? 0 : index + 1);
+}
+
+MOTION_CODE int motion_fine_index(int key) {
+  return (key & 15) ? (key & 15) - 1 : 4;
+}
+
+/* Sums over 8x8 pixels of level 1, of the slopes of now and of its difference from last (motion_slope,
+ * motion_change). */
+struct motion_slopes {
+  int xx, xy, yy, xt, yt;
+};
+
+MOTION_CODE int motion_slope(int before, int after) {
+  return (after - before) >> 3;
+}
+
+MOTION_CODE int motion_change(int now, int last) {
+  return (now - last) >> 2;
+}
+
+/* Adds pixel i of the 8x8 around block (x, y), if it moves by (dx, dy) pixels. now and last: details of level 1. */
+MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, const int32_t *last, int w, int h,
+                                   int x, int y, int dx, int dy, int i) {
+  int u = motion_clamp(4 * x - 2 + i % 8, w - 1), v = motion_clamp(4 * y - 2 + i / 8, h - 1);
+  int across = motion_slope(motion_pixel(now, w, h, u - 1, v), motion_pixel(now, w, h, u + 1, v));
+  int down = motion_slope(motion_pixel(now, w, h, u, v - 1), motion_pixel(now, w, h, u, v + 1));
+  int change = motion_change(now[v * w + u], motion_pixel(last, w, h, u + dx, v + dy));
+  s->xx += across * across, s->xy += across * down, s->yy += down * down;
+  s->xt += across * change, s->yt += down * change;
+}
+
+struct motion_match {
+  int y, x;   /* in 1/256 pixel */
+  int weight; /* how well the brightness around tells a place from its neighbours; about the smaller eigenvalue */
+};
+
+/* Returns a match whose part in whole pixels of level 1 is (y, x), with the fraction that the slopes give. */
+MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int x) {
+  struct motion_match match;
+  int64_t xx = s.xx + 256, yy = s.yy + 256, xy = s.xy;
+  int64_t determinant = xx * yy - xy * xy;
+  int64_t right = motion_divide((yy * s.xt - xy * s.yt) * 512, determinant);
+  int64_t down = motion_divide((xx * s.yt - xy * s.xt) * 512, determinant);
+  match.x = 512 * x + (int)(right < -512 ? -512 : right > 512 ? 512 : right);
+  match.y = 512 * y + (int)(down < -512 ? -512 : down > 512 ? 512 : down);
+  match.weight = (int)(determinant / (xx + yy));
+  return match;
+}
+
+/* --- the motion of the whole picture --- */
+
+/* A similarity from places now to places in the last frame, about the picture's centre: x' = (1 + a) x - b y + tx,
+ * y' = b x + (1 + a) y + ty; a and b in 1 / MOTION_ONE, tx and ty in 1/256 pixel. */
+struct motion_model {
+  int a, b, ty, tx;
+};
+
+/* Returns a block's place from the picture's centre, in half pixels; size: the picture's. */
+MOTION_CODE int motion_place(int block, int size) {
+  return 2 * MOTION_BLOCK * block + MOTION_BLOCK - size;
+}
+
+/* Return the motion of a place, which is given in half pixels from the centre, in 1/256 pixel. */
+MOTION_CODE int motion_model_x(const struct motion_model *m, int x, int y) {
+  return m->tx + (int)(((int64_t)m->a * x - (int64_t)m->b * y + 65536) >> 17);
+}
+
+MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
+  return m->ty + (int)(((int64_t)m->b * x + (int64_t)m->a * y + 65536) >> 17);
+}
+
+/* The first guess is where most matches lie, in cells of 4 x 4 pixels. */
+enum { MOTION_BINS = 32 };
+
+/* Returns the cell of a match, 0 to MOTION_BINS - 1 for each axis, or -1 outside. */
+MOTION_CODE int motion_bin(int y, int x) {
+  int row = (y + 64 * 256 + 512) >> 10, column = (x + 64 * 256 + 512) >> 10;
+  bool inside = row >= 0 && column >= 0 && row < MOTION_BINS && column < MOTION_BINS;
+  return inside ? row * MOTION_BINS + column : -1;
+}
+
+/* Returns a key of a cell, which is higher the more matches lie in it and around it: cells near no motion come first
+ * among equals. counts: of all cells. */
+MOTION_CODE int64_t motion_bin_key(const int *counts, int bin) {
+  int row = bin / MOTION_BINS, column = bin % MOTION_BINS;
+  int64_t sum = counts[bin];
+  for (int y = row - 1; y <= row + 1; y++)
+    for (int x = column - 1; x <= column + 1; x++)
+      if (y >= 0 && x >= 0 && y < MOTION_BINS && x < MOTION_BINS)
+        sum += counts[y * MOTION_BINS + x];
+  int far = motion_abs(row - MOTION_BINS / 2) + motion_abs(column - MOTION_BINS / 2);
+  return (sum * 64 + 63 - far) * 1024 + 1023 - bin;
+}
+
+MOTION_CODE struct motion_model motion_bin_model(int64_t key) {
+  int bin = 1023 - (int)(key & 1023);
+  struct motion_model m = {0, 0, 1024 * (bin / MOTION_BINS - MOTION_BINS / 2),
+                           1024 * (bin % MOTION_BINS - MOTION_BINS / 2)};
+  return m;
+}
+
+/* Then the model is fitted MOTION_PASSES times by least squares to the matches within a distance of the last model,
+ * which shrinks from pass to pass. */
+enum { MOTION_PASSES = 6 };
+
+MOTION_CODE int motion_radius(int pass) {
+  return pass == 0 ? 2560 : pass == 1 ? 1280 : pass == 2 ? 768 : pass == 3 ? 384 : pass == 4 ? 256 : 192;
+}
+
+/* Sums over the matches that agree with a model: their number, places, vectors, squared distances from the centre, and
+ * the products of place and vector along and across. */
+struct motion_sums {
+  int64_t count, x, y, vx, vy, far, along, across;
+};
+
+/* Adds a block's match if it counts and lies within `radius` of the model. */
+MOTION_CODE void motion_gather(struct motion_sums *s, const struct motion_model *m, int radius, int x, int y, int vy,
+                               int vx, int weight) {
+  bool near = motion_abs(vy - motion_model_y(m, x, y)) <= radius && motion_abs(vx - motion_model_x(m, x, y)) <= radius;
+  if (weight < MOTION_WEIGHT || !near)
+    return;
+  s->count++;
+  s->x += x, s->y += y;
+  s->vx += vx, s->vy += vy;
+  s->far += (int64_t)x * x + (int64_t)y * y;
+  s->along += (int64_t)x * vx + (int64_t)y * vy;
+  s->across += (int64_t)x * vy - (int64_t)y * vx;
+}
+
+MOTION_CODE bool motion_is_wide(int64_t x, int shift) {
+  const int64_t most = (int64_t)1 << 44;
+  return (x >> shift) > most || (x >> shift) < -most;
+}
+
+/* Returns numerator * 2^17 / denominator within the limits of a similarity's matrix. shift: digits that are dropped
+ * from both. */
+MOTION_CODE int motion_ratio(int64_t numerator, int64_t denominator, int shift) {
+  int64_t ratio = motion_divide((numerator >> shift) * 131072, (denominator >> shift) + 1);
+  const int64_t most = MOTION_STEEPEST;
+  return (int)(ratio < -most ? -most : ratio > most ? most : ratio);
+}
+
+/* Fits the model to the sums. The first pass fits a shift alone. Too few matches change nothing. */
+MOTION_CODE void motion_fit(struct motion_model *m, const struct motion_sums *s, int pass) {
+  int64_t spread = s->count * s->far - s->x * s->x - s->y * s->y;
+  int64_t along = s->count * s->along - s->x * s->vx - s->y * s->vy;
+  int64_t across = s->count * s->across - s->x * s->vy + s->y * s->vx;
+  int shift = 0;
+  if (s->count < 12 || spread <= 0)
+    return;
+  while (motion_is_wide(along, shift) || motion_is_wide(across, shift))
+    shift++;
+  m->a = pass ? motion_ratio(along, spread, shift) : 0;
+  m->b = pass ? motion_ratio(across, spread, shift) : 0;
+  m->tx = (int)motion_divide(s->vx * 131072 - m->a * s->x + m->b * s->y, s->count * 131072);
+  m->ty = (int)motion_divide(s->vy * 131072 - m->b * s->x - m->a * s->y, s->count * 131072);
+}
+
+/* Sums over the matches that count: how badly no motion and the model explain them, how many agree with the model, and
+ * the squared lengths of the model's vectors there. */
+struct motion_merit {
+  int64_t still, fitted, count, agreeing, length;
+};
+
+MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model *m, int x, int y, int vy, int vx,
+                              int weight) {
+  const int64_t most = 512 * 512;
+  if (weight < MOTION_WEIGHT)
+    return;
+  int64_t my = motion_model_y(m, x, y), mx = motion_model_x(m, x, y);
+  int64_t still = (int64_t)vy * vy + (int64_t)vx * vx, fitted = (vy - my) * (vy - my) + (vx - mx) * (vx - mx);
+  bool agrees = fitted < 192 * 192;
+  s->still += still < most ? still : most;
+  s->fitted += fitted < most ? fitted : most;
+  s->count++;
+  s->agreeing += agrees;
+  s->length += agrees ? my * my + mx * mx : 0;
+}
+
+/* True if the whole picture moves as the model says: enough matches agree, it explains them clearly better than no
+ * motion does, and it moves them by an eighth of a pixel or more. */
+MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
+  return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
+         4 * s->fitted < 3 * s->still && s->length >= s->agreeing * 32 * 32;
+}
+
+MOTION_CODE bool motion_is_still(const struct motion_model *m) {
+  return !m->a && !m->b && !m->ty && !m->tx;
+}
+
+/* Returns the model of the opposite direction. */
+MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
+  const int64_t one = MOTION_ONE;
+  int64_t a = one + m->a, size = (a * a + (int64_t)m->b * m->b) >> 24;
+  int64_t back = motion_divide(a * one, size), across = -motion_divide(m->b * one, size);
+  struct motion_model r;
+  r.a = (int)(back - one);
+  r.b = (int)across;
+  r.tx = -(int)motion_divide(back * m->tx - across * m->ty, one);
+  r.ty = -(int)motion_divide(across * m->tx + back * m->ty, one);
+  return r;
+}
+
+/* --- the choice for each block --- */
+
+/* Returns the factor, in 1/256, by which now is multiplied where details are compared; last gets the rest of 256. A
+ * light that became brighter or darker does not count so. */
+MOTION_CODE int motion_gain(int now, int last) {
+  int gain = now + last ? (int)(((int64_t)last * 256 + (now + last) / 2) / (now + last)) : 128;
+  return gain < 64 ? 64 : gain > 192 ? 192 : gain;
+}
+
+MOTION_CODE int motion_difference(int now, int last, int gain) {
+  return motion_abs(now * gain - last * (256 - gain));
+}
+
+/* True if a sum of differences over 8x8 pixels, in 1/2048 grey level, is clearly lower than another: by a quarter and
+ * by 0.8 grey levels a pixel. */
+MOTION_CODE bool motion_is_clear(int sum, int other) {
+  return sum + 64 * 1638 <= other && 4 * (int64_t)sum <= 3 * (int64_t)other;
+}
+
+/* A match is trusted if it has half the weight that counts for the whole picture's motion, and this many of its eight
+ * neighbours lie near it (motion_is_near). */
+enum { MOTION_SUPPORT = 3 };
+
+MOTION_CODE bool motion_is_near(int y, int x, int other_y, int other_x) {
+  return motion_abs(y - other_y) <= 384 && motion_abs(x - other_x) <= 384;
+}
+
+/* True if a block was seen in the last frame: its place then lies within the picture, and the vectors of both
+ * directions cancel there. y and x: the block's vector; back: that of the block there. */
+MOTION_CODE bool motion_agrees(int y, int x, int back_y, int back_x) {
+  int most = 256 + ((motion_abs(y) + motion_abs(x)) >> 4);
+  return motion_abs(y + back_y) <= most && motion_abs(x + back_x) <= most;
+}
+
+/* Returns the number of the block in which block (x, y) was in the last frame, or -1 outside the picture. */
+MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy, int vx) {
+  int px = 256 * MOTION_BLOCK * x + 128 * MOTION_BLOCK + vx, py = 256 * MOTION_BLOCK * y + 128 * MOTION_BLOCK + vy;
+  if (px < 0 || py < 0 || px >= 256 * s->w[0] || py >= 256 * s->h[0])
+    return -1;
+  return py / (256 * MOTION_BLOCK) * s->w[3] + px / (256 * MOTION_BLOCK);
+}
+
+/* --- cuts --- */
+
+/* Sums over a group's pixels of level 1 that are overexposed in neither frame, in squares of a quarter grey level. */
+struct motion_likeness {
+  int both, now, last;
+};
+
+MOTION_CODE void motion_compare(struct motion_likeness *s, int now, int last) {
+  now >>= 2, last >>= 2;
+  s->both += now * last;
+  s->now += now * now;
+  s->last += last * last;
+}
+
+/* True if a group's sum of squares is above that of a camera's noise. */
+MOTION_CODE bool motion_has_texture(int squares) {
+  return squares > 12288;
+}
+
+/* True if the correlation of now and last is at least one half. */
+MOTION_CODE bool motion_is_alike(const struct motion_likeness *s) {
+  return s->both > 0 && 4 * (int64_t)s->both * s->both >= (int64_t)s->now * s->last;
+}
+
+/* Numbers of groups: all, those with texture now, those with texture in both frames, and of these those that look
+ * alike. */
+struct motion_tally {
+  int groups, now, both, alike;
+};
+
+/* True if the frame shows next to nothing, as between the flashes of a strobe. It tells nothing of a motion or a
+ * cut. */
+MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
+  return t->now * 16 < t->groups || !t->now;
+}
+
+/* True if the frames have next to nothing in common. */
+MOTION_CODE bool motion_is_cut(const struct motion_tally *t) {
+  return t->both * 16 < t->groups || !t->both || t->alike * 5 < t->both * 2;
+}
+
+/* Returns the number of groups along an axis with this many blocks. */
+MOTION_CODE int motion_groups(int blocks) {
+  return (blocks + MOTION_GROUP - 1) / MOTION_GROUP;
+}
+
+#endif
