@@ -464,6 +464,59 @@ static void test_limit_that_changes(void **state) {
   rig_close(&rig);
 }
 
+/* --- canvas --- */
+
+static void refuse(struct rig *rig, const struct engine_shape *shape, const char *what) {
+  struct prepared *prepared;
+  assert_int_equal(engine_prepare(rig->engine, shape, &prepared, &rig->err), -1);
+  assert_error(&rig->err, STATUS_USAGE, what);
+}
+
+static struct prepared_info info_of_handle(const struct prepared *prepared) {
+  struct prepared_info info;
+  prepared_get_info(prepared, &info);
+  return info;
+}
+
+/* On a canvas that follows the camera the networks compute more than the picture; the input beside it stays as it is.
+ * It is refused for runs of several frames, and without an input. */
+static void test_canvas(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  const struct engine_shape fixed = {.width = 62, .height = 48, .steps = 2}, automatic = {.canvas = CANVAS_AUTO};
+  struct engine_shape follow = fixed;
+  follow.canvas = CANVAS_FOLLOW;
+  struct prepared *on_screen = prepare(&rig, &fixed), *on_canvas = prepare(&rig, &follow);
+  struct prepared_info screen = info_of_handle(on_screen), canvas = info_of_handle(on_canvas);
+  int multiple = info_of(&rig).size_multiple;
+  assert_int_equal(screen.shape.canvas, CANVAS_FIXED);
+  assert_int_equal(canvas.shape.canvas, CANVAS_FOLLOW);
+  assert_int_equal(screen.drawn_height, 48);
+  assert_int_equal(canvas.drawn_height, 48 + multiple);
+  assert_int_equal(canvas.drawn_width, 64 + multiple);
+  assert_int_equal(canvas.shape.width, 62);
+  assert_true(canvas.flops > screen.flops);
+  struct controls controls = rig.controls;
+  for (int i = 0; i < 2; i++) {
+    controls.mix = (float)i;
+    uint8_t *a = run(&rig, on_screen, &controls), *b = run(&rig, on_canvas, &controls);
+    assert_int_equal(memcmp(a, b, bytes_of(&fixed)) == 0, i == 0);
+    free(a);
+    free(b);
+  }
+  assert_int_equal(info_of_handle(prepare(&rig, &automatic)).shape.canvas, CANVAS_FIXED);
+  follow.stream_batch = true;
+  refuse(&rig, &follow, "stream batch");
+  follow.stream_batch = false;
+  follow.batch = 2;
+  refuse(&rig, &follow, "one picture a run");
+  follow.batch = 1;
+  follow.text_to_image = true;
+  refuse(&rig, &follow, "text to image");
+  rig_close(&rig);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_handles GOLDENS DEVICE\n");
@@ -487,6 +540,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_prepared_while_another_runs),
       cmocka_unit_test(test_engine_beside_another),
       cmocka_unit_test(test_limit_that_changes),
+      cmocka_unit_test(test_canvas),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   fixture_remove(tuning);

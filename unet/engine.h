@@ -121,6 +121,10 @@ enum sizing {
   SIZE_WHOLE  /* rounded to the nearest size at which the networks' output is not cropped */
 };
 
+/* Where the networks draw the frame. CANVAS_FIXED: always at the same place, so that texture stays on the screen while
+ * the scene moves. CANVAS_FOLLOW: on a canvas that follows the camera's motion, so that it stays on the scene. */
+enum canvas_mode { CANVAS_FIXED, CANVAS_FOLLOW, CANVAS_AUTO /* what suits the model */ };
+
 /* The properties of a handle. */
 struct engine_shape {
   /* The size, the sampler and its guidance. */
@@ -150,6 +154,9 @@ struct engine_shape {
    * cannot be combined with a stream batch, several pictures a run, or more than 8 calls of the network. */
   int bank_room;
   unsigned bank_layers;
+  /* CANVAS_FOLLOW needs an input frame, and one frame a run without a stream batch. The networks then compute more than
+   * the picture: see prepared_info.drawn_width. CANVAS_AUTO is CANVAS_FIXED where CANVAS_FOLLOW would be refused. */
+  enum canvas_mode canvas;
   /* the handle has working memory of its own, so that runs of other handles do not overwrite what its runs leave
    * there */
   bool own_memory;
@@ -204,9 +211,10 @@ struct prepared_info {
   /* number of frames by which a picture comes later than its own frame: with a stream batch the steps minus 1, else
    * 0 */
   int frames_behind;
-  int rows;          /* guidance rows of the first U-Net call */
-  size_t bank_bytes; /* memory of the bank */
-  double flops;      /* floating-point operations of one frame's matrix products: its share of those of the run */
+  int drawn_width, drawn_height; /* size that the networks compute, in pixels */
+  int rows;                      /* guidance rows of the first U-Net call */
+  size_t bank_bytes;             /* memory of the bank */
+  double flops; /* floating-point operations of one frame's matrix products: its share of those of the run */
 };
 
 /* Opens the checkpoint that engine_open would open, so that several engines can borrow it (params->checkpoint). The

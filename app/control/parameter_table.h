@@ -185,6 +185,10 @@ REAL(SEED_WALK, "seed-walk", NOTHING, ONE(seed_walk), .min = -100, .max = 100, .
      .low = -2, .high = 2,
      .help = "seeds a second that --seed-position moves on by itself, for ever; in render by "
              "the frames' own times, so that a walk is the same every time")
+/* The choices are those of enum canvas_mode. */
+CHOICE(CANVAS, "canvas", PREPARATION, ONE(canvas), .choices = "fixed|follow", .by_model = true, .from = "fixed",
+       .help = "where the picture is drawn: fixed, so that texture stays on the screen; follow, on a canvas that "
+               "follows the camera, so that texture stays on the scene, for 10 to 30 % more time")
 REAL(MIX, "mix", FRAME, ONE(mix), .max = 1, .standard = 1, .decimals = 2,
      .help = "0 shows the input, 1 the generated picture")
 SIZE(SIZE, "size", PREPARATION, ONE(size), .min = 1, .max = 8192, .by_model = true, .unit = "pixels",

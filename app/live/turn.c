@@ -173,6 +173,8 @@ static void follow_refusal(struct live *live) {
     put_back_controls(values, shape->controls);
   } else if (refused->steps != steps) {
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
+  } else if (refused->canvas != shape->canvas) {
+    parameters_set_number(values, PARAMETER_CANVAS, 0, (double)shape->canvas, &err);
   } else if (refused->stream_batch != shape->stream_batch) {
     parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
   } else {

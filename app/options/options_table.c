@@ -73,6 +73,7 @@ const struct option option_table[] = {
     {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
     {"seed-position", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_SEED_POSITION},
     {"seed-walk", 0, OPTION_PARAMETER, GROUP_PICTURE, LIVE | RENDER, "X", .parameter = PARAMETER_SEED_WALK},
+    {"canvas", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_CANVAS},
     {"size", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "WxH", .parameter = PARAMETER_SIZE},
     {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
     {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},

@@ -53,6 +53,14 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
+/* Returns where frames are drawn. Unless somebody has chosen, it is what the engine was opened with; a stream batch
+ * goes without a canvas that follows the camera. */
+static enum canvas_mode suitable_canvas(const struct loop *loop, const struct parameters *values) {
+  if (parameters_marked(values, PARAMETER_CANVAS, 0))
+    return (enum canvas_mode)values->canvas;
+  return values->stream_batch ? CANVAS_FIXED : loop->first.canvas;
+}
+
 /* Returns the shape (size, steps, guidance and so on) of the handle that the current values ask for, without a
  * budget. */
 static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
@@ -67,6 +75,7 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
   shape.stream_batch = values->stream_batch;
+  shape.canvas = suitable_canvas(loop, values);
   shape.controls = values_controls_on(values) & values_controls_there(&loop->opened_with);
   if (values->size.width > 0) {
     shape.width = values->size.width;
@@ -95,6 +104,8 @@ static void name_wish(const struct loop *loop, const struct engine_shape *shape,
     snprintf(words, size, "this control");
   else if (shape->steps != now->steps)
     snprintf(words, size, "%d step%s", shape->steps, shape->steps == 1 ? "" : "s");
+  else if (shape->canvas != now->canvas)
+    snprintf(words, size, "canvas %s", shape->canvas == CANVAS_FOLLOW ? "follow" : "fixed");
   else if (shape->stream_batch != now->stream_batch)
     snprintf(words, size, "stream batch");
   else

@@ -3,7 +3,7 @@
 bool handles_same_shape(const struct engine_shape *a, const struct engine_shape *b) {
   return a->width == b->width && a->height == b->height && a->sampler == b->sampler && a->spacing == b->spacing &&
          a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
-         a->stream_batch == b->stream_batch && a->controls == b->controls;
+         a->stream_batch == b->stream_batch && a->controls == b->controls && a->canvas == b->canvas;
 }
 
 static void add(struct handles *handles, struct prepared *prepared) {

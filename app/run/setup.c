@@ -232,6 +232,15 @@ static int choose_chunks(const struct engine *engine, const struct options *opti
   return 0;
 }
 
+/* Returns where frames are drawn. The model decides live alone: the parts of a clip that are rendered one by one have
+ * to fit together, and on a canvas that follows the camera a frame depends on all frames since the last cut. */
+static enum canvas_mode choose_canvas(const struct setup *setup) {
+  const struct parameters *values = &setup->options->values;
+  if (parameters_marked(values, PARAMETER_CANVAS, 0))
+    return (enum canvas_mode)values->canvas;
+  return setup->paced ? CANVAS_AUTO : CANVAS_FIXED;
+}
+
 int setup_params(struct setup_params *params, const struct setup *setup, struct error *err) {
   const struct options *options = setup->options;
   const struct parameters *values = &options->values;
@@ -274,6 +283,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .stream_batch = values->stream_batch,
       .batch = options->batch,
       .controls = values_controls_on(values),
+      .canvas = choose_canvas(setup),
       .styles = params->engine.ip_adapter != NULL,
   };
   choose_size(&params->shape, setup, setup->longest);
@@ -474,6 +484,7 @@ void setup_values(struct parameters *values, const struct engine_info *info, con
     values->eta = prepared->eta;
   values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
   values->steps = prepared->shape.steps;
+  values->canvas = (int)prepared->shape.canvas;
 }
 
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,

@@ -137,7 +137,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
     }
     memcpy(to->param, v->param, sizeof to->param);
     map_clamp(engine->model.controls[k].map, to->param);
-    if (engine->model.controls[k].map == MAP_DEPTH)
+    /* on a canvas the network reads the map at another place in each run */
+    if (engine->model.controls[k].map == MAP_DEPTH && !prepared->shape.canvas.lattice)
       to->map = depth_is_due(prepared, k, to);
   }
 }

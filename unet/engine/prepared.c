@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
+#include "unet/model/canvas.h"
+#include "unet/model/frame_states.h"
 #include "unet/model/models.h"
 
 enum { SIDE_MAX = 8192 };
@@ -73,6 +75,26 @@ static int check_batch(const struct engine *engine, const struct engine_shape *w
   return 0;
 }
 
+/* Refuses a canvas that follows the camera together with features that its plan does not have. */
+static int check_canvas(const struct engine_shape *wish, struct error *err) {
+  if (wish->canvas != CANVAS_FOLLOW)
+    return 0;
+  if (wish->text_to_image)
+    return error_set(err, STATUS_USAGE, "--canvas follow: text to image has no input whose motion could be followed");
+  if (wish->stream_batch)
+    return error_set(err, STATUS_USAGE, "--canvas follow: a stream batch has frames of several places in one run");
+  if (wish->batch > 1)
+    return error_set(err, STATUS_USAGE,
+                     "--canvas follow: each frame's place follows from the one before: one picture a run, not %d",
+                     wish->batch);
+  return 0;
+}
+
+/* True if the handle's canvas follows the camera. */
+static bool follows_camera(const struct engine_shape *wish) {
+  return wish->canvas == CANVAS_FOLLOW;
+}
+
 /* Refuses properties for which the checkpoint was not trained, and those that the engine does not support. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
@@ -91,7 +113,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
-  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0)
+  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0 || check_canvas(wish, err) < 0)
     return -1;
   return controls_check(engine, wish->controls, err);
 }
@@ -122,6 +144,8 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
   shape->height = round_up(shape->picture_height, multiple);
+  if (follows_camera(wish))
+    shape->canvas = canvas_size_for(&engine->model, shape->height, shape->width);
   return bank_choose(engine, wish, shape, err);
 }
 
@@ -269,6 +293,8 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                  .has_eta = sampler_has_eta(sampling->sampler),
                                  .eta = sampler_usual_eta(sampling->sampler),
                                  .frames_behind = shape->stream_batch ? shape->steps - 1 : 0,
+                                 .drawn_width = frame_drawn_w(shape),
+                                 .drawn_height = frame_drawn_h(shape),
                                  .rows = shape->rows.first,
                                  .bank_bytes = prepared->bank_bytes};
   info->shape.width = shape->picture_width;
@@ -277,6 +303,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
   info->shape.steps = sampling->steps;
   info->shape.chunks = shape->chunks;
   info->shape.batch = shape->batch;
+  info->shape.canvas = shape->canvas.lattice ? CANVAS_FOLLOW : CANVAS_FIXED;
   for (int i = 0; i < plan->op_count; i++)
     info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i) / shape->batch;
 }

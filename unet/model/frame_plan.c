@@ -2,6 +2,7 @@
  * made into maps; then each step calls the U-Net; last the latent is decoded. */
 #include <stdio.h>
 
+#include "unet/model/canvas.h"
 #include "unet/model/frame_states.h"
 #include "unet/model/maps.h"
 
@@ -22,7 +23,8 @@ struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
-  const struct frame_noise *noise;
+  const struct frame_noise *noise; /* as the networks read it: at the canvas's place */
+  const struct canvas *canvas;
   struct tensor x, image, kept;
   /* residual guidance (RCFG): the latent from which the residual noise is computed. It is the input's latent, or a
    * temporary that the first step fills; no tensor: zeros */
@@ -325,7 +327,7 @@ static struct tensor read_map(struct denoising *d, const struct control *control
   const struct picture seen = control->source ? second_picture(d, control) : *picture;
   struct tensor map = make_map(d->model, control, d->plan, &seen);
   if (control->network)
-    *features = control_read_map(control, d->plan, map);
+    *features = control_read_map(control, d->plan, canvas_draw(d->canvas, d->plan, "canvas map", map));
   plan_region_end(d->plan);
   return map;
 }
@@ -351,6 +353,14 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
   noise->steps = frame_noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 }
 
+/* Returns noise and mask as the networks read them: at the canvas's place. */
+static struct frame_noise noise_on_canvas(const struct canvas *canvas, struct plan *plan,
+                                          const struct frame_noise *noise) {
+  return (struct frame_noise){.start = canvas_noise(canvas, plan, "canvas/start", noise->start),
+                              .steps = canvas_noise(canvas, plan, "canvas/steps", noise->steps),
+                              .kept = canvas_draw_mask(canvas, plan, "canvas/kept", noise->kept)};
+}
+
 static struct tensor read_pixels(const struct frame_shape *shape, struct plan *plan, float black) {
   const struct op_pixels_in op = {
       .scale = 1 - black, .bias = black, .y = {.n = frame_pictures(shape), .h = shape->height, .w = shape->width}};
@@ -360,7 +370,7 @@ static struct tensor read_pixels(const struct frame_shape *shape, struct plan *p
 /* Makes a temporary with `each` latents for every picture of the run, which a step will write. */
 static struct tensor latents(const struct model *model, const struct frame_shape *shape, struct plan *plan, int each) {
   int scale = model->checkpoint->autoencoder.scale;
-  return plan_input(plan, frame_pictures(shape) * each, shape->height / scale, shape->width / scale,
+  return plan_input(plan, frame_pictures(shape) * each, frame_drawn_h(shape) / scale, frame_drawn_w(shape) / scale,
                     model->unet.config->out_channels, ELEMENT_PRECISE);
 }
 
@@ -387,27 +397,34 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
   /* scale and bias convert the autoencoder's pictures to 0..1 */
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range;
-  struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
+  struct tensor pixels = {0}, drawn = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   plan_init(plan, model->resources);
   add_noise(model, shape, plan, noise);
   if (model_reads_input(model, shape->text_to_image, shape->controls))
     seen = read_pixels(shape, plan, kind->black);
+  struct tensor global = {0};
+  if (shape->canvas.lattice)
+    global = plan_state(plan, "motion/global", 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE);
   struct bank bank = {0};
   if (shape->bank_room)
-    bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, (struct tensor){0});
+    bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, global);
+  const struct canvas canvas = canvas_begin(&shape->canvas, plan, global);
+  const struct frame_noise laid = noise_on_canvas(&canvas, plan, noise);
   if (!shape->text_to_image) {
     pixels = seen;
-    own = kind->encode(autoencoder, plan, pixels);
+    drawn = canvas_draw(&canvas, plan, "canvas draw", pixels);
+    own = kind->encode(autoencoder, plan, drawn);
     z = autoencoder_scaled(autoencoder, plan, own);
   }
-  struct tensor image = image_condition(model->checkpoint, plan, pixels, own, noise->kept);
+  struct tensor image = image_condition(model->checkpoint, plan, drawn, own, laid.kept);
   struct denoising d = {.model = model,
                         .shape = shape,
                         .plan = plan,
-                        .noise = noise,
-                        .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start}),
+                        .noise = &laid,
+                        .canvas = &canvas,
+                        .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = laid.start}),
                         .image = image,
-                        .kept = noise->kept,
+                        .kept = laid.kept,
                         .reference = z,
                         .times = frame_times_state(model, shape, plan),
                         .bank = bank};
@@ -423,6 +440,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     denoise(&d);
   }
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
+  x = canvas_cut_out(&canvas, plan, x);
   write_pixels(shape, plan, &(struct picture){x, scale, bias}, pixels, maps);
   return plan_finish(plan, err);
 }

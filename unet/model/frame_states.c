@@ -2,6 +2,14 @@
 
 #include <stdio.h>
 
+int frame_drawn_h(const struct frame_shape *shape) {
+  return shape->canvas.lattice ? shape->canvas.window_h : shape->height;
+}
+
+int frame_drawn_w(const struct frame_shape *shape) {
+  return shape->canvas.lattice ? shape->canvas.window_w : shape->width;
+}
+
 int frame_pictures(const struct frame_shape *shape) {
   return shape->batch > 1 ? shape->batch : 1;
 }
@@ -35,7 +43,7 @@ struct tensor frame_control_times_state(const struct model *model, const struct 
 struct tensor frame_noise_state(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                 const char *name, int n) {
   int scale = model->checkpoint->autoencoder.scale;
-  return n ? plan_state(plan, name, n * frame_pictures(shape), shape->height / scale, shape->width / scale,
-                        model->unet.config->out_channels, ELEMENT_PRECISE)
+  return n ? plan_state(plan, name, n * frame_pictures(shape), frame_drawn_h(shape) / scale,
+                        frame_drawn_w(shape) / scale, model->unet.config->out_channels, ELEMENT_PRECISE)
            : (struct tensor){0};
 }

@@ -4,6 +4,9 @@
 
 #include "unet/model/plans.h"
 
+/* Return the size that the networks compute, in pixels: that of the frame, or of the canvas's window. */
+int frame_drawn_h(const struct frame_shape *shape);
+int frame_drawn_w(const struct frame_shape *shape);
 /* Returns how many pictures one run makes, at least 1. */
 int frame_pictures(const struct frame_shape *shape);
 /* True if one run advances several frames, each by one step (shape.stream_batch with more than one step). */

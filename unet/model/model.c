@@ -82,6 +82,11 @@ int model_size_multiple(const struct model *model) {
   return model->checkpoint->autoencoder.scale << (model->unet.config->levels - 1);
 }
 
+int model_lattice(const struct model *model) {
+  int own = styles_lattice(model->checkpoint->styles);
+  return own ? own : model_size_multiple(model);
+}
+
 void model_native_size(const struct model *model, int *width, int *height) {
   int scale = model->checkpoint->autoencoder.scale;
   *width = model->unet.config->sample_width * scale;

@@ -62,6 +62,9 @@ bool model_embeds_guidance(const struct model *model);
 /* Returns the number of pixels of which width and height must be multiples, because the autoencoder and the U-Net halve
  * them. */
 int model_size_multiple(const struct model *model);
+/* Returns the side, in pixels, of the cells after which the model's texture repeats: a frame that is shifted by whole
+ * cells together with its noise becomes the same picture, shifted. */
+int model_lattice(const struct model *model);
 /* Stores the size, in pixels, of the pictures for which the model was trained. */
 void model_native_size(const struct model *model, int *width, int *height);
 

@@ -9,9 +9,10 @@
 /* All that a frame plan depends on, besides the model. */
 struct frame_shape {
   /* The sizes. */
-  /* size that the networks compute, in pixels: multiples of model_size_multiple */
+  /* size of the frame, in pixels: multiples of model_size_multiple. The networks compute as much, or the canvas's
+   * window */
   int width, height;
-  /* size of the picture, which is the top left part of what is computed; 0: all of it */
+  /* size of the picture, which is the top left part of the frame; 0: all of it */
   int picture_width, picture_height;
 
   /* The sampler and its guidance. */
@@ -31,6 +32,9 @@ struct frame_shape {
   int batch;
   bool styles; /* the U-Net also attends to the style pictures of the IP-Adapter */
   bool text_to_image;
+  /* the canvas that follows the camera; its lattice is 0 without one, and else one frame is made a run, from an input
+   * picture and without a stream batch */
+  struct canvas_size canvas;
   unsigned controls; /* bit i is set if the plan has the model's controls[i] */
 
   /* The bank (bank.h): frames of its rings, 0: there is none; and the levels of the layers that have rings. With a bank

@@ -144,7 +144,9 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
       place[i] = 0;
     return;
   }
-  if (motion->a == CANVAS_ONE && motion->b == 0 && motion->y == 0 && motion->x == 0)
+  bool still = motion->a == CANVAS_ONE && motion->b == 0 && motion->y == 0 && motion->x == 0;
+  bool none = motion->a == 0 && motion->b == 0; /* a state that no run has written */
+  if (still || none)
     return;
   int64_t a = CANVAS_ONE + place[PLACE_A], b = place[PLACE_B];
   int64_t x = canvas_shift(a * motion->x - b * motion->y, 24), y = canvas_shift(b * motion->x + a * motion->y, 24);
@@ -224,14 +226,14 @@ CANVAS_FUNCTION int canvas_mirrored(int i, int size) {
   return at < size ? at : period - at;
 }
 
-/* Stores the weights of the four pixels around a point, by Keys' cubic kernel with a = -0.5. The point lies `part`
+/* Stores the weights of the four pixels around a point, by Keys' cubic kernel with a = -0.75. The point lies `part`
  * (1/256 pixel) after the second of them. */
 CANVAS_FUNCTION void canvas_weights(int part, float weight[4]) {
   float t = (float)part / CANVAS_PIXEL;
-  weight[0] = ((-0.5f * t + 1) * t - 0.5f) * t;
-  weight[1] = (1.5f * t - 2.5f) * t * t + 1;
-  weight[2] = ((-1.5f * t + 2) * t + 0.5f) * t;
-  weight[3] = (0.5f * t - 0.5f) * t * t;
+  weight[0] = ((-0.75f * t + 1.5f) * t - 0.75f) * t;
+  weight[1] = (1.25f * t - 2.25f) * t * t + 1;
+  weight[2] = ((-1.25f * t + 1.5f) * t + 0.75f) * t;
+  weight[3] = (0.75f * t - 0.75f) * t * t;
 }
 
 #endif

@@ -23,6 +23,7 @@ struct styles {
   const cJSON *styles, *moods, *standard;
   int count;
   bool blends, refuses_guidance;
+  int lattice;
 };
 
 static bool is_phrases(const cJSON *list) {
@@ -63,10 +64,17 @@ static int read_phrases(struct styles *styles, const char *path, struct error *e
   return 0;
 }
 
+/* True for multiples of a cell of the latent that divide the sizes of pictures. */
+static bool is_lattice(const cJSON *value) {
+  int side = cJSON_IsNumber(value) ? value->valueint : 0;
+  return value->valuedouble == side && (side == 8 || side == 16 || side == 32 || side == 64);
+}
+
 static int read_training(struct styles *styles, const char *path, struct error *err) {
   const cJSON *standard = cJSON_GetObjectItemCaseSensitive(styles->root, "default");
   const cJSON *strength = cJSON_GetObjectItemCaseSensitive(styles->root, "strength");
   const cJSON *guidance = cJSON_GetObjectItemCaseSensitive(styles->root, "guidance");
+  const cJSON *lattice = cJSON_GetObjectItemCaseSensitive(styles->root, "lattice");
   if (cJSON_IsString(standard))
     styles->standard = cJSON_GetObjectItemCaseSensitive(styles->styles, standard->valuestring);
   if (standard && !cJSON_GetArraySize(styles->standard))
@@ -75,6 +83,9 @@ static int read_training(struct styles *styles, const char *path, struct error *
     return error_set(err, STATUS_MODEL, "%s: \"strength\" is not \"blend\", the only value that is supported", path);
   if (guidance && !cJSON_IsBool(guidance))
     return error_set(err, STATUS_MODEL, "%s: \"guidance\" is not true or false", path);
+  if (lattice && !is_lattice(lattice))
+    return error_set(err, STATUS_MODEL, "%s: \"lattice\" is not 8, 16, 32 or 64 pixels", path);
+  styles->lattice = lattice ? lattice->valueint : 0;
   styles->blends = strength != NULL;
   styles->refuses_guidance = cJSON_IsFalse(guidance);
   return 0;
@@ -217,6 +228,10 @@ char *styles_prompt(const struct styles *styles, const char *text) {
   if (!styles_default(styles) || matches(styles->styles, text) || is_mood(styles->moods, text))
     return strdup(text);
   return standard_prompt(styles, text);
+}
+
+int styles_lattice(const struct styles *styles) {
+  return styles ? styles->lattice : 0;
 }
 
 bool styles_blends(const struct styles *styles) {

@@ -6,7 +6,8 @@
  * It maps names for people to the phrases that mean them. "moods" may be missing, and so may
  *   "default": "photo"     the style that is used for prompts which name none
  *   "strength": "blend"    trained from pure noise only: strength blends the model's picture with the input
- *   "guidance": false      trained with one prompt for each picture: guidance would spoil the pictures */
+ *   "guidance": false      trained with one prompt for each picture: guidance would spoil the pictures
+ *   "lattice": 16          its texture repeats after so many pixels: see model_lattice */
 #ifndef UNET_TEXT_STYLES_H
 #define UNET_TEXT_STYLES_H
 
@@ -34,6 +35,7 @@ const char *styles_default(const struct styles *styles);
 char *styles_prompt(const struct styles *styles, const char *text);
 
 bool styles_blends(const struct styles *styles);           /* Returns true for "strength": "blend"; false for NULL. */
+int styles_lattice(const struct styles *styles);           /* Returns "lattice"; 0 if it is missing, and for NULL. */
 bool styles_refuses_guidance(const struct styles *styles); /* Returns true for "guidance": false; false for NULL. */
 
 #endif
