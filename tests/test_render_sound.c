@@ -304,7 +304,8 @@ static void test_short_packets(void **state) {
 static bool is_loud_at(const char *name, double seconds) {
   enum { WINDOW = 960 };
   size_t size = 0, first = (size_t)llrint(seconds * 48000) - WINDOW / 2;
-  int16_t *samples = (int16_t *)(void *)shell_output(&size, "ffmpeg -v error -i %s -map 0:a:0 -f s16le -ac 1 -", name);
+  int16_t *samples =
+      (int16_t *)(void *)shell_output(&size, "ffmpeg -v error -i %s -map 0:a:0 -f s16le -ac 1 -ar 48000 -", name);
   double power = 0;
   for (size_t i = first; i < first + WINDOW && i < size / 2; i++)
     power += fabs((double)samples[i]) / WINDOW;
@@ -348,6 +349,70 @@ static void test_gaps(void **state) {
   }
 }
 
+/* Sound is copied where the container tells its readers the rate, the channels and how long each packet lasts, and else
+ * encoded again: it is read back as long, as high and in as many channels as it was, loud in its second half. */
+static void test_told_right(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out, *sound; /* codec, rate and channels in the output */
+  } cases[] = {{"s16_8000_1", "flv", "aac,8000,1"},          {"mulaw_22050_2", "flv", "aac,22050,2"},
+               {"mulaw_8000_1", "flv", "pcm_mulaw,8000,1"},  {"s16_22050_2", "flv", "pcm_s16le,22050,2"},
+               {"s16_44100_6", "flv", "aac,44100,6"},        {"eac3_44100_2", "avi", "mp3,44100,2"},
+               {"flac_44100_6", "avi", "pcm_s16le,44100,6"}, {"ima_44100_2", "avi", "adpcm_ima_wav,44100,2"},
+               {"tiny_44100_2", "wmv", "pcm_s16le,44100,2"}, {"s16_8000_2", "mpg", "mp2,16000,2"},
+               {"s16_44100_6", "mpg", "ac3,44100,6"}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -c:v libx264 -bf 0 seen.mkv && " FFMPEG "-f lavfi -i "
+               "\"sine=f=700:d=1:r=44100,volume='8*gte(t,0.5)':eval=frame,asetnsamples=16:p=0\" heard.wav");
+#define HEARD " -map 0 -map 1 -c:v copy -c:a "
+  shell(FFMPEG "-i seen.mkv -i heard.wav -strict -2" HEARD "pcm_s16le -ar 8000 s16_8000_1.mkv" HEARD
+               "pcm_s16le -ar 8000 -ac 2 s16_8000_2.mkv" HEARD "pcm_s16le -ar 22050 -ac 2 s16_22050_2.mkv" HEARD
+               "pcm_mulaw -ar 8000 mulaw_8000_1.mkv" HEARD "pcm_mulaw -ar 22050 -ac 2 mulaw_22050_2.mkv" HEARD
+               "pcm_s16le -ac 6 s16_44100_6.mkv" HEARD "eac3 -ac 2 eac3_44100_2.mkv" HEARD
+               "flac -ac 6 flac_44100_6.mkv" HEARD "adpcm_ima_wav -ac 2 ima_44100_2.mkv" HEARD
+               "pcm_s16le -ac 2 -af asetnsamples=16 tiny_44100_2.mkv");
+#undef HEARD
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char name[32], wanted[64], command[256];
+    double times[MOST];
+    snprintf(name, sizeof name, "told%zu.%s", i, cases[i].out);
+    program_expect(0, NULL, "render %s.mkv %s --size 64x64 -q", cases[i].in, name);
+    snprintf(wanted, sizeof wanted, "echo %s", cases[i].sound);
+    snprintf(command, sizeof command,
+             "ffprobe -v error -select_streams a -show_entries stream=codec_name,sample_rate,channels -of csv=p=0 %s",
+             name);
+    expect_same(name, wanted, command);
+    if (is_loud_at(name, 0.4) || !is_loud_at(name, 0.6) || is_loud_at(name, 1.15))
+      fail_msg("%s: the sound is not loud from 0.5 to 1 s", name);
+    int count = clip_times(name, CLIP_SOUND, times, MOST);
+    if (fabs(times[(count < MOST ? count : MOST) - 1] - times[0] - 0.95) > 0.13 && count <= MOST)
+      fail_msg("%s: the last packet is at %f", name, times[count - 1]);
+  }
+}
+
+/* A packet of sound that begins before the first picture and ends after it is kept where the container has a place for
+ * that, so that no sound is missing at the beginning. */
+static void test_begins_with_the_pictures(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out, *options;
+  } cases[] = {{"whole.mp4", "begin.mpg", ""}, /* the encoder of MP2 begins before time 0 */
+               {"whole.mp4", "begin.mp4", "--start 0.48"},
+               {"whole.mp4", "begin.mov", "--start 0.48"},
+               {"whole.mp4", "begin.ts", "--start 0.48"},
+               {"whole.ts", "begin.mp4", "--start 0.48"}};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -f lavfi -i sine=d=1:r=48000 -c:v libx264 -bf 0 -c:a aac whole.mp4 "
+        "-c:v libx264 -bf 0 -c:a mp2 whole.ts");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double sounds[MOST], frames[MOST];
+    program_expect(0, NULL, "render %s %s -y --size 64x64 -q %s", cases[i].in, cases[i].out, cases[i].options);
+    assert_true(clip_times(cases[i].out, CLIP_SOUND, sounds, MOST) > 0);
+    assert_true(clip_times(cases[i].out, CLIP_FRAMES, frames, MOST) > 0);
+    if (sounds[0] > frames[0] + 1e-3 || sounds[0] < frames[0] - 0.026)
+      fail_msg("%s to %s: sound from %f, pictures from %f", cases[i].in, cases[i].out, sounds[0], frames[0]);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_joins),         cmocka_unit_test(test_list),
@@ -356,6 +421,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_tracks),        cmocka_unit_test(test_programmes),
       cmocka_unit_test(test_encoded_again), cmocka_unit_test(test_opus),
       cmocka_unit_test(test_short_packets), cmocka_unit_test(test_gaps),
+      cmocka_unit_test(test_told_right),    cmocka_unit_test(test_begins_with_the_pictures),
   };
   if (argc != 2 || !clips_open())
     return 77;

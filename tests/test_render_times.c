@@ -177,6 +177,20 @@ static void test_sound_in_mxf(void **state) {
               "ffprobe -v error -select_streams a -show_entries stream=codec_type -of csv=p=0 sound.mxf");
 }
 
+/* A container that refuses a rate or a size names those that it takes. */
+static void test_taken_rates(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.3 -c:v libx264 slow.mkv");
+  program_expect(6, "does not take 10 frames a second at 64x64, but 23.976, 24, 25, 29.97, 30, 50, 59.94, 60",
+                 "render slow.mkv slow.mxf --size 64x64");
+  program_expect(6, "does not take 10 frames a second at 720x576, but 25;", "render slow.mkv slow.gxf --size 720x576");
+  program_expect(6, "does not take 64x64 at 25 frames a second; --size may be 720x576",
+                 "render uneven.mkv uneven.gxf --size 64x64");
+  program_expect(6, "takes neither 64x64 nor 10 frames a second, but 640x480 at 29.97, 720x480 at 29.97, 720x576 at 25",
+                 "render slow.mkv slow.gxf --size 64x64");
+  program_expect(6, "--size may be 720x576", "render uneven.mkv uneven.dv --size 64x64");
+}
+
 /* What shows all pictures at one rate has them repeated, so that they stay beside their sound: where frames are
  * missing, where the last one stands long, and where the first one comes after the sound. AVI, which can leave pictures
  * out, has no room for an hour of that. */
@@ -201,6 +215,8 @@ static void test_one_rate(void **state) {
     if (count != cases[i].pictures)
       fail_msg("%s to %s: %d pictures, not %d", cases[i].in, cases[i].out, count, cases[i].pictures);
   }
+  program_expect(0, NULL, "render behind.mkv rate.avi --size 64x64 -q --codec mpeg4");
+  assert_true(clip_times("rate.avi", CLIP_FRAMES, times, MOST) == 11 && times[0] == 0 && fabs(times[1] - 0.2) < 1e-6);
   shell(FFMPEG "-i uneven.mkv -map 0:v -c copy -bsf:v \"setts=ts='TS+gte(N\\,5)*3600/TB'\" hour.mkv");
   program_expect(0, "10 frames", "render hour.mkv hour.avi --size 64x64");
   program_expect(0, "10 frames", "render hour.mkv hour.mp4 --size 64x64"); /* no join: that is for MPEG's streams */
@@ -211,9 +227,9 @@ static void test_one_rate(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
-      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),  cmocka_unit_test(test_sound_in_mxf),
-      cmocka_unit_test(test_one_rate),
+      cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode),    cmocka_unit_test(test_rounded_clock),
+      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),     cmocka_unit_test(test_sound_in_mxf),
+      cmocka_unit_test(test_one_rate),     cmocka_unit_test(test_taken_rates),
   };
   if (argc != 2 || !clips_open())
     return 77;

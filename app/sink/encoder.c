@@ -17,6 +17,8 @@ static const double default_crf = 18, default_qscale = 3;
 /* A codec's frame rate that differs from the frames' by less than this share counts as equal, because the frame rate of
  * a file is an average. */
 static const double rate_tolerance = 5e-3;
+/* Where a container has one rate only, the frames' rate may differ from it by this much: 1 picture in half an hour. */
+static const double fixed_tolerance = 5e-4;
 /* In a container without timestamps frames are shown at the codec's rate, which may be at most this many times the
  * frames' own. */
 static const double rate_slack = 1.1;
@@ -134,12 +136,25 @@ static bool keeps_times(const AVOutputFormat *container) {
   return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
 }
 
+/* Returns the frame rate at which a container shows all pictures of this height; num is 0 if it stores the rate. GXF
+ * and DV have television's alone. */
+static AVRational fixed_rate(const AVOutputFormat *container, int height) {
+  if (!av_match_name(container->name, "gxf,dv"))
+    return (AVRational){0, 1};
+  if (height == 480 || height == 512)
+    return (AVRational){30000, 1001};
+  return height == 576 || height == 608 ? (AVRational){25, 1} : (AVRational){0, 1};
+}
+
 /* Returns the codec's frame rate that counts as equal to that of the frames, else its lowest one above it, since at a
  * lower rate the output would play slower than the input. num is 0 if there is none. */
 static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
                              const struct sink_options *options) {
   AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
   double limit = keeps_times(container) ? INFINITY : rate_slack * av_q2d(wanted);
+  AVRational fixed = fixed_rate(container, options->height);
+  if (fixed.num)
+    return fabs(av_q2d(wanted) - av_q2d(fixed)) < fixed_tolerance ? fixed : nearest;
   if (!codec->supported_framerates)
     return wanted;
   for (const AVRational *rate = codec->supported_framerates; rate->num; rate++) {

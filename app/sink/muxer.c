@@ -18,16 +18,20 @@ bool muxer_is_mp4(const AVOutputFormat *container) {
 }
 
 bool muxer_counts_sound(const AVOutputFormat *container) {
-  return muxer_needs_sound(container) || av_match_name(container->name, "avi,amv,dv,roq,swf");
+  return muxer_needs_sound(container) || av_match_name(container->name, "avi,amv,dv,rm,roq,swf");
 }
 
 bool muxer_counts_pictures(const AVOutputFormat *container) {
   return muxer_needs_sound(container) ||
-         av_match_name(container->name, "mpeg,vcd,svcd,vob,dvd,mpeg1video,mpeg2video,dv,swf,amv,yuv4mpegpipe");
+         av_match_name(container->name, "mpeg,vcd,svcd,vob,dvd,mpeg1video,mpeg2video,dv,rm,swf,amv,yuv4mpegpipe");
 }
 
 bool muxer_needs_sound(const AVOutputFormat *container) {
   return av_match_name(container->name, "mxf,mxf_d10,mxf_opatom,gxf");
+}
+
+bool muxer_needs_long_packets(const AVOutputFormat *container) {
+  return av_match_name(container->name, "asf,asf_stream");
 }
 
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
@@ -48,13 +52,25 @@ static double room_before_start(const AVFormatContext *output, const AVStream *s
   return opus ? (double)codec->initial_padding / codec->sample_rate : 0;
 }
 
-bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin) {
-  return begin < 0 && begin < -room_before_start(muxer->output, stream) - slack_seconds;
+/* True for MPEG's transport and program streams. Their times begin anywhere, so that it does no harm if the muxer
+ * shifts all of them. */
+static bool begins_anywhere(const AVOutputFormat *container) {
+  return av_match_name(container->name, "mpegts,rtp_mpegts,mpeg,vcd,svcd,vob,dvd");
+}
+
+bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end) {
+  const AVOutputFormat *container = muxer->output->oformat;
+  if (begin >= 0 || (begins_anywhere(container) && end > slack_seconds) ||
+      (muxer_counts_sound(container) && begin + end > 0))
+    return false;
+  return begin < -room_before_start(muxer->output, stream) - slack_seconds;
 }
 
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base) {
   double room = LIBAVFORMAT_VERSION_MAJOR < 60 ? room_before_start(muxer->output, stream) : 0;
   int64_t shift = is_matroska(muxer->output) ? llrint(room / av_q2d(time_base)) : 0;
+  if (muxer_counts_sound(muxer->output->oformat) && packet->pts != AV_NOPTS_VALUE && packet->pts < 0)
+    packet->pts = packet->dts = 0;
   packet->pts += packet->pts != AV_NOPTS_VALUE ? shift : 0;
   packet->dts += packet->dts != AV_NOPTS_VALUE ? shift : 0;
 }
@@ -202,7 +218,9 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);
-  if (code >= 0)
+  /* In ASF the times of pictures and sound must rise together, or the muxer aborts the process. An encoder of sound
+   * gives packets out late, so nothing is written before their turn. */
+  if (code >= 0 && !av_match_name(output->oformat->name, "asf,asf_stream"))
     code = av_interleaved_write_frame(output, NULL);
   if (code >= 0 && muxer->fragments)
     code = end_fragment(muxer);

@@ -28,6 +28,10 @@ bool muxer_counts_pictures(const AVOutputFormat *container);
  * packets itself, and leaves out pictures after the end of the sound. */
 bool muxer_needs_sound(const AVOutputFormat *container);
 
+/* True if the container rounds times of sound to milliseconds and takes rising times only: packets that are shorter
+ * than that would be heard ever later. */
+bool muxer_needs_long_packets(const AVOutputFormat *container);
+
 /* Zero-initialise to start. */
 struct muxer {
   AVFormatContext *output;    /* not owned */
@@ -46,11 +50,14 @@ int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 /* Prepares for writing to output. The caller calls it after all streams were added to output and before its header is
  * written, and calls muxer_close also after an error. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
-/* True if a packet of this stream that begins at `begin` (seconds) lies before the first time that the container can
- * store. Its muxer would then shift all pictures and sound to make room for something that is not heard. */
-bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin);
+/* True if a packet of this stream, which begins and ends at these times (seconds), is to be left out because it begins
+ * before the first time that the container can store. Most muxers would then shift all pictures and sound. In MPEG's
+ * streams, whose times begin anywhere, a packet is kept if it ends after time 0; in containers that count sound, if
+ * most of it lies there. */
+bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end);
 /* Adds to a packet's times (in time_base) the length of the sound that begins before time 0, where the muxer does not
- * do so itself. That is the case for Opus in Matroska before FFmpeg 6. */
+ * do so itself. That is the case for Opus in Matroska before FFmpeg 6. In containers that count sound, a packet that
+ * begins before time 0 begins there. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
 /* Writes a packet and takes over its reference. If sound does not come later than the packet before it (clocks of
  * milliseconds round so) and the container takes rising times only, it is moved to one tick after that. */

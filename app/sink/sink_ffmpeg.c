@@ -10,6 +10,7 @@
 #include <libavutil/opt.h>
 
 #include "app/platform/app_platform.h"
+#include "app/sink/accepted.h"
 #include "app/sink/encoder.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/live_sound.h"
@@ -134,8 +135,10 @@ static void ffmpeg_close(struct sink *sink) {
 
 static int add_video(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   bool low_delay = to->target.live || (to->target.stream && options->realtime);
-  if (encoder_open(&to->encoder, to->target.container, to->target.name, low_delay, options, err))
+  if (encoder_open(&to->encoder, to->target.container, to->target.name, low_delay, options, err)) {
+    accepted_say(&to->target, options, err);
     return -1;
+  }
   const AVCodecContext *encoder = to->encoder.context;
   to->stream = avformat_new_stream(to->output, NULL);
   if (!to->stream || avcodec_parameters_from_context(to->stream->codecpar, encoder) < 0)
@@ -238,8 +241,12 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   av_dict_free(&wishes);
   if (code == AVERROR(EINVAL) && streamed && !to->output->pb->error)
     return refuse_stream(to, err);
-  if (code < 0)
-    return output_failed(to, code, err);
+  if (code < 0) {
+    output_failed(to, code, err);
+    if (!to->output->pb || !to->output->pb->error)
+      accepted_say(&to->target, options, err);
+    return -1;
+  }
   to->header = true;
   /* Writing MP4 in fragments clears this flag. Without it, AAC in a transport stream fails at its first packet. */
   to->output->flags |= AVFMT_FLAG_AUTO_BSF;
@@ -439,7 +446,7 @@ static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
 /* MXF and GXF store no times: their readers count pictures and sound from time 0. If the first picture comes later,
  * shows it from time 0 on. Otherwise the sound would be late. */
 static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_t pts) {
-  if (to->last_pts != AV_NOPTS_VALUE || !to->sound || pts < to->step || !muxer_needs_sound(to->target.container))
+  if (to->last_pts != AV_NOPTS_VALUE || !to->sound || pts < to->step || !muxer_counts_sound(to->target.container))
     return 0;
   keep_last(to, frame);
   to->last_pts = 0;

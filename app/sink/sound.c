@@ -7,8 +7,8 @@
 #include <libavcodec/avcodec.h>
 
 #include "app/source/ffmpeg_util.h"
-#include "app/sink/mp4.h"
 #include "app/sink/sound_encoder.h"
+#include "app/sink/sound_fits.h"
 #include "app/sink/sound_gaps.h"
 #include "app/sink/sound_reader.h"
 #include "app/sink/tags.h"
@@ -28,61 +28,6 @@ struct sound {
   int64_t origin; /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration;
 };
-
-static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
-  AVStream *stream = avformat_new_stream(output, NULL);
-  if (!stream || avcodec_parameters_copy(stream->codecpar, from->codecpar) < 0)
-    return NULL;
-  stream->codecpar->codec_tag = 0;
-  stream->time_base = from->time_base;
-  stream->disposition = from->disposition;
-  tags_copy_stream(stream, from);
-  return stream;
-}
-
-/* True if MPEG-TS has a name for the codec. It carries any other as private data, which no player recognises as
- * sound. */
-static bool named_in_transport_stream(enum AVCodecID codec) {
-  static const enum AVCodecID known[] = {AV_CODEC_ID_MP2,  AV_CODEC_ID_MP3,      AV_CODEC_ID_AAC, AV_CODEC_ID_AC3,
-                                         AV_CODEC_ID_EAC3, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
-                                         AV_CODEC_ID_OPUS, AV_CODEC_ID_S302M};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (known[i] == codec)
-      return true;
-  return false;
-}
-
-/* Tests whether the output's container takes a stream. Not every muxer tells which codecs it takes, and some refuse in
- * the end what they claimed to take. So this writes a header with all of the output's streams and this one into memory.
- * There is no trailer, since without packets it leaks or crashes in some muxers. Muxers that open files themselves
- * would leave them behind; for those only the claim is read. Returns 1: it fits; 0: it does not; or an FFmpeg error
- * code. */
-static int fits(const AVFormatContext *output, const AVStream *sound) {
-  AVFormatContext *trial = NULL;
-  AVDictionary *wishes = NULL;
-  uint8_t *header = NULL;
-  const char *name = output->oformat->name;
-  bool named = named_in_transport_stream(sound->codecpar->codec_id);
-  if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
-    return named; /* for RTP no trial is made, because writing its header needs a network */
-  if (output->oformat->flags & AVFMT_NOFILE)
-    return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
-  if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
-    return AVERROR(ENOMEM);
-  bool copied = true;
-  for (unsigned i = 0; i < output->nb_streams; i++)
-    copied = copied && copy_stream(trial, output->streams[i]);
-  copied = copied && copy_stream(trial, sound) && avio_open_dyn_buf(&trial->pb) >= 0;
-  if (copied && muxer_is_mp4(output->oformat))
-    mp4_wishes(&wishes);
-  int code = copied ? avformat_write_header(trial, &wishes) : AVERROR(ENOMEM);
-  if (trial->pb)
-    avio_close_dyn_buf(trial->pb, &header);
-  av_free(header);
-  av_dict_free(&wishes);
-  avformat_free_context(trial);
-  return code == AVERROR(ENOMEM) ? code : code >= 0;
-}
 
 /* True if a stream belongs to another programme of a transport stream than the pictures. */
 static bool is_of_another_programme(AVFormatContext *input, const AVStream *video, int stream) {
@@ -136,7 +81,7 @@ static bool is_full(const struct sound *sound) {
   const AVFormatContext *output = sound->output;
   for (unsigned i = 0; i < output->nb_streams; i++)
     if (output->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
-      return fits(output, output->streams[i]) <= 0;
+      return sound_fits(output, output->streams[i]) <= 0;
   return false;
 }
 
@@ -170,12 +115,14 @@ static bool is_pcm(const AVStream *stream) {
 }
 
 /* If the output's container cannot store gaps, adds a stream that has some or is PCM, encoded again with silence in the
- * gaps. Returns the number of streams added: 1, or 0 if it is to be copied or left out; -1: out of memory. */
+ * gaps. If it cannot store short packets, adds a stream of PCM in packets of the encoder's length. Returns the number
+ * of streams added: 1, or 0 if it is to be copied or left out; -1: out of memory. */
 static int add_filled(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
   const char *was = avcodec_get_name(from->codecpar->codec_id);
-  if (!muxer_counts_sound(container) || (!is_pcm(from) && !sound->gaps[index]))
+  bool counts = muxer_counts_sound(container), pcm = is_pcm(from);
+  if (!(counts && (pcm || sound->gaps[index])) && !(muxer_needs_long_packets(container) && pcm))
     return 0;
   enum AVCodecID codec = from->codecpar->codec_id;
   int added = add_encoder(sound, index, codec);
@@ -187,7 +134,7 @@ static int add_filled(struct sound *sound, const struct sink_options *options, i
     log_line(options->log, LOG_WARNING,
              "sound: %s has gaps, for which %s has no times, and cannot be encoded again: it is heard early", was,
              container->name);
-  else if (added > 0 && !is_pcm(from))
+  else if (added > 0 && !pcm)
     log_line(options->log, LOG_WARNING,
              "sound: %s has gaps, for which %s has no times, and is encoded again with silence, as %s", was,
              container->name, avcodec_get_name(codec));
@@ -198,7 +145,7 @@ static int add_filled(struct sound *sound, const struct sink_options *options, i
  * memory. */
 static int add_stream(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
-  int fit = fits(sound->output, from);
+  int fit = sound_fits(sound->output, from);
   if (fit < 0)
     return -1;
   if (!fit)
@@ -206,7 +153,7 @@ static int add_stream(struct sound *sound, const struct sink_options *options, i
   int filled = add_filled(sound, options, index);
   if (filled)
     return filled;
-  AVStream *to = copy_stream(sound->output, from);
+  AVStream *to = sound_copy_stream(sound->output, from);
   if (!to)
     return -1;
   use_stream(sound, index, to);
@@ -416,16 +363,19 @@ static double begin_of(const struct sound *sound) {
   return stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
 }
 
-/* True if the waiting packet is not to be written: it lies after the wanted part of the input, or before its start or
- * the first time that the container can store. Encoders get also packets before the start, because a decoder may need
- * them. */
+/* True if the waiting packet is not to be written: it lies after the wanted part of the input, ends before its start,
+ * or begins before the first time that the container can store. Encoders get also packets before the start, because a
+ * decoder may need them. */
 static bool is_outside(const struct sound *sound, const struct muxer *muxer, double begin) {
   int stream = sound->packet->stream_index;
+  const AVStream *from = sound->input->streams[stream];
   if (sound->duration > 0 && begin >= sound->duration)
     return true;
   if (sound->encoders[stream] || begin >= 0)
     return false;
-  return sound->origin || muxer_is_too_early(muxer, sound->output->streams[sound->target[stream]], begin);
+  double end = begin + (double)sound->packet->duration * av_q2d(from->time_base);
+  return (sound->origin && end <= 0) ||
+         muxer_is_too_early(muxer, sound->output->streams[sound->target[stream]], begin, end);
 }
 
 /* Writes silence where sound is missing, for containers whose muxer otherwise holds back all pictures until sound of

@@ -12,6 +12,8 @@
 #include "app/sink/send_samples.h"
 
 enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000, VORBIS_QUALITY = 6 /* of 10 */ };
+/* The highest bit rate of MP2 and MP3 at sample rates below LAYER_LOW_RATE. */
+enum { LAYER_LOW_BITS = 160000, LAYER_LOW_RATE = 32000 };
 
 /* Containers round packets' times. Samples follow each other without a gap if their times differ by less than this, in
  * seconds. */
@@ -40,10 +42,23 @@ static bool is_deep(const AVCodecParameters *from) {
   return from->bits_per_raw_sample > 16 || (!from->bits_per_raw_sample && from->bits_per_coded_sample > 16);
 }
 
+static bool is_lossless(const AVCodecParameters *from) {
+  const AVCodecDescriptor *codec = avcodec_descriptor_get(from->codec_id);
+  return codec && codec->props & AV_CODEC_PROP_LOSSLESS && !(codec->props & AV_CODEC_PROP_LOSSY);
+}
+
+/* True if the container's usual codec has two channels at most, and AC-3, which has six, fits in, too. */
+static bool needs_ac3(const AVOutputFormat *container, const AVCodecParameters *from) {
+  return from->ch_layout.nb_channels > 2 && av_match_name(container->name, "avi,asf,asf_stream,mpeg,svcd,vob,dvd");
+}
+
 enum AVCodecID sound_encoder_choose(const AVOutputFormat *container, const AVCodecParameters *from) {
   enum AVCodecID codec = container->audio_codec;
-  if (av_match_name(container->name, "matroska,mov"))
+  if (av_match_name(container->name, "matroska,mov") ||
+      (av_match_name(container->name, "avi,asf,asf_stream") && is_lossless(from)))
     codec = is_deep(from) ? AV_CODEC_ID_PCM_S24LE : AV_CODEC_ID_PCM_S16LE;
+  else if (needs_ac3(container, from))
+    codec = AV_CODEC_ID_AC3;
   else if (av_match_name(container->name, "webm"))
     codec = AV_CODEC_ID_OPUS;
   else if (muxer_is_mp4(container) || av_match_name(container->name, "mpegts,flv"))
@@ -96,10 +111,14 @@ static enum AVSampleFormat choose_format(const AVCodec *codec) {
   return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
 }
 
-/* Vorbis takes few bit rates at most sample rates, and any quality at all of them. */
+/* Vorbis takes few bit rates at most sample rates, and any quality at all of them. Below 32 kHz MP2 and MP3 have lower
+ * bit rates than above. */
 static void choose_bit_rate(AVCodecContext *encoder) {
+  bool layer = encoder->codec_id == AV_CODEC_ID_MP2 || encoder->codec_id == AV_CODEC_ID_MP3;
   if (encoder->codec_id != AV_CODEC_ID_VORBIS) {
     encoder->bit_rate = (int64_t)BITS_A_CHANNEL * encoder->ch_layout.nb_channels;
+    if (layer && encoder->sample_rate < LAYER_LOW_RATE)
+      encoder->bit_rate = FFMIN(encoder->bit_rate, LAYER_LOW_BITS);
     return;
   }
   encoder->flags |= AV_CODEC_FLAG_QSCALE;
@@ -183,7 +202,8 @@ void sound_encoder_close(struct sound_encoder **pointer) {
 static int write_packets(struct sound_encoder *sound, struct muxer *muxer) {
   int code;
   while ((code = avcodec_receive_packet(sound->encoder, sound->packet)) >= 0) {
-    if (muxer_is_too_early(muxer, sound->stream, (double)sound->packet->pts * av_q2d(sound->encoder->time_base))) {
+    double tick = av_q2d(sound->encoder->time_base), begin = (double)sound->packet->pts * tick;
+    if (muxer_is_too_early(muxer, sound->stream, begin, begin + (double)sound->packet->duration * tick)) {
       av_packet_unref(sound->packet);
       continue;
     }
@@ -352,12 +372,24 @@ static int pad_end(struct sound_encoder *sound, struct muxer *muxer, double leas
   return code < 0 ? code : encode(sound, muxer, true);
 }
 
+/* Queues silence that pushes the last samples out of an encoder which holds some back and cannot be drained. */
+static int push_out(struct sound_encoder *sound) {
+  int held = sound->encoder->initial_padding;
+  if (held <= 0 || sound->encoder->codec->capabilities & AV_CODEC_CAP_DELAY)
+    return 0;
+  if (sound->last < INT64_MAX - held)
+    sound->last += held;
+  return add_silence(sound, held);
+}
+
 int sound_encoder_finish(struct sound_encoder *sound, struct muxer *muxer, double end, double least) {
   int code = sound_encoder_write(sound, muxer, NULL);
   if (code >= 0 && sound->resampler)
     code = convert(sound, NULL, sound->placed + swr_get_delay(sound->resampler, sound->encoder->sample_rate));
   if (end * sound->encoder->sample_rate < (double)sound->last)
     sound->last = llrint(end * sound->encoder->sample_rate);
+  if (code >= 0)
+    code = push_out(sound);
   if (code >= 0)
     code = encode(sound, muxer, true);
   if (code >= 0)

@@ -1,0 +1,111 @@
+#include "app/sink/accepted.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/sink/encoder.h"
+
+static const AVRational rates[] = {{24000, 1001}, {24, 1}, {25, 1},       {30000, 1001},
+                                   {30, 1},       {50, 1}, {60000, 1001}, {60, 1}};
+static const struct shape {
+  int width, height;
+} shapes[] = {{160, 120}, {176, 144}, {352, 288},  {640, 480},   {720, 480},
+              {720, 576}, {960, 720}, {1280, 720}, {1440, 1080}, {1920, 1080}};
+enum { RATES = sizeof rates / sizeof *rates, SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Writes a header with the encoder's stream into memory. There is no trailer, since without packets it leaks or crashes
+ * in some muxers. */
+static bool takes_stream(const struct target *target, const AVCodecContext *encoder) {
+  AVFormatContext *trial = NULL;
+  uint8_t *header = NULL;
+  if (avformat_alloc_output_context2(&trial, target->container, NULL, target->url) < 0)
+    return false;
+  AVStream *stream = avformat_new_stream(trial, NULL);
+  bool taken = stream && avcodec_parameters_from_context(stream->codecpar, encoder) >= 0;
+  if (taken) {
+    stream->time_base = encoder->time_base;
+    stream->avg_frame_rate = encoder->framerate;
+    taken = avio_open_dyn_buf(&trial->pb) >= 0 && avformat_write_header(trial, NULL) >= 0;
+  }
+  if (trial->pb)
+    avio_close_dyn_buf(trial->pb, &header);
+  av_free(header);
+  avformat_free_context(trial);
+  return taken;
+}
+
+static bool takes(const struct target *target, const struct sink_options *options, double fps, int width, int height) {
+  struct sink_options other = *options;
+  struct encoder encoder = {0};
+  struct error ignored;
+  other.log = NULL;
+  other.fps = fps;
+  other.width = width;
+  other.height = height;
+  bool taken = !encoder_open(&encoder, target->container, target->name, false, &other, &ignored) &&
+               takes_stream(target, encoder.context);
+  encoder_free(&encoder);
+  return taken;
+}
+
+/* Appends ", " and the text to a list, without the comma at its beginning. */
+static void append(char *list, size_t size, const char *text) {
+  size_t used = strlen(list);
+  snprintf(list + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+static bool list_rates(char *list, size_t size, const struct target *target, const struct sink_options *options,
+                       struct shape shape) {
+  *list = 0;
+  for (int i = 0; i < RATES; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%.5g", av_q2d(rates[i]));
+    if (takes(target, options, av_q2d(rates[i]), shape.width, shape.height))
+      append(list, size, text);
+  }
+  return *list;
+}
+
+static bool list_shapes(char *list, size_t size, const struct target *target, const struct sink_options *options) {
+  *list = 0;
+  for (int i = 0; i < SHAPES; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%dx%d", shapes[i].width, shapes[i].height);
+    if (takes(target, options, options->fps, shapes[i].width, shapes[i].height))
+      append(list, size, text);
+  }
+  return *list;
+}
+
+/* Lists the sizes that are taken at other rates, each with its rates. */
+static bool list_pairs(char *list, size_t size, const struct target *target, const struct sink_options *options) {
+  *list = 0;
+  for (int i = 0; i < SHAPES; i++) {
+    char found[128], text[192];
+    if (!list_rates(found, sizeof found, target, options, shapes[i]))
+      continue;
+    snprintf(text, sizeof text, "%dx%d at %s", shapes[i].width, shapes[i].height, found);
+    append(list, size, text);
+  }
+  return *list;
+}
+
+bool accepted_say(const struct target *target, const struct sink_options *options, struct error *err) {
+  const struct shape shape = {options->width, options->height};
+  const char *name = target->name, *container = target->container->name;
+  char list[400];
+  if (target->stream || target->container->flags & AVFMT_NOFILE || options->fps <= 0)
+    return false;
+  if (list_rates(list, sizeof list, target, options, shape))
+    error_set(err, STATUS_OUTPUT, "%s: %s does not take %.5g frames a second at %dx%d, but %s; try .mkv or .mp4", name,
+              container, options->fps, shape.width, shape.height, list);
+  else if (list_shapes(list, sizeof list, target, options))
+    error_set(err, STATUS_OUTPUT, "%s: %s does not take %dx%d at %.5g frames a second; --size may be %s", name,
+              container, shape.width, shape.height, options->fps, list);
+  else if (list_pairs(list, sizeof list, target, options))
+    error_set(err, STATUS_OUTPUT, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; try .mkv or .mp4", name,
+              container, shape.width, shape.height, options->fps, list);
+  else
+    return false;
+  return true;
+}

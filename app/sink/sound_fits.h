@@ -1,0 +1,15 @@
+/* Which sound a container can hold as it is. */
+#ifndef APP_SINK_SOUND_FITS_H
+#define APP_SINK_SOUND_FITS_H
+
+#include <libavformat/avformat.h>
+
+/* Adds a copy of a stream of sound, which is to be copied packet by packet, to output. Returns NULL if memory is
+ * short. */
+AVStream *sound_copy_stream(AVFormatContext *output, const AVStream *from);
+
+/* Tests whether the output's container takes a stream of sound and tells its readers its sample rate and channels.
+ * Returns 1: it does; 0: it does not; or an FFmpeg error code. */
+int sound_fits(const AVFormatContext *output, const AVStream *sound);
+
+#endif
