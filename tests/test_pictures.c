@@ -343,6 +343,37 @@ static void test_what_is_not_read(void **state) {
   program_expect(0, "1 frame", "render pattern:64x64 ./c:d.mkv --frames 1" PLAIN);
 }
 
+/* Each picture is read by its content, whatever its name ends in, also where the next one is of another kind. */
+static void test_mixed_kinds(void **state) {
+  (void)state;
+  make_pictures("mixed", "f%04d.png", 6);
+  shell("cd mixed && for i in 2 3 5; do " FFMPEG "-i f000$i.png -q:v 1 j.jpg && mv j.jpg f000$i.png; done; " FFMPEG
+        "-i f0006.png b.bmp && mv b.bmp f0006.png && cp f0002.png ../jpeg1.png && cp f0003.png ../jpeg2.png");
+  program_expect(0, "6 frames", "render mixed/f%%04d.png m%%d.png" PLAIN);
+  for (int i = 1; i <= 6; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "m%d.png", i);
+    expect_color(name, 40 * i, 10, 10, 5);
+  }
+  program_expect(0, "2 frames", "render jpeg%%d.png mixed.mkv" PLAIN);
+  expect_color("mixed.mkv", 80, 10, 10, 8);
+  shell("printf 'no picture, but a text' >mixed/f0004.png");
+  program_expect(3, "damaged: f0004.png\n", "render mixed/f%%04d.png hash:- -y" PLAIN);
+}
+
+/* A number in a name is filled in, or refused where all pictures go into one file. */
+static void test_numbered_names(void **state) {
+  (void)state;
+  static const char *const refused[] = {"gif", "avif", "apng", "ico"};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    program_expect(6, "is one file, whose name gets no number; for a file of each frame try .png or .webp",
+                   "render pattern:64x64 n%%d.%s --frames 1" PLAIN, refused[i]);
+  program_expect(6, "for a file of each frame try %04d.png", "render pattern:64x64 n%%03d.mp4 --frames 1" PLAIN);
+  program_expect(6, "no encoder for such pictures", "render pattern:64x64 n%%d.svg --frames 1" PLAIN);
+  program_expect(0, "1 frame", "render pattern:64x64 100%%done.mkv --frames 1" PLAIN);
+  shell("test -e 100%%done.mkv && ! ls | grep '^n'");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gap),
@@ -356,6 +387,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_transparency),
       cmocka_unit_test(test_gif_of_many_frames),
       cmocka_unit_test(test_what_is_not_read),
+      cmocka_unit_test(test_mixed_kinds),
+      cmocka_unit_test(test_numbered_names),
   };
   if (argc != 2 || !clips_open())
     return 77;

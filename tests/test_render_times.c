@@ -109,6 +109,17 @@ static void test_rounded_clock(void **state) {
     expect_same("clock", "echo 24000/1001,1/24000",
                 "ffprobe -v error -show_entries stream=avg_frame_rate,time_base -of csv=p=0 film.mp4");
   }
+  /* Matroska's nanoseconds make this rate 19001/317; three pictures of it tell no rate at which its timecode is one. */
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=60000/1001:d=0.5 -c:v libx264 -bf 2 -g 12 -metadata "
+               "timecode='10:00:00;00' drop.mkv");
+  program_expect(0, "3 frames", "render drop.mkv drop.mov --size 64x64 --start 0.2 --frames 3");
+  assert_int_equal(clip_times("drop.mov", CLIP_FRAMES, times, MOST), 3);
+  for (int j = 1; j < 3; j++)
+    assert_true(fabs(times[j] - times[0] - j * 1001 / 60000.0) < 1e-6);
+  expect_same(
+      "timecode", "echo 'tmcd,10:00:00;12'",
+      "ffprobe -v error -select_streams d -show_entries stream=codec_tag_string:stream_tags=timecode -of csv=p=0 "
+      "drop.mov");
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=24000/1001:d=1 -vf \"setpts='PTS+if(gt(N\\,11)\\,0.017\\,0)/TB'\" "
                "-fps_mode passthrough -enc_time_base 1/1000 -c:v libx264 gap.mkv");
   program_expect(0, "24 frames", "render gap.mkv gap.mp4 --size 64x64");

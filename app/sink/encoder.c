@@ -122,8 +122,16 @@ static void set_quality(AVCodecContext *context, AVDictionary **wishes, double q
   }
 }
 
+/* Returns the frames' rate. One that is a hair from a whole number or from 1000/1001 of one is that: Matroska tells the
+ * duration of a picture in nanoseconds, so that FFmpeg reads 60000/1001 as 19001/317. */
 static AVRational rate_of(const struct sink_options *options) {
-  return av_d2q(options->fps > 0 ? options->fps : 25, 100000);
+  static const double hair = 1e-5;
+  double fps = options->fps > 0 ? options->fps : 25, whole = round(fps), film = round(fps * 1.001);
+  if (whole > 0 && fabs(fps - whole) < hair * fps)
+    return (AVRational){(int)whole, 1};
+  if (film > 0 && fabs(fps * 1.001 - film) < hair * fps)
+    return (AVRational){(int)film * 1000, 1001};
+  return av_d2q(fps, 100000);
 }
 
 static bool is_near(AVRational rate, AVRational other) {
@@ -355,6 +363,11 @@ enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *pa
   return video && encoder_is_rgb(choose_format(found, PIXEL_YUV420P)) ? PIXEL_RGBA : PIXEL_YUV420P;
 }
 
+static bool takes(const AVOutputFormat *container, const AVCodec *codec, bool takes_h264) {
+  return (takes_h264 && codec->id == AV_CODEC_ID_H264) ||
+         avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1;
+}
+
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
   enum AVCodecID own = own_codec(container, path, options);
@@ -366,10 +379,10 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
       avcodec_find_encoder(AV_CODEC_ID_MPEG4),
       avcodec_find_encoder(AV_CODEC_ID_FFV1),
   };
+  bool picture = !strcmp(container->name, "image2"); /* its muxer writes any codec under any name */
   for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
     const AVCodec *codec = candidates[i];
-    bool fits = codec && (codec->id == own || (takes_h264 && codec->id == AV_CODEC_ID_H264) ||
-                          avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1);
+    bool fits = codec && (codec->id == own || (!picture && takes(container, codec, takes_h264)));
     if (!fits || try_codec(encoder, codec, container, options) < 0)
       continue;
     bool expected = takes_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
@@ -380,8 +393,8 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
   const AVCodec *usual = avcodec_find_encoder(own);
   if (usual && !known_rate(usual, container, options).num)
     return rate_unknown(path, usual, options, err);
-  return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as .mkv",
-                   path, container->name);
+  return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as %s", path,
+                   picture ? "such pictures" : container->name, picture ? ".png" : ".mkv");
 }
 
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,

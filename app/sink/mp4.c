@@ -66,10 +66,10 @@ void mp4_cut(const char *path) {
   (void)cut;
 }
 
-/* Copies the tracks that were given to the muxer. A timecode's track is not among them: the muxer makes it from the
- * video's tag. */
-static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tracks) {
-  for (unsigned i = 0; i < tracks && i < from->nb_streams; i++) {
+/* Copies the tracks that were given to the muxer, whose output is `was`. A timecode's track is not among them: the
+ * muxer makes it from the video's tag, and refuses it at a frame rate that was guessed from few pictures. */
+static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVFormatContext *was) {
+  for (unsigned i = 0; i < was->nb_streams && i < from->nb_streams; i++) {
     AVStream *stream = avformat_new_stream(to, NULL);
     if (!stream)
       return AVERROR(ENOMEM);
@@ -79,7 +79,7 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, unsigned tra
     if (stream->codecpar->codec_id != AV_CODEC_ID_HEVC)
       stream->codecpar->codec_tag = 0;
     stream->time_base = from->streams[i]->time_base;
-    stream->avg_frame_rate = from->streams[i]->avg_frame_rate;
+    stream->avg_frame_rate = was->streams[i]->avg_frame_rate;
     stream->sample_aspect_ratio = from->streams[i]->sample_aspect_ratio;
     stream->disposition = from->streams[i]->disposition;
     av_dict_copy(&stream->metadata, from->streams[i]->metadata, 0);
@@ -163,7 +163,7 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
      * front. */
     code = avformat_alloc_output_context2(&to, settling->muxer->output->oformat, NULL, copy);
   if (code >= 0)
-    code = copy_streams(from, to, settling->tracks);
+    code = copy_streams(from, to, settling->muxer->output);
   if (code >= 0)
     code = avio_open(&to->pb, copy, AVIO_FLAG_WRITE);
   if (code >= 0) {

@@ -85,6 +85,29 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
+/* True if a file's name has a place for a number in the form that no other name has: "%04d". */
+static bool has_padded_number(const char *name) {
+  for (const char *at = name; (at = strstr(at, "%0")); at++) {
+    size_t digits = strspn(at + 1, "0123456789");
+    if (digits > 1 && at[1 + digits] == 'd')
+      return true;
+  }
+  return false;
+}
+
+/* Refuses names with a number for containers that are one file, which would be written under that very name. A name
+ * such as "100%done.mp4" is no such name, unless it is a picture's. */
+static int check_number(const struct target *target, struct error *err) {
+  static const char pictures[] = "gif,apng,avif,ico,fits";
+  const char *name = text_last_part(target->url);
+  bool picture = av_match_name(target->container->name, pictures);
+  if (target->stream || target->container->flags & AVFMT_NOFILE ||
+      !(picture ? av_filename_number_test(name) : has_padded_number(name)))
+    return 0;
+  return error_set(err, STATUS_OUTPUT, "%s: %s is one file, whose name gets no number; for a file of each frame try %s",
+                   target->name, target->container->name, picture ? ".png or .webp" : "%04d.png");
+}
+
 bool target_is_named_pipe(const char *spec) {
   struct platform_entry entry;
   return !platform_look(&entry, file_path(spec)) && entry.kind == ENTRY_PIPE;
@@ -154,5 +177,7 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   if (standard_output && target->container->flags & AVFMT_NOFILE)
     return error_set(err, STATUS_OUTPUT, "%s: %s opens files of its own; try --output-format matroska", target->name,
                      target->container->name);
+  if (check_number(target, err))
+    return -1;
   return check_video(target, !format && av_match_ext(spec, sound_extensions), err);
 }

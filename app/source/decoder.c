@@ -37,6 +37,10 @@ struct decoder {
   int kept_count, next; /* next: index of the next packet to decode again */
   bool kept_all;        /* kept has every packet since the last key frame, or since the beginning */
   int64_t numbered;     /* packets sent so far; the number of the next one */
+  /* codec of the next packets if decoder_expect was called, else AV_CODEC_ID_NONE */
+  enum AVCodecID expected;
+  /* the first packet of another codec, which waits until the context has given out all that it holds; NULL: none */
+  AVPacket *behind;
 };
 
 /* --- numbers of packets, which decoders pass on to their pictures --- */
@@ -192,7 +196,8 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
   if (!context)
     return AVERROR(ENOMEM);
   context->opaque = &decoder->decoding;
-  int code = avcodec_parameters_to_context(context, params->video);
+  bool same = codec->id == params->video->codec_id; /* else the codec has changed, and the parameters are others, too */
+  int code = same ? avcodec_parameters_to_context(context, params->video) : 0;
   context->pkt_timebase = params->time_base;
   if (params->hardware)
     bring_numbers(context);
@@ -272,6 +277,7 @@ void decoder_close(struct decoder **out) {
   if (!decoder)
     return;
   forget(decoder, decoder->kept_count);
+  av_packet_free(&decoder->behind);
   avcodec_free_context(&decoder->context);
   frame_memory_close(&decoder->decoding.memory);
   free(decoder);
@@ -330,6 +336,29 @@ static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   return decoder->waits;
 }
 
+void decoder_expect(struct decoder *decoder, enum AVCodecID codec) {
+  decoder->expected = codec;
+}
+
+/* Holds back a packet of another codec than the context's, whose pictures come first. */
+static int hold_back(struct decoder *decoder, const AVPacket *packet) {
+  decoder->behind = av_packet_clone(packet);
+  return decoder->behind ? avcodec_send_packet(decoder->context, NULL) : AVERROR(ENOMEM);
+}
+
+/* Opens a context for the packet that was held back, and sends that packet to it. Returns 0 or an FFmpeg code. */
+static int change_codec(struct decoder *decoder) {
+  const AVCodec *codec = avcodec_find_decoder(decoder->expected);
+  avcodec_free_context(&decoder->context);
+  int code = codec ? open_context(decoder, codec, NULL) : AVERROR_INVALIDDATA;
+  if (code < 0 && code != AVERROR(ENOMEM))
+    open_software(decoder); /* for the packets after it */
+  if (code >= 0)
+    code = avcodec_send_packet(decoder->context, decoder->behind);
+  av_packet_free(&decoder->behind);
+  return code;
+}
+
 /* Sends a packet to the software decoder, or adds it to `kept` if packets there are still to be decoded before it. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
@@ -340,6 +369,8 @@ static int send_software(struct decoder *decoder, const AVPacket *packet) {
     decoder->ended = !packet;
     return !packet || keep(decoder, packet) ? 0 : AVERROR(ENOMEM);
   }
+  if (packet && decoder->expected != AV_CODEC_ID_NONE && decoder->expected != decoder->context->codec_id)
+    return hold_back(decoder, packet);
   pass_number(decoder->context, packet);
   return avcodec_send_packet(decoder->context, packet);
 }
@@ -382,6 +413,8 @@ static int receive_software(struct decoder *decoder, AVFrame *frame) {
     int code = avcodec_receive_frame(decoder->context, frame);
     if (code == AVERROR(EAGAIN) && (code = send_again(decoder)) >= 0)
       continue;
+    if (code == AVERROR_EOF && decoder->behind && (code = change_codec(decoder)) >= 0)
+      continue;
     if (code < 0 || !was_given(decoder, frame))
       return code;
     av_frame_unref(frame);
@@ -415,6 +448,7 @@ void decoder_flush(struct decoder *decoder) {
   forget(decoder, decoder->kept_count);
   decoder->kept_all = !decoder->params.live || !decoder->began;
   decoder->ended = decoder->waits = false;
+  av_packet_free(&decoder->behind);
   if (decoder->context)
     avcodec_flush_buffers(decoder->context);
 }

@@ -38,6 +38,9 @@ void decoder_close(struct decoder **decoder); /* stores NULL; accepts NULL */
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
+/* Says that the packets sent from now on are of this codec, and each of them is a whole picture. If it is another than
+ * before, software gives the pictures of the packets before first. Not for hardware. */
+void decoder_expect(struct decoder *decoder, enum AVCodecID codec);
 /* Continues in software, because the pictures that hardware gives cannot be read. Software begins as after a failure of
  * the hardware. why: the reason, for the log. Returns 0 or an FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);

@@ -170,8 +170,11 @@ static int send_packet(struct ffmpeg_source *from, struct error *err) {
   }
   if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
-  from->animated_webp |= is_animated_webp(from->stream->codecpar->codec_id, from->packet);
-  int code = exif_attach(from->stream->codecpar->codec_id, from->packet);
+  enum AVCodecID codec = from->pictures ? pictures_codec(from->pictures) : from->stream->codecpar->codec_id;
+  if (from->pictures)
+    decoder_expect(from->decoder, codec);
+  from->animated_webp |= is_animated_webp(codec, from->packet);
+  int code = exif_attach(codec, from->packet);
   if (code >= 0)
     code = decoder_send(from->decoder, from->packet);
   av_packet_unref(from->packet);

@@ -13,6 +13,7 @@
 #include "app/platform/app_platform.h"
 #include "app/source/exr.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/source/picture_codec.h"
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
 
@@ -33,6 +34,7 @@ struct pictures {
   size_t count, capacity, next;
   /* place in the sequence (from 0) of the picture that the decoder gave last; -1: none */
   int64_t newest;
+  enum AVCodecID codec;          /* codec of the picture that was read last */
   struct source_options options; /* the options to open one picture */
   char *wishes;                  /* the string that options.input_options points to; owned */
 };
@@ -269,12 +271,17 @@ void source_pictures_close(struct pictures **pointer) {
 
 /* --- reading --- */
 
-/* Opens a picture's file as ffmpeg_open_input does. */
+/* Opens a picture's file as ffmpeg_open_input does. FFmpeg takes the codec from the name; the content counts more. */
 static int open_file(const struct pictures *pictures, const struct picture_file *file, AVFormatContext **input,
                      struct error *err) {
   char url[PATH_MAX + 8];
   snprintf(url, sizeof url, "file:%s", file->path);
-  return ffmpeg_open_input(input, url, &pictures->options, NULL, NULL, err);
+  if (ffmpeg_open_input(input, url, &pictures->options, NULL, NULL, err))
+    return -1;
+  enum AVCodecID codec = picture_codec_of(file->path);
+  if (codec != AV_CODEC_ID_NONE && (*input)->nb_streams)
+    (*input)->streams[0]->codecpar->codec_id = codec;
+  return 0;
 }
 
 static bool is_readable(const struct pictures *pictures, const struct picture_file *file) {
@@ -301,19 +308,24 @@ void pictures_describe(const struct pictures *pictures, AVStream *stream) {
 }
 
 /* Reads a picture as a packet. Returns 0 or an FFmpeg code. */
-static int read_file(const struct pictures *pictures, const struct picture_file *file, AVPacket *packet) {
+static int read_file(struct pictures *pictures, const struct picture_file *file, AVPacket *packet) {
   AVFormatContext *input = NULL;
   struct error ignored;
   if (open_file(pictures, file, &input, &ignored))
     return ignored.status == STATUS_FAILED ? AVERROR(ENOMEM) : AVERROR_INVALIDDATA;
   int code = av_read_frame(input, packet);
-  bool exr = code >= 0 && input->streams[0]->codecpar->codec_id == AV_CODEC_ID_EXR;
+  pictures->codec = input->nb_streams ? input->streams[0]->codecpar->codec_id : AV_CODEC_ID_NONE;
+  bool exr = code >= 0 && pictures->codec == AV_CODEC_ID_EXR;
   avformat_close_input(&input);
   if (code >= 0 && (!packet->size || (exr && !exr_is_whole(packet->data, (size_t)packet->size)))) {
     av_packet_unref(packet);
     return AVERROR_INVALIDDATA;
   }
   return code;
+}
+
+enum AVCodecID pictures_codec(const struct pictures *pictures) {
+  return pictures->codec;
 }
 
 static bool is_there(const char *path) {

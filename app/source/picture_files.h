@@ -30,6 +30,8 @@ void pictures_describe(const struct pictures *pictures, AVStream *stream);
  * name minus the first picture's number; for a glob its index in the list. Returns 0 or an FFmpeg code, at the end
  * AVERROR_EOF. */
 int pictures_read(struct pictures *pictures, AVPacket *packet);
+/* Returns the codec of the picture that was read last, by its content: a name may end in .png and hold a JPEG. */
+enum AVCodecID pictures_codec(const struct pictures *pictures);
 /* Makes the first picture at or after this place (as in pictures_read) the next one to be read. */
 void pictures_seek(struct pictures *pictures, int64_t time);
 /* Notes that the decoder has given the picture with this pts. */
