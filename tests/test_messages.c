@@ -146,7 +146,8 @@ static void what_is_refused(void **unused) {
   expect_refused("{\"command\":[\"set_property\",\"prompt[1]\",\"a\\nb\"]}", "one line");
   expect_refused("{\"command\":[\"set_property\",\"prompt[1]\",\"a\\u0000b\"]}", "u0000");
   expect_refused("{\"command\":[\"set_property\",\"prompt[10]\",\"a\"]}", "there are 1 to 9");
-  expect_refused("{\"command\":[\"set_property\",\"prompt[99999999999999999999]\",\"a\"]}", "prompt[]: there are");
+  expect_refused("{\"command\":[\"set_property\",\"prompt[99999999999999999999]\",\"a\"]}",
+                 "prompt[99999999999999999999]: there are 1 to 9");
   expect_refused("{\"command\":[\"set_property\",\"prompt\",\"a\"]}", "prompt");
   expect_refused("{\"command\":[\"set_property\",\"model\",\"/etc/passwd\"]}", "command line");
   expect_refused("{\"command\":[\"set_property\",\"fit\",\"crop\"]}", "start");

@@ -60,21 +60,25 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
   return name;
 }
 
-int parameter_check_index(enum parameter id, int index, struct error *err) {
+/* Checks that the parameter has this instance. name: what the message calls it. Returns 0, or -1 with err. */
+static int check_instance(enum parameter id, int index, const char *name, struct error *err) {
   const struct parameter_row *row = &parameter_table[id];
-  char name[PARAMETER_NAME_MAX];
   if (index >= row->first && index < row->first + parameter_instances(id))
     return 0;
-  return error_set(err, STATUS_USAGE, "%s: there are %d to %d",
-                   index < INDEX_BEYOND ? parameter_name(id, index, name) : row->name, row->first,
+  return error_set(err, STATUS_USAGE, "%.40s: there are %d to %d", name, row->first,
                    row->first + parameter_instances(id) - 1);
+}
+
+int parameter_check_index(enum parameter id, int index, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  return check_instance(id, index, parameter_name(id, index, name), err);
 }
 
 int parameter_find(const char *name, enum parameter *id, int *index, struct error *err) {
   for (int i = PARAMETER_NONE + 1; i < PARAMETERS; i++)
     if (parameter_matches(parameter_table[i].name, name, index)) {
       *id = (enum parameter)i;
-      return parameter_check_index(*id, *index, err);
+      return check_instance(*id, *index, name, err);
     }
   return error_set(err, STATUS_USAGE, "%.40s: there is no parameter of that name", name);
 }

@@ -158,22 +158,31 @@ static int open_all(struct live *live, struct error *err) {
   return live_open_window(live, err);
 }
 
+/* Decides how the show ends, and returns 0, or -1 with err. After a signal that is an interrupt, unless a recording is
+ * incomplete, which the user must know. failed: the show has ended with err. */
+static int settle_status(bool failed, struct error *err) {
+  if (atomic_load(&setup_stop) && (!failed || err->status != STATUS_OUTPUT))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  return failed ? -1 : 0;
+}
+
 /* Ends the process at once if the engine's thread does not end in LAST_WAIT_MS: it may hang in the driver, where
- * nothing can stop it. All files are complete by now. If a probe measures, the thread is waited for without limit. */
-static void leave_engine(struct live *live, bool failed, const struct error *err) {
+ * nothing can stop it. All files are complete by now. The exit status is that of settle_status, or the device's if the
+ * engine hangs and nothing else is wrong. If a probe measures, the thread is waited for without limit. */
+static void leave_engine(struct live *live, bool failed, struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
     return;
   loop_get_status(live->loop, &engine);
   live_close_clients(live);
-  bool hangs = engine.ready && engine.busy_ms > engine.tell_ms, interrupted = atomic_load(&setup_stop);
+  bool hangs = engine.ready && engine.busy_ms > engine.tell_ms, wrong = settle_status(failed, err) != 0;
   if (hangs)
     log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",
              engine.busy_ms / 1000);
-  else if (failed || interrupted)
-    fprintf(stderr, "reverie: %s\n", failed ? err->message : "interrupted");
+  if (wrong)
+    fprintf(stderr, "reverie: %s\n", err->message);
   fflush(stdout);
-  _Exit(hangs ? STATUS_DEVICE : failed ? err->status : interrupted ? STATUS_INTERRUPTED : STATUS_OK);
+  _Exit(wrong ? err->status : hangs ? STATUS_DEVICE : STATUS_OK);
 }
 
 /* Asks the engine's thread to end after its current frame, or earlier if what it does can be given up. Does not
@@ -256,11 +265,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   }
   free(live.handed);
   live_close_telling(&live);
-  /* After Ctrl-C the exit status is that of an interrupt, unless a recording is incomplete, which the user must
-   * know. */
-  if (atomic_load(&setup_stop) && (!status || err->status != STATUS_OUTPUT))
-    return error_set(err, STATUS_INTERRUPTED, "interrupted");
-  return status;
+  return settle_status(status != 0, err);
 }
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
