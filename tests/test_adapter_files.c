@@ -294,6 +294,33 @@ static void test_values(void **state) {
   attempt_end(&attempt);
 }
 
+/* Factors of F64 are those of F32, and refused where FP32 has no number for them. */
+static void test_doubles(void **state) {
+  (void)state;
+  static const struct tensor_text whole[] = {{KOHYA ".lora_down.weight", {40, 16}},
+                                             {KOHYA ".lora_up.weight", {16, 40}},
+                                             {KOHYA ".alpha", {1}},
+                                             {KOHYA ".dora_scale", {16}},
+                                             {0}};
+  struct attempt attempt;
+  struct adapter *narrow, *wide;
+  attempt_begin(&attempt, goldens);
+  const struct adapter_options options = {.log = &attempt.log};
+  char *path = fixture_path(attempt.folder, "a.safetensors");
+  must(attempt_open(&attempt, &narrow, whole, 0.375f, false), &attempt.suite.err);
+  write_wide_adapter(attempt.folder, whole, 0.375);
+  must(adapter_open(&wide, path, attempt.suite.checkpoint, &options, &attempt.suite.err), &attempt.suite.err);
+  assert_true(wide->places[0].term.scale == narrow->places[0].term.scale);
+  assert_memory_equal(wide->factors, narrow->factors, 2 * 40 * 16 * sizeof *wide->factors);
+  adapter_close(&narrow);
+  adapter_close(&wide);
+  write_wide_adapter(attempt.folder, whole, 1e300);
+  assert_int_equal(adapter_open(&wide, path, attempt.suite.checkpoint, &options, &attempt.suite.err), -1);
+  assert_error(&attempt.suite.err, STATUS_MODEL, "is not finite in FP32");
+  free(path);
+  attempt_end(&attempt);
+}
+
 /* A layer without an alpha has its rank for it, and a line says so where a trainer would have written one. */
 static void test_no_alpha(void **state) {
   (void)state;
@@ -394,10 +421,15 @@ static void test_two_text_encoders(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_merged),     cmocka_unit_test(test_original_names),
-      cmocka_unit_test(test_unmatched),  cmocka_unit_test(test_hostile),
-      cmocka_unit_test(test_values),     cmocka_unit_test(test_two_text_encoders),
-      cmocka_unit_test(test_magnitudes), cmocka_unit_test(test_no_alpha),
+      cmocka_unit_test(test_merged),
+      cmocka_unit_test(test_original_names),
+      cmocka_unit_test(test_unmatched),
+      cmocka_unit_test(test_hostile),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_doubles),
+      cmocka_unit_test(test_two_text_encoders),
+      cmocka_unit_test(test_magnitudes),
+      cmocka_unit_test(test_no_alpha),
   };
   if (argc != 2)
     return 2;

@@ -104,7 +104,6 @@ static void test_scheduler_refusals(void **state) {
 #define EULER "{\"_class_name\": \"EulerDiscreteScheduler\", "
       {EULER "\"beta_schedule\": \"squaredcos_cap_v2\"}", "beta_schedule", "squaredcos"},
       {EULER "\"prediction_type\": \"flow\"}", "prediction_type", "flow"},
-      {EULER "\"prediction_type\": \"sample\", \"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "true"},
       {EULER "\"timestep_spacing\": \"karras\"}", "timestep_spacing", "karras"},
       {EULER "\"use_karras_sigmas\": true, \"use_exponential_sigmas\": true}", "use_exponential_sigmas", "true"},
       {EULER "\"use_beta_sigmas\": true}", "use_beta_sigmas", "true"},
@@ -132,7 +131,6 @@ static void test_scheduler_refusals(void **state) {
       {EULER "\"thresholding\": true}", "thresholding", "true"},
       {EULER "\"trained_betas\": [0.1]}", "trained_betas", "[0.1]"},
       {EULER "\"num_train_timesteps\": 4000}", "num_train_timesteps", "4000"},
-      {EULER "\"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "v_prediction"},
       {EULER "\"interpolation_type\": \"log_linear\"}", "interpolation_type", "log_linear"},
       {EULER "\"timestep_type\": \"continuous\"}", "timestep_type", "continuous"},
       {EULER "\"final_sigmas_type\": \"none\"}", "final_sigmas_type", "none"},

@@ -257,6 +257,35 @@ static void test_t2i(void **state) {
   }
 }
 
+/* Writes the lines with a beginning in front of each name. */
+static void write_wrapped(const char *name, const char *wrapper, const char *lines) {
+  char *text = calloc(2, strlen(lines) + 64 * strlen(wrapper)), *to = text;
+  assert_non_null(text);
+  for (const char *at = lines; *at; at = strchr(at, '\n') + 1)
+    to += sprintf(to, "%s%.*s", wrapper, (int)(strchr(at, '\n') + 1 - at), at);
+  write_file(name, text);
+  free(text);
+}
+
+/* Trainers and packers put their own word before all names, in every layout. */
+static void test_wrapped(void **state) {
+  (void)state;
+  static const struct {
+    const char *lines, *family, *name;
+  } files[] = {{ORIGINAL("", "768"), "SD 1", "controlnet_cond_embedding.conv_in.weight"},
+               {DIFFUSERS(""), "SDXL", "controlnet_cond_embedding.conv_in.weight"},
+               {T2I("64"), "SD 1 or SD 2", "adapter.body.1.in_conv.weight"}};
+  static const char *const wrappers[] = {"module.", "controlnet.", "_orig_mod.module.", "model.control_model."};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t j = 0; j < sizeof wrappers / sizeof *wrappers; j++) {
+      write_wrapped("wrapped.safetensors", wrappers[j], files[i].lines);
+      struct control_network *network = open_good("wrapped.safetensors");
+      assert_string_equal(control_network_family(network), files[i].family);
+      assert_true(checkpoint_has(&network->weights, files[i].name));
+      control_network_close(&network);
+    }
+}
+
 /* --- refusals --- */
 
 static void test_other_files(void **state) {
@@ -324,7 +353,8 @@ int main(void) {
       cmocka_unit_test(test_original_layout),   cmocka_unit_test(test_pooling),
       cmocka_unit_test(test_pooling_of_folder), cmocka_unit_test(test_whole_model_beside),
       cmocka_unit_test(test_xl_depths),         cmocka_unit_test(test_t2i),
-      cmocka_unit_test(test_other_files),       cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_wrapped),           cmocka_unit_test(test_other_files),
+      cmocka_unit_test(test_configs),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -161,6 +161,41 @@ static void test_abar_between(void **state) {
     }
 }
 
+/* A model that predicts epsilon may come with a schedule that ends in noise alone, as published files do. Every sampler
+ * has a number for each step then, and one that is told the true noise finds the picture. */
+static void test_epsilon_of_noise_alone(void **state) {
+  (void)state;
+  static const enum sampler exact[] = {SAMPLER_EULER, SAMPLER_DDIM, SAMPLER_DPM};
+  static const double picture = 0.7, noise = -1.2;
+  struct scheduler_config config =
+      parse("{\"_class_name\": \"EulerDiscreteScheduler\", \"timestep_spacing\": \"trailing\", "
+            "\"prediction_type\": \"epsilon\", \"rescale_betas_zero_snr\": true}");
+  double abar[TIMESTEPS];
+  sampler_abar(&config, abar);
+  assert_true(abar[TIMESTEPS - 1] == 0);
+  struct sampling sampling = {.spacing = SPACING_TRAILING, .steps = 4, .strength = 1, .text_to_image = true};
+  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++) {
+    struct sampler_table table;
+    sampling.sampler = (enum sampler)i;
+    sampler_table(&config, &sampling, &table);
+    for (int j = 0; j < table.steps; j++)
+      if (!isfinite(table.step[j].x) || !isfinite(table.step[j].model) || !isfinite(table.step[j].earlier[0]))
+        fail_msg("%s: step %d has no number", sampler_name(sampling.sampler), j);
+  }
+  for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+    struct sampler_table table;
+    struct walker w = {.x = {noise}};
+    sampling.sampler = exact[i];
+    sampler_table(&config, &sampling, &table);
+    for (int j = 0; j < table.steps; j++) {
+      double level = fmax(sampler_abar_at(abar, (double)table.step[j].timestep), 0x1p-24);
+      walker_step(&w, &table.step[j], 0, (w.x[0] - sqrt(level) * picture) / sqrt(1 - level), 0);
+    }
+    if (fabs(w.x[0] - picture) > 0.01)
+      fail_msg("%s: %f instead of %f", sampler_name(exact[i]), w.x[0], picture);
+  }
+}
+
 static struct scheduler_config group_config(const cJSON *group) {
   char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(group, "config"));
   struct scheduler_config config = parse(text);
@@ -495,10 +530,18 @@ static void test_noisiest(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_noisiest),     cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),
-      cmocka_unit_test(test_walks),        cmocka_unit_test(test_abar),         cmocka_unit_test(test_spacings),
-      cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),        cmocka_unit_test(test_start),
-      cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_noisiest),
+      cmocka_unit_test(test_abar_between),
+      cmocka_unit_test(test_epsilon_of_noise_alone),
+      cmocka_unit_test(test_goldens),
+      cmocka_unit_test(test_walks),
+      cmocka_unit_test(test_abar),
+      cmocka_unit_test(test_spacings),
+      cmocka_unit_test(test_lcm_strength),
+      cmocka_unit_test(test_truth),
+      cmocka_unit_test(test_start),
+      cmocka_unit_test(test_one_step_v),
+      cmocka_unit_test(test_pad),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -250,6 +250,7 @@ static void test_schedule_of_another(void **state) {
       {DDIM "}", NULL, "parameterization: v\nzero_snr: true", false, PREDICT_V, true, NULL},
       {DDIM "}", NULL, NULL, false, PREDICT_EPSILON, false, "so it is a guess: --prediction says otherwise"},
       {DDIM SAYS("epsilon") "}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon; epsilon is followed"},
+      {DDIM SAYS("epsilon") ZERO "}", NULL, NULL, false, PREDICT_EPSILON, true, "--zero-snr off takes the schedule"},
       {DDIM ", \"predict_epsilon\": true}", "v", NULL, false, PREDICT_EPSILON, false, "says epsilon"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -28,26 +28,43 @@ char *case_file(const struct suite *suite, const char *file) {
   return *file == '/' ? strdup(file) : fixture_path(suite->golden.folder, file);
 }
 
-void write_adapter(const char *folder, const struct tensor_text *tensors, float value) {
-  char header[4096];
-  size_t used = (size_t)snprintf(header, sizeof header, "{"), at = 0;
+/* Writes the header of such a file, and returns the number of its elements. size: bytes of an element. */
+static size_t write_header(char *header, size_t room, const struct tensor_text *tensors, const char *type,
+                           size_t size) {
+  size_t used = (size_t)snprintf(header, room, "{"), at = 0;
   for (int i = 0; tensors[i].name; i++) {
     size_t count = 1;
-    used += (size_t)snprintf(header + used, sizeof header - used, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[",
-                             i ? "," : "", tensors[i].name);
+    used += (size_t)snprintf(header + used, room - used, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "",
+                             tensors[i].name, type);
     for (int k = 0; k < 4 && tensors[i].shape[k]; k++) {
       count *= (size_t)tensors[i].shape[k];
-      used += (size_t)snprintf(header + used, sizeof header - used, "%s%d", k ? "," : "", tensors[i].shape[k]);
+      used += (size_t)snprintf(header + used, room - used, "%s%d", k ? "," : "", tensors[i].shape[k]);
     }
-    used += (size_t)snprintf(header + used, sizeof header - used, "],\"data_offsets\":[%zu,%zu]}", 4 * at,
-                             4 * (at + count));
+    used +=
+        (size_t)snprintf(header + used, room - used, "],\"data_offsets\":[%zu,%zu]}", size * at, size * (at + count));
     at += count;
   }
-  snprintf(header + used, sizeof header - used, "}");
-  float *data = malloc(at * sizeof *data);
-  for (size_t i = 0; i < at; i++)
+  snprintf(header + used, room - used, "}");
+  return at;
+}
+
+void write_adapter(const char *folder, const struct tensor_text *tensors, float value) {
+  char header[4096];
+  size_t count = write_header(header, sizeof header, tensors, "F32", sizeof value);
+  float *data = malloc(count * sizeof *data);
+  for (size_t i = 0; i < count; i++)
     data[i] = value;
-  fixture_tensors(folder, "a.safetensors", header, -1, data, at * sizeof *data);
+  fixture_tensors(folder, "a.safetensors", header, -1, data, count * sizeof *data);
+  free(data);
+}
+
+void write_wide_adapter(const char *folder, const struct tensor_text *tensors, double value) {
+  char header[4096];
+  size_t count = write_header(header, sizeof header, tensors, "F64", sizeof value);
+  double *data = malloc(count * sizeof *data);
+  for (size_t i = 0; i < count; i++)
+    data[i] = value;
+  fixture_tensors(folder, "a.safetensors", header, -1, data, count * sizeof *data);
   free(data);
 }
 

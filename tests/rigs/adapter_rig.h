@@ -31,6 +31,8 @@ struct tensor_text {
 /* Writes folder/a.safetensors with these FP32 tensors, whose elements all have this value. The list ends with a tensor
  * without a name. */
 void write_adapter(const char *folder, const struct tensor_text *tensors, float value);
+/* Writes the same file with tensors of F64. */
+void write_wide_adapter(const char *folder, const struct tensor_text *tensors, double value);
 
 /* Returns the tensor "unet/conv_in.weight" of the checkpoint; NULL: there is none. */
 const struct safetensor *suite_tensor(const struct checkpoint *checkpoint, const char *name);

@@ -87,6 +87,8 @@ int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct err
 int group_rank(const struct group *group);
 /* Returns true if the group has factors with a rank, but no alpha. */
 bool group_is_scaleless(const struct group *group);
+/* Returns true if an adapter's tensor can be read: F32, F16, BF16, or F64, which some scripts write. */
+bool factor_is_readable(const struct safetensor *t);
 /* Reads the value of a tensor with one element. */
 int read_scalar(const struct safetensor *t, double *value, struct error *err);
 

@@ -12,8 +12,16 @@
 
 /* --- tensors --- */
 
+static bool is_double(const struct safetensor *t) {
+  return !strcmp(t->type, "F64") && t->rank <= SAFETENSOR_RANK_MAX;
+}
+
+bool factor_is_readable(const struct safetensor *t) {
+  return t->usable || is_double(t);
+}
+
 static int64_t elements(const struct safetensor *t) {
-  return (int64_t)(t->bytes / dtype_size(t->dtype));
+  return (int64_t)(t->bytes / (is_double(t) ? sizeof(double) : dtype_size(t->dtype)));
 }
 
 static int64_t side(const struct safetensor *t, int dimension) {
@@ -52,8 +60,26 @@ static int check_rank(const struct safetensor *t, int64_t rank, struct error *er
                    text_quote(t->name).text, (long long)rank, BLEND_RANK_MAX);
 }
 
+/* Reads a whole tensor of F64 as FP32, a part of it at a time. */
+static int read_doubles(const struct safetensor *t, float *out, struct error *err) {
+  double some[512];
+  size_t count = (size_t)elements(t), most = sizeof some / sizeof *some;
+  for (size_t first = 0; first < count; first += most) {
+    size_t now = count - first < most ? count - first : most;
+    if (weight_file_read(t->file, t->offset + first * sizeof *some, some, now * sizeof *some, err))
+      return -1;
+    for (size_t i = 0; i < now; i++)
+      if (!isfinite(out[first + i] = (float)some[i]))
+        return error_set(err, STATUS_MODEL, "%s: tensor %s: value %zu is not finite in FP32", t->file->path,
+                         text_quote(t->name).text, first + i);
+  }
+  return 0;
+}
+
 /* Reads a whole tensor as FP32. */
 static int read_tensor(const struct safetensor *t, float *out, struct error *err) {
+  if (is_double(t))
+    return read_doubles(t, out, err);
   const struct weight_part part = {
       .dtype = t->dtype, .rows = (int)side(t, 0), .file = t->file, .offset = t->offset, .name = t->key};
   void *stored = malloc(t->bytes + 1);

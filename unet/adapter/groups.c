@@ -98,9 +98,9 @@ static int refuse_part(const struct group *group, const struct entry *entry, str
 static int check_usable(const struct group *group, const struct entry *entry, struct error *err) {
   for (int i = 0; i < PIECES; i++) {
     const struct safetensor *t = group->piece[i];
-    if (t && !t->usable && i != PIECE_ALPHA)
+    if (t && !factor_is_readable(t) && i != PIECE_ALPHA)
       return error_set(err, STATUS_MODEL,
-                       "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
+                       "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16, BF16 or F64 is)",
                        t->file->path, text_quote(t->name).text, text_quote(t->type).text, t->rank);
   }
   return is_whole(group) ? 0 : refuse_part(group, entry, err);

@@ -144,8 +144,15 @@ int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_s
     c->scheduler.zero_snr |= signs->zero_snr;
   if (sources->zero_snr != SWITCH_AUTO)
     c->scheduler.zero_snr = sources->zero_snr == SWITCH_ON;
-  return c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON ? refuse_zero_snr(sources, folder, err)
-                                                                             : 0;
+  if (!c->scheduler.zero_snr || c->scheduler.prediction != PREDICT_EPSILON)
+    return 0;
+  if (asked || sources->zero_snr == SWITCH_ON)
+    return refuse_zero_snr(sources, folder, err);
+  log_line(log, LOG_WARNING,
+           "%s: predicts epsilon, and its schedule ends in noise alone (rescale_betas_zero_snr), from which nothing "
+           "follows: pictures begun there are poor; --zero-snr off takes the schedule without that",
+           folder);
+  return 0;
 }
 
 /* --- the file's name --- */

@@ -344,8 +344,6 @@ static void read_prediction(struct scheduler_config *scheduler, struct config *c
   scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
                                                        CHOICES(predictions, "epsilon, v_prediction and sample are"),
                                                        epsilon ? PREDICT_EPSILON : PREDICT_SAMPLE);
-  if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)
-    config_refuse(config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
 }
 
 /* Reads how the model was trained: its noise schedule, and what it predicts. No choice of a sampler can replace

@@ -1,6 +1,7 @@
 /* Opens ControlNets and T2I-Adapters: from a config, or from the shapes of the tensors if there is none. */
 #include "unet/checkpoint/control_network.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -274,17 +275,48 @@ static int view_original(struct control_network *network, add_part *add, const c
   return result;
 }
 
+/* Finds a tensor whose name ends with `mark` after nothing or a dot, and stores what stands before that: the beginning
+ * that programs put before all names of a network, such as "control_model." or "module.". */
+static bool find_wrapper(const struct safetensors *files, const char *mark, char *wrapper, size_t size) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const char *name = safetensors_at(files, i)->name;
+    size_t length = strlen(name), own = strlen(mark);
+    bool ends = length >= own && length - own < size && !strcmp(name + length - own, mark) &&
+                (length == own || name[length - own - 1] == '.');
+    if (ends) {
+      snprintf(wrapper, size, "%.*s", (int)(length - own), name);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Adds the tensors of a network with diffusers' names behind a beginning, without that. */
+static int add_unwrapped(struct safetensors *view, const struct safetensors *files, const char *wrapper,
+                         struct error *err) {
+  size_t length = strlen(wrapper);
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    if (!strncmp(t->name, wrapper, length) &&
+        view_add(view, &(struct view_tensor){.name = t->name + length, .from = t}, err))
+      return -1;
+  }
+  return 0;
+}
+
 /* Gives the file's tensors the names of a diffusers folder, if they have others. Returns 1 if nothing had to be
- * changed. */
+ * changed, or only a beginning of all names was taken off. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
-  if (network->type == CONTROL_T2I)
-    return safetensors_find_printed(files, "body.0.block1.weight") ? view_original(network, original_t2i, "", err) : 1;
-  if (safetensors_find_printed(files, "control_model.input_blocks.0.0.weight"))
-    return view_original(network, original_controlnet, "control_model.", err);
-  return safetensors_find_printed(files, "input_blocks.0.0.weight")
-             ? view_original(network, original_controlnet, "", err)
-             : 1;
+  bool t2i = network->type == CONTROL_T2I;
+  char wrapper[64] = "";
+  if (find_wrapper(files, t2i ? "body.0.block1.weight" : "input_hint_block.0.weight", wrapper, sizeof wrapper))
+    return view_original(network, t2i ? original_t2i : original_controlnet, wrapper, err);
+  if (find_wrapper(files, t2i ? "adapter.body.0.resnets.0.block1.weight" : "controlnet_cond_embedding.conv_in.weight",
+                   wrapper, sizeof wrapper) &&
+      *wrapper)
+    return view_original(network, add_unwrapped, wrapper, err) ? -1 : 1;
+  return 1;
 }
 
 static int read_config_beside(struct control_network *network, struct error *err) {

@@ -27,7 +27,15 @@ enum weights_kind {
   WEIGHTS_DEPTH_AUTHORS,       /* Depth Anything in its authors' layout */
   WEIGHTS_EMBEDDING,           /* a textual inversion */
   WEIGHTS_MOTION,              /* a motion module for video */
-  WEIGHTS_FLUX,                /* from here on: networks of families without a U-Net */
+  WEIGHTS_UPSCALER,            /* ESRGAN, SwinIR and similar networks, which enlarge a picture */
+  WEIGHTS_FACE,                /* GFPGAN, CodeFormer and similar networks, which restore faces */
+  WEIGHTS_PHOTOMAKER,
+  WEIGHTS_IDENTITY,    /* PuLID and InstantID, which read a face */
+  WEIGHTS_STYLE_MODEL, /* FLUX Redux, the style adapter of T2I */
+  WEIGHTS_GLIGEN,      /* a U-Net or its layers that take boxes */
+  WEIGHTS_SEGMENTER,   /* Segment Anything */
+  WEIGHTS_CASCADE,     /* Stable Cascade, Wuerstchen */
+  WEIGHTS_FLUX,        /* from here on: networks of families without a U-Net */
   WEIGHTS_SD3,
   WEIGHTS_WAN,
   WEIGHTS_QWEN,

@@ -268,8 +268,9 @@ void schedule_make(struct schedule *s, const struct scheduler_config *config, co
   double strength = sampling->text_to_image ? 1 : sampling->strength;
   *s = (struct schedule){.config = config, .sampling = sampling, .impl = impl, .full_count = sampling->steps};
   sampler_abar(config, s->abar);
-  if (config->zero_snr && impl->finite_sigma)
-    s->abar[TIMESTEPS - 1] = 0x1p-24; /* as in diffusers */
+  /* As in diffusers. With other samplers it has 0, and so infinities if the model predicts the noise. */
+  if (config->zero_snr && (impl->finite_sigma || config->prediction == PREDICT_EPSILON))
+    s->abar[TIMESTEPS - 1] = 0x1p-24;
   if (sampling->quantised)
     quantised_points(s, strength);
   else
