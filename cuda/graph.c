@@ -104,7 +104,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     program->scratch_at[j] = program->scratch_bytes;
     program->scratch_bytes += (most[j] + 255) / 256 * 256;
   }
-  program->arena_bytes += 256; /* at least 256, and a multiple of that */
+  program->arena_bytes += 256; /* 256 more, so that it is not 0, and still a multiple of 256 */
   program->scratch_bytes += 256;
   size_t bytes = program->arena_bytes + (size_t)program->lanes * program->scratch_bytes;
   if (arena_take(&device->arena, &program->working, bytes, own_memory, err) < 0)

@@ -22,7 +22,7 @@ struct merge {
   int count; /* number of changes; 0: none is under way */
   struct blends blends;
   struct blend_args args; /* arguments of launch_blend for the tiles of all changes */
-  unsigned tiles;         /* number of these tiles that are calculated already */
+  unsigned tiles;         /* number of the tiles in `args` that are calculated already */
   /* Number of entries in derived[the set that is changed] that were looked at, and made anew if their weight has
    * changed. */
   int forms;

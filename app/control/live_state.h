@@ -42,7 +42,7 @@ struct live_state {
   int size_multiple; /* the network computes sides of multiples of this, and the surplus is cut off; 0: unknown yet */
   int lora; /* number of the LoRA whose weight the keys change, from 1; 0: none was selected, and the first is used */
   int control; /* number of the control that the keys change, from 1; 0: none was selected, and the first is used */
-  /* which value of that control the keys change: an index into the list that values_of_control fills */
+  /* which value of the selected control the keys change: an index into the list that values_of_control fills */
   int control_value;
 
   /* --- Set by the window for commands to read; quit, panel_asked and the ..._asked are requests to the window. --- */

@@ -24,7 +24,7 @@ struct mail {
   bool missed;          /* the picture was not finished within the budget, counted from when its input was available */
   bool again;           /* the same input was used for an earlier picture, and only values have changed */
   long applied;         /* how many changes of values the engine had received when it made this picture */
-  bool whole;           /* the picture shows all of these changes; false while one of them still needs preparation */
+  bool whole; /* the picture shows all of the `applied` changes; false while one of them still needs preparation */
 };
 
 struct mailbox {

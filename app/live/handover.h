@@ -26,7 +26,7 @@ struct handover {
   char device[64];          /* name of the device that the engine used; "": unknown */
   struct playlist sources;  /* all sources; empty: text to image without a source */
   int source;               /* index in `sources`, from 0, of the one that is shown */
-  /* position in that source in seconds after its --start; 0: its beginning, or a live source */
+  /* position in the shown source, in seconds after its --start; 0: its beginning, or a live source */
   double position;
   bool loop; /* true: a source starts again when it ends */
   struct window_place place;

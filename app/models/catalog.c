@@ -140,7 +140,7 @@ struct repository {
   const char *name, *path;
   char refs[PATHS_MAX];
   char revision[REVISION_MAX]; /* the folder of revisions that is being searched, such as "refs/pr/", or "" */
-  int parts;                   /* number of folders from refs/ down to that folder */
+  int parts;                   /* number of folders from refs/ down to that of `revision` */
   bool named;                  /* at least one revision names a snapshot that exists */
   char only[REVISION_MAX];     /* the name of the snapshot, if there is only one */
   int snapshots;

@@ -42,7 +42,7 @@ struct listener {
 struct origin {
   struct datagram_address address;
   double number;
-  int64_t at_ns; /* time of that; 0: OSC has not set the instance */
+  int64_t at_ns; /* time at which OSC set the instance last; 0: it has not */
 };
 
 struct instance {

@@ -65,7 +65,7 @@ struct loop {
   int64_t looked_ns;
   bool moves;                /* params.modulate may change values at any time */
   long submitted, collected; /* number of runs submitted to the engine, and of runs collected from it */
-  long pictures;             /* number of pictures from these runs; a run that only fills a stream batch gives none */
+  long pictures; /* number of pictures that the collected runs gave; a run that only fills a stream batch gives none */
   int64_t last_finished_ns;
 
   /* Used by the loop's thread alone: the engine and the handle in use. */

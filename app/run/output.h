@@ -35,7 +35,7 @@ struct output {
   struct sink *sink;
   struct cover_pixels cover_pixels;
   int descriptor;     /* descriptor of a named pipe; -1: none */
-  char pipe_name[32]; /* URL by which FFmpeg writes to that descriptor */
+  char pipe_name[32]; /* URL by which FFmpeg writes to the named pipe */
   struct shown_picture last;
   int64_t first_ns, last_pts;
   /* time of the last recorded picture, from which its timestamp is computed; never decreases */
@@ -58,7 +58,7 @@ struct output {
   bool broken;              /* true: the recording's file is incomplete */
   char why[OUTPUT_WHY_MAX]; /* why the file is incomplete; valid if `broken` */
   char line[LINE_BYTES];    /* message for the user that was not read yet; "": none */
-  enum log_level level;     /* log level of that message */
+  enum log_level level;     /* log level of the message in `line` */
   long written, dropped;
 };
 

@@ -60,7 +60,7 @@ struct sink_wish {
   /* spec: the output, as in sink_open. format: its container, as sink_options.container; may be NULL. */
   const char *spec, *format;
   const char *input;                   /* spec of the input that frames are read from */
-  const struct source_options *source; /* the options of that input */
+  const struct source_options *source; /* the options with which `input` is opened */
   /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */
   const char *others[4 + STYLES_MAX];
   long frames; /* greatest number of frames that will be written; 0: no limit */

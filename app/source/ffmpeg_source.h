@@ -103,7 +103,7 @@ struct ffmpeg_source {
   /* The frame after `frame`, if it was decoded early because its time was needed. */
   AVFrame *ahead;
   bool looked_ahead;
-  int ahead_got; /* what decode_next returned for it; if -1, ahead_err has its error */
+  int ahead_got; /* what decode_next returned when it decoded `ahead`; if -1, ahead_err has its error */
   struct error ahead_err;
   /* Numbers of frames, and how damaged the input is. */
   uint64_t serial;

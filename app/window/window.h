@@ -54,7 +54,8 @@ enum window_event_type {
   /* The output filled a display, or was in its corner, which was disconnected: `display` is its name. If there is an
    * operator's window, the output is hidden. */
   WINDOW_DISPLAY_GONE,
-  WINDOW_DISPLAY_CAME, /* that display is connected again or was moved, and the output has moved there */
+  /* the display of the last WINDOW_DISPLAY_GONE is connected again or was moved, and the output has moved there */
+  WINDOW_DISPLAY_CAME,
 };
 
 enum { WINDOW_TEXT_MAX = 256 };

@@ -44,7 +44,7 @@ struct window {
   /* The output while it shares its display with the operator's window. */
   /* the output was moved to the display's corner, without its border, for the operator's window */
   bool made_room;
-  SDL_Rect made_from; /* position and size of the output before it was moved for that */
+  SDL_Rect made_from; /* position and size of the output before it was moved to the corner */
   /* the output's border is being added or removed; when that is done the output is moved once more */
   bool moving;
   SDL_Point move_to; /* position to which the output is moved then */

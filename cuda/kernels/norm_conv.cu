@@ -171,7 +171,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->parts[threadIdx.x] = total;
   }
   __syncthreads();
-  /* Mean of each channel, and its squares relative to that mean. */
+  /* Mean of each channel, and the sum of the squares of the distances to it. */
   if (threadIdx.x < d.slice) {
 #pragma unroll 4
     for (int i = 1; i < parts; i++) {

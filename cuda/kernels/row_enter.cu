@@ -64,7 +64,7 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
     }
     arrivals_wait(&m->parts_there);
   }
-  /* Mean of each channel, and its squares relative to that mean. */
+  /* Mean of each channel, and the sum of the squares of the distances to it. */
   if (threadIdx.x < C) {
     float2 total = CLUSTER > 1 ? add_lines<CLUSTER, C>(m->parts) : add_lines<TILE, C>(m->partial);
     float distance = __fdividef(total.x, (float)p.rows);

@@ -30,7 +30,7 @@ struct weight_change {
   int resource;
   size_t first, rows;
   const float *values;
-  const struct blend *blend; /* the sum for these rows; NULL: `values` is used */
+  const struct blend *blend; /* the sum that gives these rows their values; NULL: `values` is used */
 };
 
 struct device_info {
@@ -69,7 +69,8 @@ struct device_counters {
   /* time of the run that was collected last, from its input planes to its picture in the device's memory, by the
    * device's own clock and as precise as that clock; 0: the device has no clock */
   double run_ms;
-  struct run_stamps stamps; /* moments of that run's stages, if device_options.stamps is set */
+  /* moments of the stages of the run that was collected last, if device_options.stamps is set */
+  struct run_stamps stamps;
   /* Bytes of pixels that were copied to the device and from it, and those that the host's processor copied on the way
    * (into or out of page-locked memory). Pixels that a run reads in its own device's memory are not counted. */
   size_t copied_up, copied_down, staged;

@@ -48,7 +48,7 @@ struct scheduler_config {
   int original_inference_steps; /* LCM spacing: number of timesteps from which those of the steps are chosen */
   double timestep_scaling;      /* factor of the timestep in LCM's boundary condition */
   enum spacing sigmas;          /* SPACING_KARRAS or a following row; SPACING_AUTO: levels of the timesteps */
-  /* smallest and largest sigma of that spacing; 0: those of the schedule */
+  /* smallest and largest sigma of the spacing `sigmas`; 0: those of the schedule */
   double sigma_min, sigma_max;
   bool final_sigma_min; /* the last step ends at the noise level of timestep 0 */
 

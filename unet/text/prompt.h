@@ -22,7 +22,7 @@ struct prompt {
   int count;                                     /* number of chunks, at least 1 */
   struct prompt_chunk chunks[PROMPT_CHUNKS_MAX]; /* chunks after `count` are those of the empty prompt */
   int words;                                     /* number of tokens of the text, without start and end tokens */
-  int left_out;                                  /* number of these that did not fit into the chunks */
+  int left_out;                                  /* number of the text's tokens that did not fit into the chunks */
 };
 
 /* Fills *prompt from spans with weights, split as AUTOMATIC1111 does: if at most 20 tokens lie between the last comma
