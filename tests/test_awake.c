@@ -25,7 +25,7 @@ static int count_idle(cpu_set_t *processors) {
     cpu_set_t own;
     int thread = atoi(task->d_name);
     if (!thread || sched_getscheduler(thread) != SCHED_IDLE || sched_getaffinity(thread, sizeof own, &own))
-      continue; /* or it has just ended */
+      continue; /* the thread may have just ended */
     count++;
     assert_int_equal(CPU_COUNT(&own), 1);
     CPU_OR(processors, processors, &own);
@@ -74,7 +74,7 @@ static void test_each_processor_is_kept_awake(void **state) {
   stay_awake_on(&all);
 }
 
-/* As by taskset. */
+/* Processors that the process may not use, as after taskset, are left alone. */
 static void test_others_are_left_alone(void **state) {
   (void)state;
   cpu_set_t all, one;
@@ -89,7 +89,7 @@ static void test_others_are_left_alone(void **state) {
   assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-/* As by `ulimit -t`. */
+/* The processor time of the process is limited, as by `ulimit -t`. */
 static void test_limited_time_is_not_used_up(void **state) {
   (void)state;
   struct awake *awake;

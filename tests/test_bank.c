@@ -117,7 +117,7 @@ static void an_empty_bank_gives_the_plain_picture(void **state) {
     EQUAL(1, n, true);
     OTHER(2, n);
     free(make(&rig, other, 0, 0, false));
-    EQUAL(2, n, false); /* after the other handle */
+    EQUAL(2, n, false); /* the run after one of the other handle */
     OTHER(0, n);
     EQUAL(1, 0, false); /* off */
     EQUAL(2, 0, false);

@@ -26,7 +26,7 @@ static void test_scheduler(void **state) {
     enum sampler sampler;
     enum spacing spacing;
     bool one;
-    bool differs; /* it runs otherwise than the file's class */
+    bool differs; /* the sampler differs from the file's class */
   } cases[] = {
       {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
        "\"beta_start\": 0.00085, \"clip_sample\": false, \"interpolation_type\": \"linear\", \"num_train_timesteps\":"
@@ -44,7 +44,7 @@ static void test_scheduler(void **state) {
       {"{\"_class_name\": \"TCDScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_TCD, SPACING_LCM, true, false},
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", SAMPLER_UNIPC,
        SPACING_LINSPACE, true, false},
-      /* As diffusers 0.42 saves them */
+      /* configs as diffusers 0.42 saves them */
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"beta_end\": 0.012,"
        "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"disable_corrector\": [],"
        "\"dynamic_thresholding_ratio\": 0.995, \"final_sigmas_type\": \"zero\", \"flow_shift\": 1.0,"
@@ -158,7 +158,7 @@ static void test_scheduler_lacks(void **state) {
 #define V "\"prediction_type\": \"v_prediction\""
   static const struct {
     const char *text;
-    unsigned lacks; /* 0: nothing takes its place */
+    unsigned lacks; /* the scheduler_lack bits that are expected; 0: the file's own sampler is used */
     enum spacing sigmas;
   } cases[] = {
       {"{\"_class_name\": \"HeunDiscreteScheduler\", \"use_karras_sigmas\": true, " BETAS2 ", " V "}", LACKS_SPACING,

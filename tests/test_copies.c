@@ -14,7 +14,7 @@ enum { SKIPPED = 77, FEW = 4, MANY = 12, NO_WINDOW = 6 };
 
 static const char *shim;
 
-/* -1: there can be no window here. */
+/* Returns the bytes that a run of `frames` frames copies; -1: no window can be opened here. */
 static long long copied_bytes(const char *arguments, int frames) {
   struct outcome outcome;
   program_run(&outcome,

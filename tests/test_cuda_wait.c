@@ -10,7 +10,7 @@ enum { RUNS = 400 };
 /* A thread that is woken late, and a device that runs one thing after the other. */
 struct world {
   int64_t now, ends; /* ns */
-  int64_t processor; /* of the wait that is under way */
+  int64_t processor; /* processor time of the wait that is under way */
   int asks;
   unsigned random;
   bool fails, looks;
@@ -97,7 +97,7 @@ static void test_runs_of_one_length(void **state) {
     }
 }
 
-/* As where the window's OpenGL had the device before. */
+/* Runs begin late, as when the window's OpenGL uses the device first. */
 static void test_runs_that_begin_late(void **state) {
   (void)state;
   static const int64_t periods[] = {16666667, 4166667}, lengths[] = {3100000, 700000}, delays[] = {60000, 250000};

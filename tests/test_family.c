@@ -13,11 +13,11 @@
 /* What a U-Net is to look like. */
 struct look {
   int out, in, context, label;
-  int levels, layers, middle; /* blocks of the middle: 1 a resnet, 2 with attention */
-  int depth;                  /* of the last attention on the way down */
-  const char *extra;          /* one more tensor, of one dimension */
+  int levels, layers, middle; /* middle: 1 if the middle block has res blocks only, 2 if it has attention, too */
+  int depth;                  /* number of transformer blocks of the last attention in the down blocks */
+  const char *extra;          /* name of one more tensor, which has one dimension */
   const char *metadata;
-  float spread; /* of the bias that tells v prediction; 0: it is not there */
+  float spread; /* spread of the values of the bias by which v prediction is recognised; 0: the file has no such bias */
 };
 
 static const struct look sd1 = {320, 4, 768, 0, 4, 2, 2, 1}, sd2 = {320, 4, 1024, 0, 4, 2, 2, 1},

@@ -63,7 +63,7 @@ static void ladders_keep_the_shape(void **state) {
 /* A frame of the whole wish takes ms; a part of that does not shrink with the picture. */
 struct machine {
   double ms, fixed_ms;
-  double noise;                                                /* +- so much of it */
+  double noise; /* a frame time varies randomly by up to this part of it */
   double (*load)(struct machine *machine, double s, int rung); /* NULL: 1 */
   double heat;
   unsigned random;
@@ -72,7 +72,7 @@ struct machine {
 struct report {
   int moves, ups, lowest;
   long frames, late;
-  double late_share;         /* in the last half */
+  double late_share;         /* share of late frames in the second half of the test */
   double at[GOVERNOR_RUNGS]; /* seconds */
   int last;
 };

@@ -24,18 +24,18 @@ enum { FRAMES = 50, LATE = FRAMES - 5, HESITATION_MS = 180 };
 /* --- a server of one client at a time --- */
 
 struct reply {
-  const char *head, *file; /* NULL: nothing is sent */
-  bool stays;              /* silent, with the line open, when all is sent */
-  bool has_parts;          /* sends what part of the file is asked for */
-  bool hesitates;          /* before each line of the head */
+  const char *head, *file; /* head: first lines of the answer; file: what follows. NULL: nothing is sent. */
+  bool stays;              /* after all is sent, the server keeps the connection open and is silent */
+  bool has_parts;          /* the server sends only the part of the file that is asked for */
+  bool hesitates;          /* the server pauses before each line of the head */
 };
 
 struct server {
   pthread_t thread;
   int port, socket;
-  bool speaks_http; /* the client begins */
+  bool speaks_http; /* the client sends first, as in HTTP */
   const struct reply *replies;
-  int count; /* the last one is for all further clients */
+  int count; /* number of replies; the last one is for all further clients */
   atomic_int served;
   atomic_bool stop;
 };

@@ -222,7 +222,7 @@ static void commands_run_and_buttons_are_let_go(void **state) {
 
 /* --- packets --- */
 
-/* As liblo writes it. */
+/* Writes the message as liblo does. */
 static size_t pack(lo_message message, const char *address, uint8_t *bytes, size_t size) {
   size_t length = size;
   assert_non_null(lo_message_serialise(message, address, bytes, &length));

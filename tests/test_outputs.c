@@ -29,14 +29,14 @@ struct fake {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool shut;            /* writes wait */
-  int refusals;         /* openings that fail first */
-  atomic_long fails_at; /* the write of that number fails; -1: none does */
+  int refusals;         /* number of openings, from the first on, that fail */
+  atomic_long fails_at; /* number of the write that fails; -1: none does */
   atomic_int openings, attempts, finished, closed;
   bool whole;
   struct sink_options options;
   long count;
   struct written written[WRITES_MAX];
-  int64_t placed; /* by the last call of sink_place_sound, with placed_at */
+  int64_t placed; /* arguments of the last call of sink_place_sound: placed and placed_at */
   double placed_at;
 };
 

@@ -62,13 +62,13 @@ static const struct source_impl grey_impl = {.name = "grey", .read = grey_read, 
 struct checking_sink {
   struct sink sink;
   struct engine *engine; /* controls change by time, and prompts are set in it; NULL: they do not */
-  double refuse_time;    /* no controls from then on; 0: always some */
+  double refuse_time;    /* time from which on no controls are given; 0: they always are */
   bool text_to_image;
   struct source *interrupt; /* to be interrupted after a few frames */
   int nap;
   long fail_at, written, opened, finished, closed;
   bool refuse, wrong, whole;
-  bool holds; /* as many frames as a sink may */
+  bool holds; /* the sink holds as many frames as a sink may */
   struct frame held[SINK_HOLDS];
 };
 

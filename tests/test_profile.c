@@ -80,7 +80,7 @@ static void the_middle_forgets_outliers(void **state) {
   assert_true(profile_middle(NULL, 0, &spread) == 0 && spread == 0);
 }
 
-/* As of a device that computes in this type. */
+/* Returns the element types that a device has which computes in this type. */
 static const struct element *elements_of(const struct plan *plan, enum dtype type, struct element *temporaries) {
   assert_true(plan->temporary_count <= TEMPORARIES);
   for (int i = 0; i < plan->temporary_count; i++)

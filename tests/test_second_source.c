@@ -22,12 +22,12 @@ enum { PATIENCE_MS = 120000, TICKS = 1000000, FRAMES_MAX = 64 };
 
 struct told {
   struct source source;
-  const int *ticks; /* of each frame */
+  const int *ticks; /* timestamp of each frame */
   int time_base;    /* ticks a second; 0: TICKS */
   int count, read;
   double fps;
-  bool breaks; /* at the end */
-  bool gated;  /* each frame, and the end, waits for let */
+  bool breaks; /* reading fails at the end instead of ending */
+  bool gated;  /* each frame, and the end, is given only after sem_post(&let) */
   sem_t let;
   int *closed;
 };

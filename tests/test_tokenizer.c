@@ -15,9 +15,9 @@
 enum { LENGTH = 77, MERGES = 48894 };
 
 static cJSON *goldens;
-static char *folder; /* with CLIP's vocab.json and merges.txt */
+static char *folder; /* folder with CLIP's vocab.json and merges.txt, written by setup */
 
-/* The next line of CLIP's merges. */
+/* Reads the next line of CLIP's file of merges. */
 static char *next_line(FILE *in, char *line, int size) {
   if (!fgets(line, size, in))
     fail_msg("the merges are cut short");
@@ -139,7 +139,7 @@ static void print_ids(const char *label, const int *ids, int count) {
   print_error("\n");
 }
 
-/* One golden: [text, ids, ids needed]. Returns whether the tokenizer agrees. */
+/* golden: [text, ids, number of ids needed]. Returns 1 if the tokenizer gives the same ids, else 0. */
 static int check_case(struct tokenizer *tokenizer, const cJSON *golden, int pad) {
   const char *text = cJSON_GetArrayItem(golden, 0)->valuestring;
   int ids[LENGTH], wanted[LENGTH], count = 0;
@@ -373,7 +373,7 @@ static void test_learned(void **state) {
   static const char added[] = "{\"<Toy>\": 49408, \"<Toy>_1\": 49409, \"<Toy>_2\": 49410, \"toy\": 49411}";
   static const struct {
     const char *text;
-    int count, fast[4], basic[4]; /* without start and end */
+    int count, fast[4], basic[4]; /* expected ids, without the start and end tokens */
   } cases[] = {
       {"<Toy>", 3, {49408, 49409, 49410}, {49408, 49409, 49410}},
       {"<Toy>_1", 1, {49409}, {49409}},

@@ -94,7 +94,7 @@ static void test_small_whole(void **state) {
   "[{\"id\": 3, \"content\": \"<|startoftext|>\"}, {\"id\": 4, \"content\": \"<|endoftext|>\"}]}"
 #define SUFFIX "\"end_of_word_suffix\": \"</w>\", "
   static const struct {
-    const char *text, *says; /* says NULL: it is one */
+    const char *text, *says; /* says NULL: the file is accepted */
   } cases[] = {
       {MODEL(SUFFIX "\"merges\": [\"b a</w>\"]"), NULL},
       {MODEL(SUFFIX "\"merges\": [[\"b\", \"a</w>\"]]"), NULL},
@@ -128,7 +128,8 @@ static void test_small_whole(void **state) {
 
 static void test_clip_refused(void **state) {
   (void)state;
-  static const char *const names[] = {"none.gz", "vocab.json", "merges.txt"}; /* not there, no merges, too few */
+  static const char *const names[] = {
+      "none.gz", "vocab.json", "merges.txt"}; /* a file that does not exist, one without merges, one with too few */
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct tokenizer *tokenizer;
     struct error err = {0};

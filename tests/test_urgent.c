@@ -143,7 +143,7 @@ static bool refuse_real_time(void) {
   return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/* As on hosts that permit nice alone. */
+/* Permits only nice values below 0, and no real-time class, as some hosts do. */
 static void permit_nice_alone(void) {
   if (!refuse_real_time() || setpriority(PRIO_PROCESS, 0, NICE) || setpriority(PRIO_PROCESS, 0, 0))
     _exit(NO_REAL_TIME);
@@ -295,7 +295,7 @@ static void signal_keeps_its_other_meaning(void) {
   _exit(BAD);
 }
 
-/* As by `ulimit -t`. */
+/* The processor time of the process is limited, as by `ulimit -t`. */
 static void program_that_has_used_its_time_ends(void) {
   is_real_time();
   platform_be_urgent(false);

@@ -219,7 +219,7 @@ static void destroy_late(struct picture *picture) {
   (void)picture;
 }
 
-/* As a GPU does that hangs. */
+/* Waits in vain, as for a GPU that hangs. */
 static int wait_late(struct picture *picture, enum memory kind, struct error *err) {
   (void)picture, (void)kind, (void)err;
   sem_post(&asked);

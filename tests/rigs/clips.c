@@ -21,7 +21,7 @@ void clips_close(void) {
 }
 
 const char *clip(const char *name) {
-  static _Thread_local char paths[8][512]; /* servers in tests run on other threads */
+  static _Thread_local char paths[8][512]; /* one list for each thread, because servers of tests run on their own */
   static _Thread_local int next;
   char *path = paths[next++ % 8];
   snprintf(path, sizeof *paths, "%s/%s", folder, name);

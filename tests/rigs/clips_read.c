@@ -19,7 +19,7 @@ struct reader {
   AVStream *stream;
   AVPacket *packet;
   AVFrame *frame;
-  bool over; /* no packet is left */
+  bool over; /* the clip was read to its end */
 };
 
 static int open_stream(struct reader *reader, const char *name, enum AVMediaType kind) {

@@ -9,12 +9,12 @@
 #include "unet/base/frame.h"
 
 struct gpu_state {
-  atomic_int memory, fences, locked, surfaces, shares; /* numbers of those that exist */
+  atomic_int memory, fences, locked, surfaces, shares; /* how many exist at the moment */
   atomic_int filling;                                  /* copies that nobody has waited for yet */
-  atomic_int allocated, downloads, shared;             /* numbers so far; shared: frames shared */
+  atomic_int allocated, downloads, shared;             /* how many there were so far; shared: frames that were shared */
   bool full;                                           /* no memory is left that can be page-locked or shared */
   bool broken;                                         /* every copy for OpenGL fails */
-  /* number of fences; recording fails from fence fails_from on, 0: never */
+  /* records: number of fences recorded. Recording fails from fence number fails_from on; 0: never. */
   int records, fails_from;
 };
 
@@ -32,13 +32,13 @@ const struct fake_share *fake_share_find(int descriptor);
 
 struct hardware_state {
   bool absent;      /* the decoder cannot be opened */
-  bool cuts;        /* pictures have to be cropped on the left */
-  int refuses_from; /* packets after which it refuses more; 0: it takes all */
-  int fails_from;   /* packets after which everything fails; 0: nothing does */
-  /* packets taken; decoders opened */
+  bool cuts;        /* decoded pictures have to be cropped on the left */
+  int refuses_from; /* number of packets after which the decoder refuses more; 0: it takes all */
+  int fails_from;   /* number of packets after which all decoding fails; 0: none does */
+  /* number of packets taken, and of decoders opened */
   int sent, opened;
   int asked;              /* how often a decoder asked for it */
-  AVBufferRef *frames[2]; /* contexts for 8 and 10 bits */
+  AVBufferRef *frames[2]; /* contexts for surfaces with 8 and with 10 bits */
 };
 extern struct hardware_state hardware_state;
 extern const struct hardware fake_hardware;

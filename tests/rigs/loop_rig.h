@@ -32,18 +32,18 @@ struct rig {
   double budget_ms, drawing_ms;
   bool urgent;
   bool recovers, retries_start, leaves_lost;
-  atomic_int lefts; /* calls of loop_params.left */
+  atomic_int lefts; /* number of calls of loop_params.left */
   /* loop_params.modulate is set */
   bool modulated;
-  bool still;                 /* with it, nothing moves between frames */
-  atomic_int moments;         /* calls of it */
-  _Atomic uint64_t moved_for; /* serial of the frame in the last call */
-  _Atomic double offset;      /* the amount that it adds to the strength */
+  bool still;                 /* loop_params.modulate changes no value between frames */
+  atomic_int moments;         /* number of calls of loop_params.modulate */
+  _Atomic uint64_t moved_for; /* serial of the frame in its last call */
+  _Atomic double offset;      /* the amount that loop_params.modulate adds to the strength */
   bool files;                 /* loop_params.read_files is set; it can read any style but "none" */
   /* the last style was refused */
   bool refuses_file;
   atomic_int refusals; /* number of refused styles */
-  atomic_int turns;    /* calls of loop_params.read_files */
+  atomic_int turns;    /* number of calls of loop_params.read_files */
 };
 
 /* Send a change to the loop. */

@@ -21,7 +21,7 @@ struct second_case {
   int n, queries_h, queries_w, heads, dim;
   int room, count; /* frames of the ring, and the number in the bank's state */
   bool off;        /* run.bank.frames is 0 */
-  int tokens;      /* tokens of a frame; 0: as many as queries */
+  int tokens;      /* number of tokens of a frame; 0: as many as queries */
 };
 
 /* Makes a ring whose frames from `count` on are no numbers. */
@@ -60,7 +60,7 @@ static const struct second_case second_cases[] = {
     {2, 8, 8, 3, 64, 2, 1},
     {3, 4, 8, 2, 64, 4, 3},
     {2, 8, 8, 3, 64, 2, 2},
-    {1, 8, 8, 2, 64, 2, 9}, /* more than there is room for */
+    {1, 8, 8, 2, 64, 2, 9}, /* the state says that there are more frames than the ring has room for */
     {1, 8, 8, 2, 64, 2, -1},
     {2, 8, 8, 2, 64, 2, 2, .off = true},
     {1, 16, 16, 2, 40, 4, 4},

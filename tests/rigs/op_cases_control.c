@@ -5,10 +5,10 @@
 
 struct inject_case {
   int n, h, w, c, out; /* out 0: x itself is added */
-  bool bias, one;      /* all n share a picture if `one` is set */
+  bool bias, one;      /* one: x is a single picture, which is added to all n */
   int rows, first;     /* rows and first of the op */
   int index, count;    /* count 0: 13 */
-  bool guess, off;     /* off: the gain is 0 at some steps */
+  bool guess, off;     /* guess: ControlNet's guess mode. off: the gain is 0 at some steps */
   enum fill fill;
 };
 
@@ -70,7 +70,7 @@ static const struct inject_case inject_cases[] = {
     {2, 8, 8, 1280, 1280, .bias = true, .guess = true, .index = 5},
     {1, 24, 40, 320, 320, .fill = FILL_LARGE},
     {1, 4, 4, 1280, 1280, .bias = true, .fill = FILL_TINY},
-    /* an adapter's: no weight */
+    /* as for a T2I-Adapter: without a weight */
     {1, 16, 16, 320, .count = 4},
     {2, 9, 7, 640, .one = true, .count = 4, .index = 3},
     {3, 5, 7, 64, .one = true, .rows = 1, .guess = true},

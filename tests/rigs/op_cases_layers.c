@@ -320,7 +320,7 @@ struct attention_case {
   int n, queries_h, queries_w, keys, heads, dim; /* keys 0: self-attention, from one fused projection */
   bool shared, causal;                           /* all n share one k and v; the mask is causal */
   bool state;                                    /* k and v are slices of a state */
-  float factor;                                  /* factor of the scale; 0 stands for 1 */
+  float factor;                                  /* factor of attention's usual scale; 0 stands for 1 */
   enum fill fill;
 };
 
@@ -335,7 +335,7 @@ static void build_attention(struct op_test *t, const void *argument) {
     op.k = tensor_channels(fused, width, width);
     op.v = tensor_channels(fused, 2 * width, width);
   } else {
-    int others = 5 * 8; /* values around a slice */
+    int others = 5 * 8; /* number of values around a slice */
     struct tensor kv = c->state ? test_state(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE)
                                 : test_input(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE, c->fill);
     op.q = test_input(t, c->n, c->queries_h, c->queries_w, width, ELEMENT_DEVICE, c->fill);

@@ -63,7 +63,8 @@ static const struct in_case in_cases[] = {
     {PIXEL_YUYV, B709, LIMITED, 3, 5, 7, 2},
     {PIXEL_YUV420P, B709, LIMITED, 100, 3, 8, 8},
     {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 40, 40, 0.25f, 0.5f},
-    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4, 4}, /* entirely outside the frame */
+    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4,
+     4}, /* the source rectangle lies entirely outside the frame */
 };
 
 /* Two sources whose frames differ in everything. */

@@ -9,8 +9,8 @@
 enum fill {
   FILL_NORMAL,
   FILL_LARGE,    /* times 1000, or times 30 if operands are FP16, where sums must not overflow */
-  FILL_OFFSET,   /* 100 + 0.1 times normal: a small variance on a large mean */
-  FILL_CONSTANT, /* all are equal */
+  FILL_OFFSET,   /* 100 + 0.1 times a normal value: a small variance on a large mean */
+  FILL_CONSTANT, /* all values are equal */
   FILL_ZEROS,    /* half of the values are 0 */
   FILL_TINY,     /* times 0.001 */
 };

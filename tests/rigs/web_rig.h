@@ -22,7 +22,7 @@ extern int port;
 /* Set-ups and tear-down: a page for this machine only, or for the network. */
 int open_here(void **unused);
 int open_everywhere(void **unused);
-int open_hasty(void **unused); /* with time limits of a second or two */
+int open_hasty(void **unused); /* setup of tests: opens the server with time limits of a second or two */
 int close_web(void **unused);
 
 /* Returns a connection to the page's port at an address, or -1 if nobody listens there. */
