@@ -229,7 +229,7 @@ int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
 /* The use that an op makes of a tensor of the checkpoint, which decides its element type on the device. */
-enum role { ROLE_ANY /* resource_element decides by shape and demand */, ROLE_MATRIX, ROLE_VECTOR };
+enum role { ROLE_ANY /* the type follows from the shape and `demand` */, ROLE_MATRIX, ROLE_VECTOR };
 /* Returns the element type of a resource. This function alone decides it. */
 struct element resource_element(const struct resource *r, enum role role);
 /* Returns a resource in device memory. It is loaded on first use, on the stream of loads, for which the caller must

@@ -9,7 +9,7 @@
 int merge_open(struct cuda_device *device, struct error *err);
 void merge_close(struct cuda_device *device); /* does nothing if the device has one set */
 
-/* The device's functions: see device_merge_begin. */
+/* The CUDA device's part of device_merge_begin, device_merge_go_on and device_merge_show (unet/plan/device.h). */
 int merges_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
 int merges_go_on(struct device *device, bool all, struct error *err);
 void merges_show(struct device *device);

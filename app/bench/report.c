@@ -35,7 +35,7 @@ static void print_rows(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
-  /* the device works by itself; the numbers are those of the host's calls for it */
+  /* a device with frames in flight works by itself: printed are the host's calls that it needs for a frame */
   if (engine->depth > 1)
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);

@@ -99,7 +99,7 @@ struct loop {
   /* values with which the engine in use was opened; files that it has got since are updated */
   struct parameters opened_with;
   bool guidance_embedded;
-  bool wants_urgency; /* wants_urgency and urgency are as in the status */
+  bool wants_urgency; /* wants_urgency and urgency are copied to the fields of these names in loop_status */
   enum urgency urgency;
   /* time when a failed engine was opened again, and pause in ns before the next attempt */
   int64_t recovered_ns, pause_ns;

@@ -134,7 +134,8 @@ static __device__ __noinline__ float activate(float x, enum activation act) {
 
 /* --- values that depend on the run's parameters --- */
 
-/* Does the same as guidance_index and guidance_row of unet/plan/operands.h. */
+/* index_of returns the number of the latent to which row number `row` belongs, and row_of the number of the row within
+ * that latent: guidance_index and guidance_row (unet/plan/operands.h) on the GPU. */
 static __device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -143,7 +144,8 @@ static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row)
   return row < rows.first ? row : (row - rows.first) % rows.each;
 }
 
-/* Does the same as inject_gain of unet/plan/run.h. */
+/* Returns the factor with which a control's result is added to picture number `picture`: inject_gain (unet/plan/run.h)
+ * on the GPU. */
 static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
   const struct control_params &control = gain.block->run.control[gain.control];
   float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];

@@ -21,7 +21,7 @@ enum product_tile {
   PRODUCT_64x64,
   PRODUCT_192x160,
   PRODUCT_192x80,
-  PRODUCT_128x160_TURNS, /* two consumers with a tile each: see turns_sm90.cuh */
+  PRODUCT_128x160_TURNS, /* two consumer warpgroups with a tile each, which take turns at the tensor cores */
   PRODUCT_256x160,
   PRODUCT_TILES
 };

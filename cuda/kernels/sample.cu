@@ -11,7 +11,7 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* Does the same as guidance_total of unet/plan/operands.h. */
+/* Returns the number of guidance rows of `count` latents: guidance_total (unet/plan/operands.h) on the GPU. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
@@ -25,7 +25,8 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
     cudaGraphSetConditional(again, iteration < iterations);
 }
 
-/* Does the same as region_runs of unet/plan/run.h. */
+/* True if the run enters a region of the plan at the loop's present iteration: region_runs (unet/plan/run.h) on the
+ * GPU. */
 __device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
   if (when.kind == REGION_MAP)
     return block->run.control[when.index].map;
