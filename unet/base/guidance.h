@@ -4,8 +4,8 @@
 
 enum guidance_mode {
   GUIDANCE_NONE, /* no guidance */
-  GUIDANCE_FULL, /* classifier-free guidance: every step also computes a row for the negative prompt */
-  GUIDANCE_SELF, /* residual guidance, away from the input's own latent; needs no further row */
+  GUIDANCE_FULL, /* classifier-free guidance: every step also computes the prediction for the negative prompt */
+  GUIDANCE_SELF, /* residual guidance, away from the input's own latent; needs no further prediction */
   /* residual guidance, away from the negative prompt's prediction in the first step, which needs a further row */
   GUIDANCE_ONE_TIME,
 };
