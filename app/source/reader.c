@@ -38,8 +38,8 @@ struct reader {
   int retry_ms;    /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS; a frame resets it */
   long from_here;  /* frames that now.source has given so far, including dropped ones */
   uint64_t serial; /* number of the next frame, over all sources */
-  /* stretch: that of the last frame, over all sources. own_stretch: that which the source gave the last frame. opened:
-   * a source was opened, also once more, since the last frame. */
+  /* stretch: number of the stretch (frame.stretch) of the last frame, counted over all sources. own_stretch: the number
+   * that its source gave it. opened: a source was opened, also once more, since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
   bool urgent;  /* the thread runs at an urgent priority */

@@ -57,7 +57,7 @@ struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *ski
 
 /* --- autoencoders (autoencoder.c; each kind in a file of its own) --- */
 
-/* The functions of one kind of autoencoder: struct autoencoder_kind FIELD_kind. */
+/* The functions of one kind of autoencoder. Each kind defines a constant of this type: kl_kind and tae_kind. */
 struct autoencoder_kind {
   float black; /* value of black in the pictures that it reads and writes; white is 1 */
   /* Encodes picture [1, H, W, 3] to the network's own latent [1, H / scale, W / scale, latent_channels]. */
