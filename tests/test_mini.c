@@ -162,6 +162,78 @@ static bool is_served(void) {
   return served;
 }
 
+/* --- canvas --- */
+
+enum { PANNED = 96, PAN_FRAMES = 5, PAN_BORDER = 12 };
+
+/* Returns pseudo-random values of a grid, interpolated between its points, which lie `cell` pixels apart. */
+static double smooth_noise(int x, int y, int cell, unsigned seed) {
+  double at[2][2], fx = (double)(x % cell) / cell, fy = (double)(y % cell) / cell;
+  for (int i = 0; i < 4; i++) {
+    unsigned hash = ((unsigned)(x / cell + i % 2) * 2246822519u) ^ ((unsigned)(y / cell + i / 2) * 3266489917u) ^ seed;
+    hash = (hash ^ hash >> 15) * 2221713035u;
+    at[i / 2][i % 2] = (hash ^ hash >> 16) % 256;
+  }
+  return (at[0][0] * (1 - fx) + at[0][1] * fx) * (1 - fy) + (at[1][0] * (1 - fx) + at[1][1] * fx) * fy;
+}
+
+/* Draws frame number `at` of a camera that pans by (2, 1) pixels a frame over a scene of blotches. */
+static void draw_pan(int at, uint8_t *rgba) {
+  for (int y = 0; y < PANNED; y++)
+    for (int x = 0; x < PANNED; x++)
+      for (int c = 0; c < 4; c++)
+        rgba[4 * (y * PANNED + x) + c] =
+            (uint8_t)(c == 3 ? 255
+                             : (smooth_noise(100 + x + 2 * at, 100 + y + at, 24, 17u + (unsigned)c) +
+                                smooth_noise(100 + x + 2 * at, 100 + y + at, 7, 99)) /
+                                   2);
+}
+
+/* Returns the mean change of a pixel along the pan, in grey levels. */
+static double change_along(const uint8_t *before, const uint8_t *now) {
+  double sum = 0;
+  int count = 0;
+  for (int y = PAN_BORDER; y < PANNED - PAN_BORDER; y++)
+    for (int x = PAN_BORDER; x < PANNED - PAN_BORDER; x++)
+      for (int c = 0; c < 3; c++, count++)
+        sum += abs(now[4 * (y * PANNED + x) + c] - before[4 * ((y + 1) * PANNED + x + 2) + c]);
+  return sum / count;
+}
+
+static double change_of_pan(struct rig *rig, enum canvas_mode canvas) {
+  const struct engine_shape shape = {.width = PANNED, .height = PANNED, .canvas = canvas};
+  static uint8_t pixels[4 * PANNED * PANNED];
+  struct frame frame = {.format = PIXEL_RGBA, .range = RANGE_FULL, .width = PANNED, .height = PANNED};
+  frame.plane[0] = pixels;
+  frame.pitch[0] = 4 * PANNED;
+  engine_release(rig->engine, &rig->prepared);
+  must(engine_prepare(rig->engine, &shape, &rig->prepared, &rig->err), &rig->err);
+  assert_int_equal(shape_of(rig).shape.canvas, canvas == CANVAS_FIXED ? CANVAS_FIXED : CANVAS_FOLLOW);
+  uint8_t *last = NULL;
+  double sum = 0;
+  for (int i = 0; i < PAN_FRAMES; i++) {
+    draw_pan(i, pixels);
+    uint8_t *picture = generate(rig, &frame);
+    sum += last ? change_along(last, picture) : 0;
+    free(last);
+    last = picture;
+  }
+  free(last);
+  return sum / (PAN_FRAMES - 1);
+}
+
+/* mini asks for a canvas that follows the camera, where its tiles move with the scene. */
+static void test_canvas_follows_a_pan(void **state) {
+  (void)state;
+  struct rig rig;
+  open_mini(&rig, NULL);
+  must(engine_set_prompt(rig.engine, SLOT_PRESET_1, "mosaic", &rig.err), &rig.err);
+  double fixed = change_of_pan(&rig, CANVAS_FIXED), follow = change_of_pan(&rig, CANVAS_AUTO);
+  if (!(follow < 4 && follow < fixed / 4))
+    fail_msg("a change of %.2f grey levels, and of %.2f on a fixed canvas", follow, fixed);
+  rig_close(&rig);
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) {
     fprintf(stderr, "usage: test_mini GOLDENS MODEL DEVICE\n");
@@ -171,10 +243,8 @@ int main(int argc, char **argv) {
   if (!is_served())
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_strength),
-      cmocka_unit_test(test_strength_of_diffusers),
-      cmocka_unit_test(test_guidance),
-      cmocka_unit_test(test_prompts),
+      cmocka_unit_test(test_strength), cmocka_unit_test(test_strength_of_diffusers), cmocka_unit_test(test_guidance),
+      cmocka_unit_test(test_prompts),  cmocka_unit_test(test_canvas_follows_a_pan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

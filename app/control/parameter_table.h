@@ -186,7 +186,8 @@ REAL(SEED_WALK, "seed-walk", NOTHING, ONE(seed_walk), .min = -100, .max = 100, .
      .help = "seeds a second that --seed-position moves on by itself, for ever; in render by "
              "the frames' own times, so that a walk is the same every time")
 /* The choices are those of enum canvas_mode. */
-CHOICE(CANVAS, "canvas", PREPARATION, ONE(canvas), .choices = "fixed|follow", .by_model = true, .from = "fixed",
+CHOICE(CANVAS, "canvas", PREPARATION, ONE(canvas), .choices = "fixed|follow", .by_model = true,
+       .from = "follow live with mini, else fixed",
        .help = "where the picture is drawn: fixed, so that texture stays on the screen; follow, on a canvas that "
                "follows the camera, so that texture stays on the scene, for 10 to 30 % more time")
 REAL(MIX, "mix", FRAME, ONE(mix), .max = 1, .standard = 1, .decimals = 2,

@@ -175,6 +175,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->guidance = controls->guidance;
   run->on_device = request->on_device;
   run->restart = past_ends(engine, request);
+  run->motion |= prepared->shape.canvas.lattice > 0;
   bank_fill(prepared, controls, run);
   fill_geometry(engine, prepared, frames, run);
   return shown_fill(engine, prepared, controls, run, err);

@@ -91,8 +91,10 @@ static int check_canvas(const struct engine_shape *wish, struct error *err) {
 }
 
 /* True if the handle's canvas follows the camera. */
-static bool follows_camera(const struct engine_shape *wish) {
-  return wish->canvas == CANVAS_FOLLOW;
+static bool follows_camera(const struct engine *engine, const struct engine_shape *wish) {
+  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2;
+  bool suits = styles_lattice(engine->checkpoint->styles) > 0;
+  return wish->canvas == CANVAS_FOLLOW || (wish->canvas == CANVAS_AUTO && may && suits);
 }
 
 /* Refuses properties for which the checkpoint was not trained, and those that the engine does not support. */
@@ -144,7 +146,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
   shape->height = round_up(shape->picture_height, multiple);
-  if (follows_camera(wish))
+  if (follows_camera(engine, wish))
     shape->canvas = canvas_size_for(&engine->model, shape->height, shape->width);
   return bank_choose(engine, wish, shape, err);
 }

@@ -5,6 +5,7 @@
 #include "unet/model/canvas.h"
 #include "unet/model/frame_states.h"
 #include "unet/model/maps.h"
+#include "unet/model/motion.h"
 
 enum { UNROLLED_MAX = 4 };
 
@@ -353,6 +354,15 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
   noise->steps = frame_noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 }
 
+/* Appends what finds the input's motion since the last frame, if the plan has a use for it. scale and bias convert its
+ * pixels to 0..1. */
+static struct motion find_motion(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                                 struct tensor pixels, float scale, float bias) {
+  if (!shape->canvas.lattice)
+    return (struct motion){0};
+  return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
+}
+
 /* Returns noise and mask as the networks read them: at the canvas's place. */
 static struct frame_noise noise_on_canvas(const struct canvas *canvas, struct plan *plan,
                                           const struct frame_noise *noise) {
@@ -402,13 +412,11 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   add_noise(model, shape, plan, noise);
   if (model_reads_input(model, shape->text_to_image, shape->controls))
     seen = read_pixels(shape, plan, kind->black);
-  struct tensor global = {0};
-  if (shape->canvas.lattice)
-    global = plan_state(plan, "motion/global", 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE);
+  const struct motion motion = find_motion(model, shape, plan, seen, scale, bias);
   struct bank bank = {0};
   if (shape->bank_room)
-    bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, global);
-  const struct canvas canvas = canvas_begin(&shape->canvas, plan, global);
+    bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, motion.global);
+  const struct canvas canvas = canvas_begin(&shape->canvas, plan, motion.global);
   const struct frame_noise laid = noise_on_canvas(&canvas, plan, noise);
   if (!shape->text_to_image) {
     pixels = seen;
