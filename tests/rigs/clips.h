@@ -54,6 +54,14 @@ struct clip_shape {
 };
 struct clip_shape clip_shape(const char *name);
 
+/* Describes the first audio stream; all zeros if there is none. */
+struct clip_sound {
+  char codec[32];
+  int rate, channels;
+  int tracks; /* audio streams in the file */
+};
+struct clip_sound clip_sound(const char *name);
+
 /* Returns true if the first frames of both are equal to the bit. */
 bool clip_same_picture(const char *a, const char *b);
 

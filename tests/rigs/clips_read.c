@@ -129,6 +129,21 @@ struct clip_shape clip_shape(const char *name) {
   return shape;
 }
 
+struct clip_sound clip_sound(const char *name) {
+  struct reader reader = {0};
+  struct clip_sound sound = {0};
+  if (!open_stream(&reader, name, AVMEDIA_TYPE_AUDIO)) {
+    const AVCodecParameters *of = reader.stream->codecpar;
+    snprintf(sound.codec, sizeof sound.codec, "%s", avcodec_get_name(of->codec_id));
+    sound.rate = of->sample_rate;
+    sound.channels = of->ch_layout.nb_channels;
+    for (unsigned i = 0; i < reader.file->nb_streams; i++)
+      sound.tracks += reader.file->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+  }
+  close_reader(&reader);
+  return sound;
+}
+
 /* The first frame's pixels, without what lies between rows; free() them. */
 static uint8_t *first_pixels(const char *name, int *size) {
   struct reader reader = {0};
