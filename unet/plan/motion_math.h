@@ -347,11 +347,13 @@ MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model 
   s->length += agrees ? my * my + mx * mx : 0;
 }
 
-/* True if the whole picture moves as the model says: enough matches agree, it explains them clearly better than no
- * motion does, and it moves them by an eighth of a pixel or more. */
+/* True if the whole picture moves as the model says: enough matches agree, it moves them by an eighth of a pixel or
+ * more, and it explains them clearly better than no motion does. The fewer matches there are, the better it has to
+ * explain them, because its four numbers follow the noise of a few. */
 MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
   return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
-         4 * s->fitted < 3 * s->still && s->length >= s->agreeing * 32 * 32;
+         4 * s->fitted < 3 * s->still && 64 * s->fitted < (s->still - s->fitted) * (s->count - 2) &&
+         s->length >= s->agreeing * 32 * 32;
 }
 
 MOTION_CODE bool motion_is_still(const struct motion_model *m) {
