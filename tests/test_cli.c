@@ -345,6 +345,13 @@ static void test_batch(void **state) {
   program_expect(2, "from 1 to 4", "render good.mp4 null: --batch 5" TURBO);
   program_expect(2, "a stream batch takes one frame a run",
                  "render good.mp4 null: --batch 2 --stream-batch --steps 2" TURBO);
+  /* on a canvas that follows the camera frames are made one by one, and the same each time */
+  program_expect(0, "5 frames", "render good.mp4 hash:follow.txt --frames 5 --canvas follow" TURBO);
+  program_expect(0, "5 frames", "render good.mp4 hash:again.txt --frames 5 --canvas follow" TURBO);
+  shell("cmp follow.txt again.txt");
+  program_expect(2, "--canvas follow: each frame's place", "render good.mp4 null: --batch 2 --canvas follow" TURBO);
+  program_expect(2, "--canvas follow: a stream batch",
+                 "render good.mp4 null: --stream-batch --steps 2 --canvas follow" TURBO);
   program_expect(2, "with controls one picture a run", "render good.mp4 null: --batch 2 --control canny" TURBO);
   program_expect(2, "--batch 2: a run has one mask", "render good.mp4 null: --batch 2 --mask good.mp4" INPAINT);
   program_expect(2, "live has no option --batch", "live good.mp4 --batch 2");
