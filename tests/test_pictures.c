@@ -368,6 +368,8 @@ static void test_numbered_names(void **state) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     program_expect(6, "is one file, whose name gets no number; for a file of each frame try .png or .webp",
                    "render pattern:64x64 n%%d.%s --frames 1" PLAIN, refused[i]);
+  program_expect(0, "2 frames", "render pattern:64x64 g%%d.gif --frames 2 --output-format image2" PLAIN);
+  program_expect(0, "2 frames", "render g%%d.gif hash:- -y" PLAIN);
   program_expect(6, "for a file of each frame try %04d.png", "render pattern:64x64 n%%03d.mp4 --frames 1" PLAIN);
   program_expect(6, "no encoder for such pictures", "render pattern:64x64 n%%d.svg --frames 1" PLAIN);
   program_expect(0, "1 frame", "render pattern:64x64 100%%done.mkv --frames 1" PLAIN);

@@ -196,11 +196,18 @@ static bool find_pattern(struct pictures *pictures, const char *path, const AVDi
   return av_filename_number_test(path) && pictures_glob(path, globbed, size, &pictures->number_at);
 }
 
+static bool is_there(const char *path) {
+  struct platform_entry entry;
+  return !platform_look(&entry, path);
+}
+
 static bool is_image2(const char *spec, const struct source_options *options) {
   const AVInputFormat *format = NULL;
   if (options->input_format)
     return !strcmp(options->input_format, "image2");
   format = ffmpeg_format_by_name(spec);
+  if (av_match_ext(spec, "gif")) /* a file of each picture, unless a file has this very name */
+    return av_filename_number_test(file_path(spec)) && !is_there(file_path(spec));
   return format && !strcmp(format->name, "image2");
 }
 
@@ -326,11 +333,6 @@ static int read_file(struct pictures *pictures, const struct picture_file *file,
 
 enum AVCodecID pictures_codec(const struct pictures *pictures) {
   return pictures->codec;
-}
-
-static bool is_there(const char *path) {
-  struct platform_entry entry;
-  return !platform_look(&entry, path);
 }
 
 int pictures_read(struct pictures *pictures, AVPacket *packet) {
