@@ -40,15 +40,20 @@ static void open_variant(struct rig *rig, const struct variant *v) {
   rig->controls.strength = 0.6f;
 }
 
-enum { INPUTS = 3 };
+enum { INPUTS = 3, OTHER_SCENE = INPUTS };
 
-/* Makes input number i: the golden's frame with other brightness. The caller frees the pixels. */
+/* Makes input number i: the golden's frame, shifted by i pixels and a little brighter; OTHER_SCENE: what shares
+ * no edge with them, so that a cut lies between. The caller frees the pixels. */
 static struct frame input_of(const struct rig *rig, int i, uint8_t **pixels) {
   struct frame frame = rig->golden.frame;
   size_t bytes = (size_t)frame.pitch[0] * (size_t)frame.height;
   *pixels = malloc(bytes);
-  for (size_t b = 0; b < bytes; b++)
-    (*pixels)[b] = (uint8_t)(frame.plane[0][b] ^ (40 * (i % INPUTS)));
+  int shift = i % INPUTS, pitch = frame.pitch[0];
+  for (size_t b = 0; b < bytes; b++) {
+    int x = (int)(b % (size_t)pitch);
+    uint8_t value = frame.plane[0][b - (size_t)x + (size_t)((x + 4 * shift) % pitch)];
+    (*pixels)[b] = i == OTHER_SCENE ? value ^ 170 : value > 220 ? value : (uint8_t)(value + 12 * shift);
+  }
   frame.plane[0] = *pixels;
   return frame;
 }
@@ -135,6 +140,20 @@ static void an_empty_bank_gives_the_plain_picture(void **state) {
     free_all(unbanked);
     rig_close(&rig);
   }
+}
+
+/* A cut empties the bank: the picture after it is plain, and the one after that attends to it. */
+static void a_cut_empties_the_bank(void **state) {
+  (void)state;
+  struct rig rig;
+  open_variant(&rig, &(struct variant){"turbo", 2, GUIDANCE_FULL, 2});
+  uint8_t *plain = make(&rig, rig.prepared, OTHER_SCENE, 0, false);
+  for (int i = 0; i < 3; i++)
+    free(make(&rig, rig.prepared, i, 2, i == 0));
+  expect_next(&rig, OTHER_SCENE, 2, false, plain, true, __LINE__);
+  expect_next(&rig, OTHER_SCENE, 2, false, plain, false, __LINE__);
+  free(plain);
+  rig_close(&rig);
 }
 
 /* More frames than there is room for count as those. */
@@ -314,6 +333,7 @@ int main(int argc, char **argv) {
     return 77;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_empty_bank_gives_the_plain_picture),
+      cmocka_unit_test(a_cut_empties_the_bank),
       cmocka_unit_test(the_room_bounds_the_bank),
       cmocka_unit_test(one_frame_of_some_is_kept),
       cmocka_unit_test(runs_repeat),

@@ -32,6 +32,34 @@ static void steps_change_beside_frames(void **state) {
   assert_int_equal(last_submit()->steps, 3);
 }
 
+/* The bank changes at once as long as there is room for it. For more, a handle is prepared beside the frames, which
+ * attend to as many as there is room for meanwhile; fewer keep the handle, unless somebody sets its room. */
+static void the_bank_changes_up_to_its_room(void **state) {
+  (void)state;
+  static const struct {
+    enum parameter id;
+    int value, bank, room, handles;
+  } changes[] = {{PARAMETER_BANK, 2, 2, 2, 2}, {PARAMETER_BANK, 1, 1, 2, 2},      {PARAMETER_BANK, 0, 0, 2, 2},
+                 {PARAMETER_BANK, 2, 2, 2, 2}, {PARAMETER_BANK, 4, 4, 4, 3},      {PARAMETER_BANK_EVERY, 3, 4, 4, 3},
+                 {PARAMETER_BANK, 1, 1, 4, 3}, {PARAMETER_BANK_ROOM, 1, 1, 1, 4}, {PARAMETER_BANK_LAYERS, 2, 1, 1, 5},
+                 {PARAMETER_BANK, 0, 0, 1, 5}};
+  struct rig rig = {0};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  serial = feed_frames(&rig, serial, 2);
+  assert_int_equal(last_submit()->room, 0);
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    set_number(rig.loop, changes[i].id, changes[i].value);
+    for (int tries = 0; tries < PATIENCE_MS && (last_submit()->room != changes[i].room || tries < 2); tries++)
+      serial = feed_frames(&rig, serial, 1);
+    wait_for_handles(changes[i].handles);
+    assert_int_equal(last_submit()->room, changes[i].room);
+    assert_int_equal(last_submit()->controls.bank, changes[i].bank);
+    assert_int_equal(last_submit()->controls.bank_every, i < 5 ? 1 : 3);
+  }
+  rig_finish(&rig, 0);
+}
+
 static void switch_control(struct loop *loop, int number, bool on) {
   struct parameters changes = {0};
   assert_int_equal(parameters_set_number(&changes, PARAMETER_CONTROL_ON, number, on, NULL), 0);
@@ -380,6 +408,7 @@ static void budget_without_room(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(the_bank_changes_up_to_its_room),
       cmocka_unit_test(controls_come_and_go),
       cmocka_unit_test(samplers_change_beside_frames),
       cmocka_unit_test(long_prompts_are_prepared_for),

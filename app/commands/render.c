@@ -163,17 +163,21 @@ static bool is_blended(const struct parameters *values) {
 }
 
 /* Returns how many frames one run of the engine may have. It is at most the number of frames of the input. It is 1 for
- * a source in real time, because the first frames of a run would wait for the last one, and if mask or values can
- * differ from frame to frame, because a run has one of each. */
+ * a source in real time, because the first frames of a run would wait for the last one; if mask or values can
+ * differ from frame to frame, because a run has one of each; and with a bank, because each frame attends to the one
+ * before it. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
-  if (info->realtime || options->values.stream_batch || options->script || !masking_is_still(render->masking))
+  if (info->realtime || options->values.stream_batch || values_bank_room(&options->values, 0) || options->script ||
+      !masking_is_still(render->masking))
     return 1;
   return frames && frames < BATCH_MAX ? (int)frames : BATCH_MAX;
 }
 
 static int check_batch(const struct render *render, struct error *err) {
+  if (values_bank_room(&render->options->values, 0) && !render->options->batch)
+    log_line(&render->log, LOG_WARNING, "with a bank of earlier frames each run makes one frame");
   if (render->options->batch > 1 && render->options->script)
     return error_set(err, STATUS_USAGE, "--batch %d: a run has values of one moment, and those of --script change",
                      render->options->batch);

@@ -175,6 +175,19 @@ WHOLE(STEPS, "steps", PREPARATION, ONE(steps), .min = 1, .max = STEPS_MAX, .stan
 SWITCH(STREAM_BATCH, "stream-batch", PREPARATION, ONE(stream_batch), .from = "",
        .help = "all steps in one call of the network, each for another frame: more frames a "
                "second, and each comes the steps but one later")
+WHOLE(BANK, "bank", FRAME, ONE(bank), .max = BANK_ROOM_MAX, .unit = "frames",
+      .help = "earlier frames to which self-attention attends as well, so that pictures keep what they show, 0 to 4: "
+              "each takes time; changes at once up to --bank-room, beyond it another handle is prepared beside the "
+              "frames")
+WHOLE(BANK_ROOM, "bank-room", PREPARATION, ONE(bank_room), .max = BANK_ROOM_MAX, .unit = "frames",
+      .from = "as many as --bank",
+      .help = "frames for which the bank has memory: 39 MB for each frame, step and row with SD-Turbo at 512x512")
+WHOLE(BANK_EVERY, "bank-every", FRAME, ONE(bank_every), .min = 1, .max = 1000, .standard = 1, .low = 1, .high = 16,
+      .unit = "frames", .help = "the bank keeps one of so many frames: more reach further back")
+/* The choices are those of values_bank_layers. */
+CHOICE(BANK_LAYERS, "bank-layers", PREPARATION, ONE(bank_layers), .choices = BANK_LAYER_WORDS,
+       .from = "auto, the two finest: 1/8 and 1/16 with SD 1 and 2",
+       .help = "the self-attention that has a bank, by its size beside the picture's")
 WHOLE(SEED, "seed", FRAME, ONE(seed), .max = PARAMETER_WHOLE_MAX, .standard = 1, .low = 0, .high = 127,
       .help = "seed of the fixed noise")
 REAL(SEED_POSITION, "seed-position", FRAME, ONE(seed_position), .min = -1e9, .max = 1e9, .decimals = 3, .unit = "seeds",

@@ -27,6 +27,9 @@ enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_M
 #define PARAMETER_DEPTH_USUAL "depth-anything/Depth-Anything-V2-Small-hf"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
 
+/* The values of bank-layers: levels of self-attention, joined by +. */
+#define BANK_LAYER_WORDS "auto|1/8|1/16|1/32|1/64|1/8+1/16|1/16+1/32|1/32+1/64|1/8+1/16+1/32|all"
+
 enum parameter {
   PARAMETER_NONE,
 #define PARAMETER(TYPE, ID, ...) PARAMETER_##ID,

@@ -132,6 +132,27 @@ unsigned values_controls_on(const struct parameters *values) {
   return on & values_controls_there(values);
 }
 
+int values_bank_room(const struct parameters *values, int least) {
+  int room = parameters_marked(values, PARAMETER_BANK_ROOM, 0) ? (int)values->bank_room : least;
+  return room > values->bank ? room : (int)values->bank;
+}
+
+/* The layers for each of BANK_LAYER_WORDS: bit i stands for those at 1/2^i of the picture. */
+enum { AT_8 = 1 << 3, AT_16 = 1 << 4, AT_32 = 1 << 5, AT_64 = 1 << 6 };
+static const unsigned bank_layers[] = {
+    0, AT_8, AT_16, AT_32, AT_64, AT_8 | AT_16, AT_16 | AT_32, AT_32 | AT_64, AT_8 | AT_16 | AT_32, (1 << 10) - 1};
+
+unsigned values_bank_layers(const struct parameters *values, int room) {
+  return room ? bank_layers[values->bank_layers] : 0;
+}
+
+int values_bank_layers_word(unsigned layers) {
+  for (int i = 0; i < (int)(sizeof bank_layers / sizeof *bank_layers); i++)
+    if (bank_layers[i] == layers)
+      return i;
+  return 0;
+}
+
 /* Fills the values of control i, from 0. A control that is switched off gets the weight 0, because the handle may still
  * contain its network until a new handle is ready. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
@@ -155,6 +176,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .delta = (float)values->delta,
       .eta = (float)values->eta,
       .mix = (float)values->mix,
+      .bank = (int)values->bank,
+      .bank_every = (int)values->bank_every,
       .seed = (uint64_t)values->seed,
       .seed_position = values->seed_position,
   };

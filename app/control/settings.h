@@ -50,6 +50,12 @@ void settings_controls(const struct settings *settings, int64_t now_ns, struct c
  * each that is given and switched on. */
 unsigned values_controls_there(const struct parameters *values);
 unsigned values_controls_on(const struct parameters *values);
+/* values_bank_room returns the frames for which a handle's bank needs room: bank-room if somebody has set it, else
+ * `least`; and no fewer than bank. values_bank_layers returns the layers of engine_shape for a bank of so many frames.
+ * values_bank_layers_word returns the value of bank-layers that stands for these layers. */
+int values_bank_room(const struct parameters *values, int least);
+unsigned values_bank_layers(const struct parameters *values, int room);
+int values_bank_layers_word(unsigned layers);
 /* Lists the parameters of control `number` (from 1) that have an effect: those of its network, if it has one, and those
  * of its kind of map. Returns how many there are. */
 enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };

@@ -152,6 +152,22 @@ static void put_back_controls(struct parameters *values, unsigned controls) {
       parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
 }
 
+/* True if the values ask for a bank of so many frames. shape: that of the handle in use. */
+static bool is_asked_for(const struct parameters *values, const struct engine_shape *shape, int room) {
+  return room == shape->bank_room || room == values->bank || room == values->bank_room;
+}
+
+/* Resets the bank's values to those of the handle in use. */
+static void put_back_bank(struct parameters *values, const struct engine_shape *shape) {
+  struct error err;
+  if (values->bank > shape->bank_room)
+    parameters_set_number(values, PARAMETER_BANK, 0, shape->bank_room, &err);
+  if (values->bank_room > shape->bank_room)
+    parameters_set_number(values, PARAMETER_BANK_ROOM, 0, shape->bank_room, &err);
+  if (shape->bank_room)
+    parameters_set_number(values, PARAMETER_BANK_LAYERS, 0, values_bank_layers_word(shape->bank_layers), &err);
+}
+
 /* Resets values that the engine refused to those in use. The loop has told the user why. */
 static void follow_refusal(struct live *live) {
   struct parameters *values = &live->state.settings.values;
@@ -162,7 +178,9 @@ static void follow_refusal(struct live *live) {
   if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
       refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
       refused->height != values->size.height || (int)refused->sampler != values->sampler ||
-      (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values))
+      (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values) ||
+      !is_asked_for(values, shape, refused->bank_room) ||
+      refused->bank_layers != values_bank_layers(values, refused->bank_room))
     return;
   if (refused->width != shape->width || refused->height != shape->height) {
     live_put_back_size(&live->state, shape->width, shape->height);
@@ -171,6 +189,8 @@ static void follow_refusal(struct live *live) {
     parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
   } else if (refused->controls != shape->controls) {
     put_back_controls(values, shape->controls);
+  } else if (refused->bank_room != shape->bank_room || refused->bank_layers != shape->bank_layers) {
+    put_back_bank(values, shape);
   } else if (refused->steps != steps) {
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
   } else if (refused->canvas != shape->canvas) {

@@ -70,6 +70,10 @@ const struct option option_table[] = {
      .help = "frames that go through the networks together, 1 to 4: more are faster on a GPU, and take more memory; "
              "excludes --stream-batch and --control (default: in render as many as are faster on the device and find "
              "room there, in bench 1)"},
+    {"bank", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_BANK},
+    {"bank-room", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_BANK_ROOM},
+    {"bank-every", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "K", .parameter = PARAMETER_BANK_EVERY},
+    {"bank-layers", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_BANK_LAYERS},
     {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
     {"seed-position", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_SEED_POSITION},
     {"seed-walk", 0, OPTION_PARAMETER, GROUP_PICTURE, LIVE | RENDER, "X", .parameter = PARAMETER_SEED_WALK},

@@ -76,6 +76,8 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
     shape.guidance = values_guidance(values);
   shape.stream_batch = values->stream_batch;
   shape.canvas = suitable_canvas(loop, values);
+  shape.bank_room = values_bank_room(values, loop->shape.bank_room);
+  shape.bank_layers = values_bank_layers(values, shape.bank_room);
   shape.controls = values_controls_on(values) & values_controls_there(&loop->opened_with);
   if (values->size.width > 0) {
     shape.width = values->size.width;
@@ -106,6 +108,10 @@ static void name_wish(const struct loop *loop, const struct engine_shape *shape,
     snprintf(words, size, "%d step%s", shape->steps, shape->steps == 1 ? "" : "s");
   else if (shape->canvas != now->canvas)
     snprintf(words, size, "canvas %s", shape->canvas == CANVAS_FOLLOW ? "follow" : "fixed");
+  else if (shape->bank_room != now->bank_room)
+    snprintf(words, size, "a bank of %d frame%s", shape->bank_room, shape->bank_room == 1 ? "" : "s");
+  else if (shape->bank_layers != now->bank_layers)
+    snprintf(words, size, "these layers of the bank");
   else if (shape->stream_batch != now->stream_batch)
     snprintf(words, size, "stream batch");
   else

@@ -25,7 +25,7 @@ struct handles {
 };
 
 /* Returns true if the two shapes are equal in all that a handle depends on: size, sampler, steps, guidance, chunks of
- * text, stream batch, controls. */
+ * text, stream batch, controls, bank. */
 bool handles_same_shape(const struct engine_shape *a, const struct engine_shape *b);
 
 /* Starts with one handle of this engine, `first`, in use. Handles of the previous engine are not released here, because

@@ -281,6 +281,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
       .stream_batch = values->stream_batch,
+      .bank_room = values_bank_room(values, 0),
+      .bank_layers = values_bank_layers(values, values_bank_room(values, 0)),
       .batch = options->batch,
       .controls = values_controls_on(values),
       .canvas = choose_canvas(setup),
@@ -485,6 +487,7 @@ void setup_values(struct parameters *values, const struct engine_info *info, con
   values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
   values->steps = prepared->shape.steps;
   values->canvas = (int)prepared->shape.canvas;
+  values->bank_room = prepared->shape.bank_room;
 }
 
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,

@@ -428,6 +428,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .width = shape->width,
                                 .height = shape->height,
                                 .sampler = shape->sampler,
+                                .room = shape->bank_room,
                                 .steps = shape->steps,
                                 .chunks = shape->chunks,
                                 .guidance = shape->guidance,

@@ -44,6 +44,7 @@ struct fake_submit {
   struct controls controls;
   int width, height;
   enum sampler sampler;
+  int room;                    /* the handle's bank_room */
   int steps, chunks;           /* the handle's steps and chunks; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle's guidance */
   bool restart;                /* the request said that the run has no past */

@@ -83,4 +83,5 @@ void bank_fill(const struct prepared *prepared, const struct controls *controls,
   run->bank.frames = wish < room ? wish : room;
   run->bank.every = controls->bank_every > 1 ? controls->bank_every : 1;
   run->bank.anew = run->bank.frames != last->frames || run->bank.every != last->every;
+  run->motion |= run->bank.frames > 0;
 }

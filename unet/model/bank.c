@@ -26,7 +26,8 @@ unsigned bank_levels_usual(unsigned there) {
   return first | (others & (~others + 1));
 }
 
-struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor cut) {
+struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor global) {
+  struct tensor cut = tensor_exists(global) ? tensor_channels(global, GLOBAL_CUT, 1) : global;
   struct tensor state = plan_state(plan, "bank", 1, 1, 1, BANK_VALUES, ELEMENT_WHOLE);
   plan_region_begin(plan, (struct region_when){.kind = REGION_BANK});
   plan_recall(plan, "recall", (struct op_recall){.cut = cut, .bank = state, .room = room});

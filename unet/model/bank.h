@@ -22,9 +22,9 @@ struct bank {
 unsigned bank_levels_there(const struct walk *walk, int scale);
 /* Returns the two finest of these levels; 1/8 and 1/16 for SD 1 and 2, 1/16 and 1/32 for SDXL. */
 unsigned bank_levels_usual(unsigned there);
-/* Appends OP_RECALL, which begins the run of the bank, and returns the bank for the call number 0. cut: as that op
- * reads it; may be no tensor. */
-struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor cut);
+/* Appends OP_RECALL, which begins the run of the bank, and returns the bank for the call number 0. global: that of the
+ * picture's motion (motion.h), whose cut empties the bank; may be no tensor. */
+struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor global);
 /* Adds the ring of the attention whose name is the plan's present prefix to *op, if the bank keeps this layer. */
 void bank_attend(const struct bank *bank, struct plan *plan, const struct unet_layer *layer, struct op_attention *op);
 /* Appends OP_REMEMBER for that attention, if op has a ring. keys_values: its keys and values, a slice. */

@@ -358,7 +358,7 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
  * pixels to 0..1. */
 static struct motion find_motion(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                  struct tensor pixels, float scale, float bias) {
-  if (!shape->canvas.lattice)
+  if (!shape->canvas.lattice && (!shape->bank_room || shape->text_to_image))
     return (struct motion){0};
   return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
 }
