@@ -116,6 +116,8 @@ static void narrower_vectors(const struct cpu_kernels *kernels) {
   run("inject", &options, 20);
   run("pixels", &options, 40);
   run("map", &options, 30);
+  run("match", &options, 9);
+  run("flow", &options, 12);
 }
 
 static void base_vectors(void **state) {

@@ -343,11 +343,76 @@ static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
   cpu_map_run(run, node, &(struct map_steps){encode, soften});
 }
 
+/* --- motion --- */
+
+/* Places the copies of a pyramid's details in base, and returns their total bytes; with base NULL it only counts
+ * them. */
+static size_t place_copies(const struct motion_size *size, void *base, struct padded copy[4]) {
+  size_t total = 0;
+  for (int level = 1; level <= 3; level++) {
+    struct padded *p = &copy[level];
+    *p = (struct padded){.w = size->w[level], .h = size->h[level]};
+    p->pitch = p->w + 2 * SEARCH_EDGE + SEARCH_SPARE;
+    size_t at = cpu_bump(&total, (size_t)(p->h + 2 * SEARCH_EDGE) * (size_t)p->pitch * sizeof *p->data);
+    p->data = base ? (int16_t *)((char *)base + at) : NULL;
+  }
+  return total;
+}
+
+/* Places the arrays of a search in base, and returns their total bytes, as place_copies does. */
+static size_t place_search(struct matching *m, void *base, int threads, struct padded copy[2][4]) {
+  size_t total = 0, at[4];
+  m->sums_each = (size_t)m->size.w[3] + SEARCH_SPARE;
+  at[0] = cpu_bump(&total, (size_t)motion_pixels(&m->size, 3) * sizeof *m->found);
+  at[1] = cpu_bump(&total, (size_t)threads * m->sums_each * sizeof *m->sums);
+  for (int i = 0; i < 2; i++)
+    at[2 + i] = cpu_bump(&total, place_copies(&m->size, NULL, copy[i]));
+  if (!base)
+    return total;
+  m->found = (int32_t *)((char *)base + at[0]);
+  m->sums = (uint16_t *)((char *)base + at[1]);
+  for (int i = 0; i < 2; i++)
+    place_copies(&m->size, (char *)base + at[2 + i], copy[i]);
+  return total;
+}
+
+static int match_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  struct matching m = {.size = motion_size(node->op->match.w, node->op->match.h)};
+  struct padded copy[2][4];
+  (void)err;
+  cpu_reserve(program, place_search(&m, NULL, program->device->threads, copy));
+  return 0;
+}
+
+static void match_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct cpu_program *p = run->program;
+  const struct cpu_kernels *kernels = p->device->kernels;
+  const struct op_match *op = &node->op->match;
+  struct matching m = {.size = motion_size(op->w, op->h)};
+  const int32_t *picture[2] = {cpu_data(p, op->now), cpu_data(p, op->last)};
+  struct padded copy[2][4];
+  place_search(&m, p->scratch, p->device->threads, copy);
+  for (int i = 0; i < 2; i++)
+    for (int level = 1; level <= 3; level++)
+      kernels->pad(&copy[i][level], picture[i] + motion_at(&m.size, 1, level));
+  for (int i = 0; i < 2; i++) {
+    m.now = picture[i], m.last = picture[1 - i];
+    m.out = (int32_t *)cpu_data(p, op->y) + i * MATCH_VALUES * motion_pixels(&m.size, 3);
+    kernels->search(&m, copy[i], copy[1 - i]);
+  }
+}
+
+static void flow_run(const struct cpu_run *run, const struct cpu_node *node) {
+  cpu_flow_run(run, node, run->program->device->kernels);
+}
+
 static const struct cpu_impl norm = {.prepare = norm_prepare, .run = norm_run, .takes_bf16 = true};
 static const struct cpu_impl attention = {.prepare = attention_prepare, .run = attention_run, .takes_bf16 = true};
 static const struct cpu_impl style = {.prepare = style_prepare, .run = style_run};
 static const struct cpu_impl pixels_in = {.prepare = pixels_in_prepare, .run = pixels_in_run};
 static const struct cpu_impl map = {.prepare = cpu_map_prepare, .run = map_run};
+static const struct cpu_impl match = {.prepare = match_prepare, .run = match_run};
+static const struct cpu_impl flow = {.prepare = cpu_flow_prepare, .run = flow_run};
 static const struct cpu_impl pixels_out = {.prepare = pixels_out_prepare, .run = pixels_out_run};
 
 void cpu_fast(struct cpu_device *device) {
@@ -358,5 +423,7 @@ void cpu_fast(struct cpu_device *device) {
   device->impl[OP_PIXELS_IN] = &pixels_in;
   device->impl[OP_MAP] = &map;
   device->impl[OP_PIXELS_OUT] = &pixels_out;
+  device->impl[OP_MATCH] = &match;
+  device->impl[OP_FLOW] = &flow;
   snprintf(device->detail, sizeof device->detail, "%s", device->kernels->name);
 }

@@ -1,21 +1,14 @@
 /* The definition of OP_FLOW, as described in unet/plan/op_motion.h: the choice of each block's vector, the comparison
  * of both directions, and cuts. */
 #include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_memory.h"
-#include "unet/plan/motion_math.h"
+#include "unet/cpu/cpu_motion.h"
 
 #include <string.h>
 
-/* One direction: where the blocks of `now` are in `last`. */
-struct direction {
-  struct motion_size size;
-  const int32_t *now, *last, *match; /* pyramids (level 1 comes first), and the blocks' matches */
-  struct motion_model model;
-  int32_t *vector; /* [blocks, 2] */
-};
-
 /* Returns the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
-static int cost(const struct direction *d, int x, int y, int vy, int vx) {
+static int define_cost(const struct direction *d, int x, int y, int vy, int vx) {
   int w = d->size.w[1], h = d->size.h[1], now[64], last[64], all_now = 0, all_last = 0, sum = 0;
   for (int i = 0; i < 64; i++) {
     int u = 4 * x - 2 + i % 8, v = 4 * y - 2 + i / 8;
@@ -27,6 +20,17 @@ static int cost(const struct direction *d, int x, int y, int vy, int vx) {
   for (int i = 0; i < 64; i++)
     sum += motion_difference(now[i], last[i], gain);
   return sum;
+}
+
+/* True if the 8x8 pixels around a place, and those to the right and below, are within level 1. */
+static bool is_within(const struct direction *d, int left, int top) {
+  return left >= 0 && top >= 0 && left + 8 < d->size.w[1] && top + 8 < d->size.h[1];
+}
+
+static int cost(const struct direction *d, int x, int y, int vy, int vx) {
+  int left = 4 * x - 2, top = 4 * y - 2;
+  bool within = is_within(d, left, top) && is_within(d, (512 * left + vx) >> 9, (512 * top + vy) >> 9);
+  return d->kernels && within ? d->kernels->cost(d, x, y, vy, vx) : define_cost(d, x, y, vy, vx);
 }
 
 /* True if enough of the blocks around a block have matches near its own. */
@@ -148,7 +152,7 @@ static void put_cell(const struct op_flow *op, const struct motion_size *s, cons
   visible[cell] = known ? seen : o.blank && !o.cut;
 }
 
-static int flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+int cpu_flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   const struct op_flow *op = &node->op->flow;
   const struct motion_size s = motion_size(op->w, op->h);
   (void)err;
@@ -156,15 +160,15 @@ static int flow_prepare(struct cpu_program *program, struct cpu_node *node, stru
   return 0;
 }
 
-static void flow_run(const struct cpu_run *run, const struct cpu_node *node) {
+void cpu_flow_run(const struct cpu_run *run, const struct cpu_node *node, const struct cpu_kernels *kernels) {
   const struct cpu_program *p = run->program;
   const struct op_flow *op = &node->op->flow;
   const struct motion_size s = motion_size(op->w, op->h);
   const int32_t *fit = cpu_data(p, op->fit), *now = cpu_data(p, op->now), *match = cpu_data(p, op->match);
   int32_t *last = cpu_data(p, op->last), *vectors = p->scratch, blocks = motion_pixels(&s, 3);
-  const struct direction forward = {s, now, last, match, {fit[0], fit[1], fit[2], fit[3]}, vectors};
+  const struct direction forward = {s, now, last, match, {fit[0], fit[1], fit[2], fit[3]}, vectors, kernels};
   const struct direction backward = {
-      s, last, now, match + MATCH_VALUES * blocks, motion_inverse(&forward.model), vectors + 2 * blocks};
+      s, last, now, match + MATCH_VALUES * blocks, motion_inverse(&forward.model), vectors + 2 * blocks, kernels};
   choose_all(&forward);
   choose_all(&backward);
   struct motion_tally t = tally_all(&forward);
@@ -180,4 +184,8 @@ static void flow_run(const struct cpu_run *run, const struct cpu_node *node) {
     last[motion_values(&s) - 1] = 0;
 }
 
-const struct cpu_impl cpu_define_flow = {.prepare = flow_prepare, .run = flow_run};
+static void flow_run(const struct cpu_run *run, const struct cpu_node *node) {
+  cpu_flow_run(run, node, NULL);
+}
+
+const struct cpu_impl cpu_define_flow = {.prepare = cpu_flow_prepare, .run = flow_run};

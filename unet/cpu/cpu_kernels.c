@@ -15,6 +15,9 @@ const struct cpu_kernels KERNEL(cpu_kernels) = {
     .compose = KERNEL(cpu_compose),
     .encode = KERNEL(cpu_encode),
     .soften = KERNEL(cpu_soften),
+    .search = KERNEL(cpu_search),
+    .pad = KERNEL(cpu_pad),
+    .cost = KERNEL(cpu_cost),
     .copy = KERNEL(cpu_copy),
     .add = KERNEL(cpu_add),
 };

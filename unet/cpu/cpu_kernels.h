@@ -4,6 +4,7 @@
 #ifndef UNET_CPU_CPU_KERNELS_H
 #define UNET_CPU_CPU_KERNELS_H
 
+#include "unet/cpu/cpu_motion.h"
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/plan/run.h"
 
@@ -122,6 +123,11 @@ struct cpu_kernels {
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
+  /* OP_MATCH in one direction, and its copies of details: index 1 to 3 is the level. */
+  void (*search)(const struct matching *, const struct padded now[4], const struct padded last[4]);
+  void (*pad)(const struct padded *, const int32_t *details);
+  /* OP_FLOW: the differences around a block that moves by a vector, where all pixels are within the picture */
+  int (*cost)(const struct direction *, int x, int y, int vy, int vx);
   /* out = in, converted to out_dtype: for a residual that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
   /* out += factor * in. */
@@ -152,6 +158,9 @@ void KERNEL(cpu_resize)(const struct resize *r);
 void KERNEL(cpu_compose)(const struct compose *c);
 void KERNEL(cpu_encode)(const struct encode *e);
 void KERNEL(cpu_soften)(const struct soften *s);
+void KERNEL(cpu_search)(const struct matching *m, const struct padded now[4], const struct padded last[4]);
+void KERNEL(cpu_pad)(const struct padded *p, const int32_t *details);
+int KERNEL(cpu_cost)(const struct direction *d, int x, int y, int vy, int vx);
 #endif
 
 #endif
