@@ -157,6 +157,10 @@ struct engine_shape {
   /* CANVAS_FOLLOW needs an input frame, and one frame a run without a stream batch. The networks then compute more than
    * the picture: see prepared_info.drawn_width. CANVAS_AUTO is CANVAS_FIXED where CANVAS_FOLLOW would be refused. */
   enum canvas_mode canvas;
+  /* carried: frames may have noise that moves with the picture (controls.carried). feedback: the last picture's latent
+   * may take the place of the input's (controls.feedback). Both need an input frame, one frame a run, no stream
+   * batch and no canvas that follows the camera. Models that start from noise alone (mini) are refused feedback. */
+  bool carried, feedback;
   /* the handle has working memory of its own, so that runs of other handles do not overwrite what its runs leave
    * there */
   bool own_memory;
@@ -290,6 +294,10 @@ int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_c
  * on the submitting thread. */
 bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                          int number);
+
+/* Returns true if controls.feedback has an effect: the handle was prepared for it, and at this strength the frame does
+ * not start from noise alone. Called on the submitting thread. */
+bool engine_feeds_back(const struct engine *engine, struct prepared *prepared, const struct controls *controls);
 
 /* A style picture in the form that an engine's image encoder reads (engine_info.style). Any thread may make one; for a
  * large picture that takes longer than a frame. Of YUV, each pixel takes the nearest chroma sample. */

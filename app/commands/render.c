@@ -175,6 +175,22 @@ static int most_frames(const struct render *render, const struct source_info *in
   return frames && frames < BATCH_MAX ? (int)frames : BATCH_MAX;
 }
 
+/* Returns the option for which each frame needs the picture before it, or NULL. */
+static const char *chained_by(const struct parameters *values) {
+  if (values->noise == NOISE_CARRIED)
+    return "--noise carried";
+  return values->feedback > 0 ? "--feedback" : NULL;
+}
+
+/* Says that frames are made one by one, if that is because of an option. */
+static int say_batch(const struct render *render, int frames) {
+  const char *option = chained_by(&render->options->values);
+  if (!option || render->options->batch)
+    return frames;
+  log_line(&render->log, LOG_INFO, "one frame a run: with %s each frame needs the one before it", option);
+  return 1;
+}
+
 static int check_batch(const struct render *render, struct error *err) {
   if (values_bank_room(&render->options->values, 0) && !render->options->batch)
     log_line(&render->log, LOG_WARNING, "with a bank of earlier frames each run makes one frame");
@@ -251,7 +267,7 @@ int command_render(const struct options *options, struct error *err) {
       .longest = LONGEST_SIDE,
       .output = render.pixels,
       .pictures = PIPELINE_HOLDS,
-      .batch = most_frames(&render, &info),
+      .batch = say_batch(&render, most_frames(&render, &info)),
       .log = &render.log,
   };
   if (setup_engine(&render.engine, &render.prepared, &setup, err))

@@ -203,6 +203,13 @@ CHOICE(CANVAS, "canvas", PREPARATION, ONE(canvas), .choices = "fixed|follow", .b
        .from = "follow live with mini, else fixed",
        .help = "where the picture is drawn: fixed, so that texture stays on the screen; follow, on a canvas that "
                "follows the camera, so that texture stays on the scene, for 10 to 30 % more time")
+/* The choices are those of enum noise_mode. */
+CHOICE(NOISE, "noise", PREPARATION, ONE(noise), .choices = "fixed|carried",
+       .help = "fixed: the noise is the same in every frame, so that texture stays on the screen; carried: it moves "
+               "with the picture, each part with its own motion")
+REAL(FEEDBACK, "feedback", PREPARATION, ONE(feedback), .max = 1, .decimals = 2,
+     .help = "how much of the last picture, moved with the scene, takes the place of the input where that was seen "
+             "before; not for models that start from noise alone, such as mini")
 REAL(MIX, "mix", FRAME, ONE(mix), .max = 1, .standard = 1, .decimals = 2,
      .help = "0 shows the input, 1 the generated picture")
 SIZE(SIZE, "size", PREPARATION, ONE(size), .min = 1, .max = 8192, .by_model = true, .unit = "pixels",

@@ -180,6 +180,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .bank_every = (int)values->bank_every,
       .seed = (uint64_t)values->seed,
       .seed_position = values->seed_position,
+      .carried = values->noise == NOISE_CARRIED,
+      .feedback = (float)values->feedback,
   };
   controls->show = (enum show)values->show;
   controls->show_control = (int)values->show_control - 1;
@@ -255,6 +257,7 @@ bool moment_equal(const struct moment *a, const struct moment *b) {
   const struct controls *first = &a->controls, *second = &b->controls;
   bool equal = parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
                first->guidance == second->guidance && first->prompt == second->prompt &&
+               first->carried == second->carried && first->feedback == second->feedback &&
                text_equal(a, b, first->prompt) && text_equal(a, b, SLOT_NEGATIVE);
   for (int i = 0; i < SLOT_PRESETS; i++)
     equal =

@@ -69,6 +69,9 @@ bool values_is_control(enum parameter id);
  * value. */
 double values_number(const struct parameters *values, enum parameter id, int index);
 
+/* The choices of the parameter noise: the same in every frame, or moved with the picture. */
+enum noise_mode { NOISE_FIXED, NOISE_CARRIED };
+
 /* Fills the engine's controls for a frame from the values alone, without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
 

@@ -195,6 +195,10 @@ static void follow_refusal(struct live *live) {
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
   } else if (refused->canvas != shape->canvas) {
     parameters_set_number(values, PARAMETER_CANVAS, 0, (double)shape->canvas, &err);
+  } else if (refused->carried != shape->carried) {
+    parameters_set_number(values, PARAMETER_NOISE, 0, shape->carried ? NOISE_CARRIED : NOISE_FIXED, &err);
+  } else if (refused->feedback != shape->feedback) {
+    parameters_set_number(values, PARAMETER_FEEDBACK, 0, 0, &err);
   } else if (refused->stream_batch != shape->stream_batch) {
     parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
   } else {

@@ -53,12 +53,21 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Returns where frames are drawn. Unless somebody has chosen, it is what the engine was opened with; a stream batch
- * goes without a canvas that follows the camera. */
+/* Returns where frames are drawn. Unless somebody has chosen, it is what the engine was opened with; a stream batch,
+ * noise that moves with the picture and feedback go without a canvas that follows the camera. */
 static enum canvas_mode suitable_canvas(const struct loop *loop, const struct parameters *values) {
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
     return (enum canvas_mode)values->canvas;
-  return values->stream_batch ? CANVAS_FIXED : loop->first.canvas;
+  bool moves = values->noise == NOISE_CARRIED || values->feedback > 0;
+  return values->stream_batch || moves ? CANVAS_FIXED : loop->first.canvas;
+}
+
+/* Sets if the noise can move with the picture, and if the last picture can be fed back. A handle that can do so is kept
+ * while it does neither, because its next frame may then begin again at once. */
+static void fill_carried(const struct loop *loop, const struct parameters *values, struct engine_shape *shape) {
+  bool may_keep = !shape->stream_batch && shape->canvas == CANVAS_FIXED;
+  shape->carried = values->noise == NOISE_CARRIED || (loop->shape.carried && may_keep);
+  shape->feedback = values->feedback > 0 || (loop->shape.feedback && may_keep);
 }
 
 /* Returns the shape (size, steps, guidance and so on) of the handle that the current values ask for, without a
@@ -78,6 +87,7 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   shape.canvas = suitable_canvas(loop, values);
   shape.bank_room = values_bank_room(values, loop->shape.bank_room);
   shape.bank_layers = values_bank_layers(values, shape.bank_room);
+  fill_carried(loop, values, &shape);
   shape.controls = values_controls_on(values) & values_controls_there(&loop->opened_with);
   if (values->size.width > 0) {
     shape.width = values->size.width;
@@ -112,6 +122,10 @@ static void name_wish(const struct loop *loop, const struct engine_shape *shape,
     snprintf(words, size, "a bank of %d frame%s", shape->bank_room, shape->bank_room == 1 ? "" : "s");
   else if (shape->bank_layers != now->bank_layers)
     snprintf(words, size, "these layers of the bank");
+  else if (shape->carried != now->carried)
+    snprintf(words, size, "noise %s", shape->carried ? "carried" : "fixed");
+  else if (shape->feedback != now->feedback)
+    snprintf(words, size, "feedback");
   else if (shape->stream_batch != now->stream_batch)
     snprintf(words, size, "stream batch");
   else

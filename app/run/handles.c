@@ -4,7 +4,8 @@ bool handles_same_shape(const struct engine_shape *a, const struct engine_shape 
   return a->width == b->width && a->height == b->height && a->sampler == b->sampler && a->spacing == b->spacing &&
          a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
          a->stream_batch == b->stream_batch && a->controls == b->controls && a->canvas == b->canvas &&
-         a->bank_room == b->bank_room && a->bank_layers == b->bank_layers;
+         a->bank_room == b->bank_room && a->bank_layers == b->bank_layers && a->carried == b->carried &&
+         a->feedback == b->feedback;
 }
 
 static void add(struct handles *handles, struct prepared *prepared) {

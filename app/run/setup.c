@@ -286,6 +286,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .batch = options->batch,
       .controls = values_controls_on(values),
       .canvas = choose_canvas(setup),
+      .carried = values->noise == NOISE_CARRIED,
+      .feedback = values->feedback > 0,
       .styles = params->engine.ip_adapter != NULL,
   };
   choose_size(&params->shape, setup, setup->longest);
@@ -455,6 +457,22 @@ static bool prepare_batch(struct engine *engine, const struct setup *setup, cons
   return false;
 }
 
+/* Refuses feedback where no picture of the input is in the start. */
+static int check_feedback(const struct engine *engine, struct prepared *prepared, const struct setup *setup,
+                          struct error *err) {
+  struct engine_info info;
+  struct prepared_info own;
+  struct controls controls;
+  engine_get_info(engine, &info);
+  prepared_get_info(prepared, &own);
+  setup_controls(&controls, setup->options, &info, &own);
+  if (controls.feedback <= 0 || engine_feeds_back(engine, prepared, &controls))
+    return 0;
+  return error_set(err, STATUS_USAGE,
+                   "--feedback: at --strength %g this model starts from noise alone, which no picture can join",
+                   (double)controls.strength);
+}
+
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err) {
   struct setup_params params;
   *engine = NULL;
@@ -471,8 +489,8 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
     check_controls(setup);
     check_control_ends(*engine, *prepared, setup);
     check_style_layers(*engine, setup);
-    if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err) &&
-        !set_styles(*engine, setup, err))
+    if (!check_feedback(*engine, *prepared, setup, err) && !weigh_adapters(*engine, &setup->options->values, err) &&
+        !set_prompts(*engine, setup->options, err) && !set_styles(*engine, setup, err))
       return 0;
   }
   engine_close(engine);

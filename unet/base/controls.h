@@ -91,6 +91,9 @@ struct controls {
    * at 2 it equals that of seed + 2 to the bit. In between it follows the arc of a circle through the two, so that it
    * stays standard normal. The position may grow and shrink without limit. */
   double seed_position;
+  /* The next two are read only if the handle was prepared for them (engine_shape). */
+  bool carried;   /* the noise moves with the picture */
+  float feedback; /* 0 to 1: how much of the last picture's latent takes the place of the input's */
 };
 
 #define CONTROL_DEFAULTS                                                                                               \

@@ -16,6 +16,7 @@
  * geometry.c          which part of a frame the picture shows
  * guidance.c          which prompts a run reads, and the weights of its guidance rows
  * bank.c              the bank: its shape, memory and parameters
+ * carry.c             noise that moves with the picture, and feedback of the last picture
  * past.c              decides if a run has a past
  * frames.c            engine_submit and engine_collect: from controls to the parameters of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
@@ -55,6 +56,7 @@ struct held_noise {
   uint64_t seed;
   bool start;  /* the states hold the noise that OP_START adds */
   int samples; /* number of the first steps whose noise the states hold */
+  bool second; /* the states hold the second table of noise that moves with the picture, or the handle has none */
 };
 
 /* The noise of one seed in the host's memory: the sample of OP_START, then that of each step. */
@@ -117,6 +119,7 @@ struct prepared {
   struct conditioning times; /* inputs of the time projections that are on the device; valid if times_known */
   bool times_known;
   struct bank_params bank; /* run.bank of the last run */
+  bool has_motion;         /* the last run had run.motion */
   /* runs since each control's depth map was computed; 0: the next run that reads the map computes it */
   int map_age[CONTROLS_MAX];
   /* times_weights is plan_weights_version of times_plan, as it was when the resources had the version weights_version.
@@ -276,6 +279,7 @@ struct engine {
   enum text_fix text_fix;
   struct sampling sampling; /* fields that are the same for all handles, each of which begins with a copy */
   size_t told_bank;         /* most bytes of a bank that a warning has told; under `preparing` */
+  bool told_feedback;       /* the log line about feedback without effect was written, and still holds */
   bool told_stand_in;       /* the log line about a sampler that is not built in was written; under `preparing` */
   struct mask mask;
   struct style_pictures styles;
@@ -460,6 +464,13 @@ size_t bank_bytes(const struct engine *engine, const struct prepared *prepared);
 void bank_tell(struct engine *engine, const struct prepared *prepared);
 /* Fills in run->bank. */
 void bank_fill(const struct prepared *prepared, const struct controls *controls, struct run_params *run);
+/* --- carry.c --- */
+
+/* Refuses noise that moves with the picture, and feedback, together with features that exclude them. */
+int carry_check(const struct engine *engine, const struct engine_shape *wish, struct error *err);
+/* Fills in the run parameters of both. */
+void carry_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                struct run_params *run);
 
 /* --- past.c --- */
 

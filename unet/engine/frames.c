@@ -100,6 +100,12 @@ bool engine_control_acts(const struct engine *engine, struct prepared *prepared,
   return controls_acts(prepared, &values, &run);
 }
 
+bool engine_feeds_back(const struct engine *engine, struct prepared *prepared, const struct controls *controls) {
+  struct run_params run = {0};
+  fill_sampling(engine, prepared, controls, &run);
+  return prepared->shape.feedback && run.start_latent != 0;
+}
+
 /* --- stream batch --- */
 
 static bool is_batched(const struct prepared *prepared) {
@@ -177,6 +183,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->restart = past_ends(engine, request);
   run->motion |= prepared->shape.canvas.lattice > 0;
   bank_fill(prepared, controls, run);
+  carry_fill(engine, prepared, controls, run);
   fill_geometry(engine, prepared, frames, run);
   return shown_fill(engine, prepared, controls, run, err);
 }

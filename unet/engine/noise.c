@@ -34,6 +34,11 @@ static const float *make_noise(struct prepared *prepared, uint64_t seed, size_t 
   return made->values;
 }
 
+/* Returns the number of the sample that is the second table of noise that moves with the picture. */
+static size_t second_sample(const struct prepared *prepared) {
+  return 1 + (size_t)prepared->shape.noise_samples;
+}
+
 static int write_noise_sample(struct engine *engine, struct prepared *prepared, struct program *program, uint64_t seed,
                               size_t number, struct tensor to, size_t index, struct error *err) {
   size_t count = sample_elements(prepared);
@@ -48,7 +53,8 @@ static int write_noise(struct engine *engine, struct prepared *prepared, struct 
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
   struct tensor start = at_end ? prepared->ends.start : prepared->noise.start,
-                steps = at_end ? prepared->ends.steps : prepared->noise.steps;
+                steps = at_end ? prepared->ends.steps : prepared->noise.steps,
+                second = at_end ? prepared->ends.second : prepared->noise.second;
   int batch = batch_of(prepared);
   if (held->seed != seed)
     *held = (struct held_noise){.seed = seed};
@@ -61,11 +67,15 @@ static int write_noise(struct engine *engine, struct prepared *prepared, struct 
     if (write_noise_sample(engine, prepared, program, seed, 1 + (size_t)held->samples, steps, index, err) < 0)
       return -1;
   }
+  if (tensor_exists(second) && !held->second &&
+      write_noise_sample(engine, prepared, program, seed, second_sample(prepared), second, (size_t)end, err) < 0)
+    return -1;
+  held->second = true;
   return 0;
 }
 
 static bool holds(const struct prepared *prepared, const struct held_noise *held, uint64_t seed) {
-  return held->start && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
+  return held->start && held->second && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
 /* Even seeds are written to end 0 and odd ones to end 1. When the seed position passes a whole seed, only one end has
@@ -181,7 +191,9 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
 
 void noise_make_ahead(struct prepared *prepared) {
   const struct noise_place *place = &prepared->place;
-  size_t all = (1 + (size_t)sampler_table_noise(&prepared->table)) * sample_elements(prepared);
+  size_t samples = tensor_exists(prepared->noise.second) ? 1 + second_sample(prepared)
+                                                         : 1 + (size_t)sampler_table_noise(&prepared->table);
+  size_t all = samples * sample_elements(prepared);
   bool on = prepared->step > 0 && prepared->step < 1 && place->part >= 0.5,
        back = prepared->step < 0 && prepared->step > -1 && place->part <= 0.5;
   if (!on && !back)

@@ -92,7 +92,7 @@ static int check_canvas(const struct engine_shape *wish, struct error *err) {
 
 /* True if the handle's canvas follows the camera. */
 static bool follows_camera(const struct engine *engine, const struct engine_shape *wish) {
-  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2;
+  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2 && !wish->carried && !wish->feedback;
   bool suits = styles_lattice(engine->checkpoint->styles) > 0;
   return wish->canvas == CANVAS_FOLLOW || (wish->canvas == CANVAS_AUTO && may && suits);
 }
@@ -115,7 +115,8 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
-  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0 || check_canvas(wish, err) < 0)
+  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0 || check_canvas(wish, err) < 0 ||
+      carry_check(engine, wish, err) < 0)
     return -1;
   return controls_check(engine, wish->controls, err);
 }
@@ -139,6 +140,8 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .stream_batch = wish->stream_batch,
       .batch = wish->batch ? wish->batch : 1,
       .controls = wish->controls,
+      .carried = wish->carried,
+      .feedback = wish->feedback,
   };
   if (wish->sizing)
     engine_nearest_size(engine, wish->sizing, &shape->picture_width, &shape->picture_height);
@@ -192,8 +195,9 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
   prepared->batched_frames = calloc((size_t)prepared->shape.steps, sizeof *prepared->batched_frames);
-  prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) /
-                                 (size_t)prepared->noise.start.n * sizeof *prepared->made.values);
+  size_t samples = 1 + (size_t)prepared->shape.noise_samples + prepared->shape.carried;
+  prepared->made.values = malloc(samples * tensor_elements(prepared->noise.start) / (size_t)prepared->noise.start.n *
+                                 sizeof *prepared->made.values);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
   if (!prepared->batched_frames || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "unet/model/canvas.h"
+#include "unet/model/carry.h"
 #include "unet/model/frame_states.h"
 #include "unet/model/maps.h"
 #include "unet/model/motion.h"
@@ -352,20 +353,25 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
   if (model->checkpoint->inpainting)
     noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
   noise->steps = frame_noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
+  noise->second = frame_noise_state(model, shape, plan, "noise/second", shape->carried);
 }
 
 /* Appends what finds the input's motion since the last frame, if the plan has a use for it. scale and bias convert its
  * pixels to 0..1. */
 static struct motion find_motion(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                  struct tensor pixels, float scale, float bias) {
-  if (!shape->canvas.lattice && (!shape->bank_room || shape->text_to_image))
+  bool fills_bank = shape->bank_room && !shape->text_to_image;
+  if (!shape->canvas.lattice && !fills_bank && !shape->carried && !shape->feedback)
     return (struct motion){0};
   return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
 }
 
-/* Returns noise and mask as the networks read them: at the canvas's place. */
-static struct frame_noise noise_on_canvas(const struct canvas *canvas, struct plan *plan,
-                                          const struct frame_noise *noise) {
+/* Returns noise and mask as the networks read them: at the canvas's place, or with the noise moved. */
+static struct frame_noise noise_read(const struct model *model, const struct frame_shape *shape,
+                                     const struct canvas *canvas, const struct motion *motion, struct plan *plan,
+                                     const struct frame_noise *noise) {
+  if (shape->carried)
+    return carry_noise(plan, motion, noise, model->checkpoint->autoencoder.scale);
   return (struct frame_noise){.start = canvas_noise(canvas, plan, "canvas/start", noise->start),
                               .steps = canvas_noise(canvas, plan, "canvas/steps", noise->steps),
                               .kept = canvas_draw_mask(canvas, plan, "canvas/kept", noise->kept)};
@@ -417,7 +423,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   if (shape->bank_room)
     bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, motion.global);
   const struct canvas canvas = canvas_begin(&shape->canvas, plan, motion.global);
-  const struct frame_noise laid = noise_on_canvas(&canvas, plan, noise);
+  const struct frame_noise laid = noise_read(model, shape, &canvas, &motion, plan, noise);
   if (!shape->text_to_image) {
     pixels = seen;
     drawn = canvas_draw(&canvas, plan, "canvas draw", pixels);
@@ -425,12 +431,15 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     z = autoencoder_scaled(autoencoder, plan, own);
   }
   struct tensor image = image_condition(model->checkpoint, plan, drawn, own, laid.kept);
+  struct op_start start = {.z = z, .noise = laid.start};
+  if (shape->feedback)
+    carry_feed(plan, &motion, autoencoder->scale, &start);
   struct denoising d = {.model = model,
                         .shape = shape,
                         .plan = plan,
                         .noise = &laid,
                         .canvas = &canvas,
-                        .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = laid.start}),
+                        .x = plan_start(plan, "start", start),
                         .image = image,
                         .kept = laid.kept,
                         .reference = z,
@@ -447,6 +456,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   } else {
     denoise(&d);
   }
+  if (shape->feedback)
+    carry_keep(plan, start.last, d.x);
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   x = canvas_cut_out(&canvas, plan, x);
   write_pixels(shape, plan, &(struct picture){x, scale, bias}, pixels, maps);

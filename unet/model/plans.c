@@ -66,6 +66,7 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
   plan_init(plan, model->resources);
   ends->start = frame_noise_state(model, shape, plan, "ends/start", 2);
   ends->steps = frame_noise_state(model, shape, plan, "ends/steps", 2 * shape->noise_samples);
+  ends->second = frame_noise_state(model, shape, plan, "ends/second", shape->carried ? 2 : 0);
   struct op_between start = {ends->start, frame_noise_state(model, shape, plan, "noise/start", 1),
                              .pictures = frame_pictures(shape)};
   plan_between(plan, "start between", start);
@@ -74,5 +75,8 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
                                .pictures = frame_pictures(shape)};
     plan_between(plan, "steps between", steps);
   }
+  if (shape->carried)
+    plan_between(plan, "second table between",
+                 (struct op_between){ends->second, frame_noise_state(model, shape, plan, "noise/second", 1)});
   return plan_finish(plan, err);
 }

@@ -35,6 +35,9 @@ struct frame_shape {
   /* the canvas that follows the camera; its lattice is 0 without one, and else one frame is made a run, from an input
    * picture and without a stream batch */
   struct canvas_size canvas;
+  /* the noise moves with the picture; the latent of the last picture is fed back. With either, one frame is made a run,
+   * from an input picture, without a stream batch and without a canvas. */
+  bool carried, feedback;
   unsigned controls; /* bit i is set if the plan has the model's controls[i] */
 
   /* The bank (bank.h): frames of its rings, 0: there is none; and the levels of the layers that have rings. With a bank
@@ -49,14 +52,16 @@ struct frame_noise {
   struct tensor start; /* noise of OP_START: [batch, h, w, c] */
   /* noise of OP_STEP, one sample for each step: [samples * batch, h, w, c]; no tensor if shape.noise_samples is 0 */
   struct tensor steps;
+  /* second table of noise that moves with the picture, [1, h, w, c]; no tensor without shape.carried */
+  struct tensor second;
   /* for inpainting models: [1, height, width, 1], 1 where pixels are kept, 0 where they are generated */
   struct tensor kept;
 };
 
-/* The two ends between which noise is interpolated: each tensor of struct frame_noise twice, [2 * batch, h, w, c] and
- * [2 * samples * batch, h, w, c]. */
+/* The two ends between which noise is interpolated: each tensor of struct frame_noise twice, [2 * batch, h, w, c], [2 *
+ * samples * batch, h, w, c] and [2, h, w, c]. */
 struct noise_ends {
-  struct tensor start, steps;
+  struct tensor start, steps, second;
 };
 
 /* Each of the following functions initialises a plan, builds and finishes it. The caller frees the plan, even after a
