@@ -53,6 +53,21 @@ static void parts_of_a_pixel_wait_until_they_make_one(void **state) {
   expect_place(place, 1, 287, -156, 156);
 }
 
+/* A pan that is measured a little too short, and a little turned, moves the frame by the same number of pixels each
+ * time. */
+static void nearly_whole_pixels_are_whole(void **state) {
+  (void)state;
+  int32_t place[PLACE_VALUES] = {0};
+  for (int i = 0; i < 100; i++)
+    move(place, ONE + 3000, -9000, 247, 488);
+  expect_place(place, 100, 200, 0, 0);
+  assert_int_equal(place[PLACE_A], 0);
+  assert_int_equal(place[PLACE_B], 0);
+  for (int i = 0; i < 10; i++)
+    move(place, ONE, 0, -384, -20);
+  expect_place(place, 85, 199, 0, 56);
+}
+
 static void a_cut_begins_at_the_origin(void **state) {
   (void)state;
   int32_t place[PLACE_VALUES] = {1000000, -2000000, 5, 6, 7, 8, 1};
@@ -226,6 +241,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(whole_pixels_of_a_pan_add_up),
       cmocka_unit_test(parts_of_a_pixel_wait_until_they_make_one),
+      cmocka_unit_test(nearly_whole_pixels_are_whole),
       cmocka_unit_test(a_cut_begins_at_the_origin),
       cmocka_unit_test(zoom_and_turn_multiply),
       cmocka_unit_test(strain_stays_small),

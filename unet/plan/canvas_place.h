@@ -47,7 +47,9 @@ struct canvas_size {
 
 /* How the matrix is kept near the identity. Its strain is its distance from the identity, the length of (a - 1, b),
  * which never exceeds STRAIN_MOST. Growth of the strain is taken whole up to STRAIN_FREE, and less above it. Each frame
- * of a pan takes a part of 1 / STRAIN_EASED from it; nothing changes in a picture that stands still. */
+ * of a pan takes a part of 1 / STRAIN_EASED from it; nothing changes in a picture that stands still. A pan is measured
+ * with a strain of up to PAN_STRAIN, which would add up. */
+enum { PAN_STRAIN = CANVAS_ONE / 1024 };
 enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_EASED = 64 };
 /* The frame moves by a whole pixel once it is this far from where it is drawn, which is more than half a pixel, so that
  * a motion to and fro does not move it each time. */
@@ -93,11 +95,12 @@ CANVAS_FUNCTION int64_t canvas_clamped(int32_t element) {
   return element > 2 * CANVAS_ONE ? 2 * CANVAS_ONE : element < -2 * CANVAS_ONE ? -2 * CANVAS_ONE : element;
 }
 
-/* True if the picture is shifted by a pixel or more, and neither turned nor zoomed. */
+/* True if the picture is shifted by a pixel or more, and turned or zoomed by less than can be measured then. */
 CANVAS_FUNCTION bool canvas_is_pan(const struct canvas_motion *motion) {
   bool moved = motion->x >= CANVAS_PIXEL || motion->x <= -CANVAS_PIXEL || motion->y >= CANVAS_PIXEL ||
                motion->y <= -CANVAS_PIXEL;
-  return moved && motion->a == CANVAS_ONE && motion->b == 0;
+  int64_t a = canvas_clamped(motion->a) - CANVAS_ONE, b = canvas_clamped(motion->b);
+  return moved && canvas_strain(a, b) <= PAN_STRAIN;
 }
 
 /* Multiplies the place's matrix by the motion's, and keeps it near the identity. */
@@ -106,14 +109,13 @@ CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canva
   int64_t by_a = canvas_clamped(motion->a), by_b = canvas_clamped(motion->b);
   int64_t next_a = canvas_shift((CANVAS_ONE + a) * by_a - b * by_b, 24) - CANVAS_ONE,
           next_b = canvas_shift((CANVAS_ONE + a) * by_b + b * by_a, 24);
-  if (canvas_strain(next_a, next_b) > strain && strain > STRAIN_FREE) {
+  if (canvas_is_pan(motion)) {
+    next_a = a - a / STRAIN_EASED;
+    next_b = b - b / STRAIN_EASED;
+  } else if (canvas_strain(next_a, next_b) > strain && strain > STRAIN_FREE) {
     int64_t left = strain < STRAIN_MOST ? STRAIN_MOST - strain : 0;
     next_a = a + (next_a - a) * left / (STRAIN_MOST - STRAIN_FREE);
     next_b = b + (next_b - b) * left / (STRAIN_MOST - STRAIN_FREE);
-  }
-  if (canvas_is_pan(motion)) {
-    next_a -= next_a / STRAIN_EASED;
-    next_b -= next_b / STRAIN_EASED;
   }
   int64_t next = canvas_strain(next_a, next_b);
   if (next > STRAIN_MOST) {
@@ -136,6 +138,15 @@ CANVAS_FUNCTION void canvas_settle(int32_t place[PLACE_VALUES], const struct can
   place[PLACE_A] = place[PLACE_B] = 0;
 }
 
+/* Returns a coordinate of a motion (1/256 pixel), rounded to whole pixels if it is nearly that. Measured motion is not
+ * more exact, and texture that moves by one pixel more in one frame than in the next flickers. Motion below half a
+ * pixel is returned as it is, so that a slow pan is followed. */
+CANVAS_FUNCTION int64_t canvas_rounded(int32_t by) {
+  int64_t whole = canvas_shift(by, 8) * CANVAS_PIXEL, off = by < whole ? whole - by : by - whole;
+  int64_t size = by < 0 ? -(int64_t)by : by;
+  return whole && off <= CANVAS_PIXEL / 16 + size / 16 ? whole : by;
+}
+
 /* Moves a place from the last frame to this one. */
 CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canvas_motion *motion,
                                  const struct canvas_size *size) {
@@ -149,7 +160,8 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
   if (still || none)
     return;
   int64_t a = CANVAS_ONE + place[PLACE_A], b = place[PLACE_B];
-  int64_t x = canvas_shift(a * motion->x - b * motion->y, 24), y = canvas_shift(b * motion->x + a * motion->y, 24);
+  int64_t by_y = canvas_rounded(motion->y), by_x = canvas_rounded(motion->x);
+  int64_t x = canvas_shift(a * by_x - b * by_y, 24), y = canvas_shift(b * by_x + a * by_y, 24);
   canvas_step(&place[PLACE_X], &place[PLACE_REST_X], x, size->window_w);
   canvas_step(&place[PLACE_Y], &place[PLACE_REST_Y], y, size->window_h);
   canvas_turn(place, motion);
