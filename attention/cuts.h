@@ -1,16 +1,17 @@
 /* How a launch of the Hopper kernel divides its work between clusters of thread blocks. The host, the kernel and a test
  * that needs no GPU use the same functions.
  *
- * A unit of work is a block of keys of a row tile: unit u is key block u % blocks of row tile u / blocks. A cluster has
- * as many thread blocks as a tile has slices or parts, at least one. Its share is a number of whole tiles, or, where
- * tiles are cut, any range of units.
+ * A unit of work is a block of keys of a row tile: unit u is key block u % blocks of row tile u / blocks. A cluster is
+ * one thread block, or several that divide each tile between them: into slices of its channels, or into parts of its
+ * keys. The share of a cluster is a number of whole tiles, or, where tiles are cut, any range of units.
  *
  *   tiles        | 0           | 1           | 2           |      3 tiles of 4 key blocks, cut into ranges for
  *   units        | 0  1  2  3  | 4  5  6  7  | 8  9 10 11  |      5 clusters: 12 = 3 + 3 + 2 + 2 + 2
  *   clusters     | 0      | 1        | 2    | 3   | 4      |
  *
- * The number of keys in the second segment is known on the device alone. The kernel therefore decides if tiles are cut,
- * and into how many ranges. With an empty second segment all numbers are those of a launch without one. */
+ * The number of keys in the second segment (k2 in attention.h) is known on the device alone. The kernel therefore
+ * decides if tiles are cut, and into how many ranges. With an empty second segment all numbers are those of a launch
+ * without one. */
 #ifndef ATTENTION_CUTS_H
 #define ATTENTION_CUTS_H
 

@@ -62,8 +62,8 @@ struct run_pins {
   } of[RUNS_IN_FLIGHT];
 };
 
-/* Device memory of a program's runs: a copy of the order of the run that is in progress, and the addresses of the
- * orders of both runs that may be in flight. */
+/* Device memory of a program's runs: a copy of the order to the GPU (struct run_order) for the run that is in progress,
+ * and the addresses of the orders for both runs that may be in flight. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;

@@ -323,7 +323,9 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  bool disturbed; /* ignored: the user has started any preparation that runs now */
+  /* launches_time sets it if another program ran during all readings. It is ignored, because only the user can have
+   * started the preparation of one now. */
+  bool disturbed;
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
     struct profile_row *row = &profile->rows[op_of(p, first)];

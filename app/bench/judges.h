@@ -80,8 +80,9 @@ void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, con
 /* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and the
  * share itself if it is a mixture of both. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
 double ghost_share(const struct ghost *ghost);
-/* Returns for how many frames an old picture stays visible, with a share of at least 0.05. after: the sums of `count`
- * frames in order, beginning with the first one in which it should not be visible. */
+/* Returns for how many frames an old picture stays visible, with a share of at least 0.05. after: for each of `count`
+ * frames in order, the sums of judge_ghost; the first frame is the first one in which the old picture should not be
+ * visible. */
 int judge_lag(const struct ghost *after, int count);
 
 #endif

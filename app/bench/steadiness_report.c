@@ -16,7 +16,7 @@ static const char meaning[] =
 struct row {
   const char *name;
   struct steadiness_change step;
-  double ends, detail; /* NAN: the line has no such figure */
+  double ends, detail; /* the figures of these names in `meaning`; NAN: the line has no such figure */
 };
 
 static void fill_rows(const struct steadiness_clip *clip, struct row rows[ROWS]) {

@@ -220,8 +220,8 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   return count;
 }
 
-/* Handles a shape that could not be prepared. If the user asked for it, the user is told why; if it was a cheaper one
- * for the budget, the governor does without it. */
+/* Handles a shape of a handle that could not be prepared. If the user asked for it, the user is told why; if it was a
+ * cheaper one to keep the time budget, the governor does without it. */
 static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   if (handles_same_shape(shape, &loop->ladder[0])) {
     refuse(loop, shape, err);

@@ -353,8 +353,8 @@ static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
 
-/* Copies the current values, and changes handle and engine to suit them. Returns 0, 1 if the values have to be copied
- * again, or -1 on failure. */
+/* Copies the current values to *now, and changes the engine and its handle (struct prepared) to suit them. Returns 0, 1
+ * if the values have to be copied again, or -1 on failure. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   loop_change_handle(loop, now);

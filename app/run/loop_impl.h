@@ -68,7 +68,7 @@ struct loop {
   long pictures; /* number of pictures that the collected runs gave; a run that only fills a stream batch gives none */
   int64_t last_finished_ns;
 
-  /* Used by the loop's thread alone: the engine and the handle in use. */
+  /* Used by the loop's thread alone: the engine in use, and its handle (struct prepared). */
   struct engine_shape shape;   /* shape of the handle in use */
   struct engine_shape refused; /* the last shape that could not be prepared */
   int engines;                 /* number of engines used so far */

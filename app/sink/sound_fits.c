@@ -92,7 +92,7 @@ int sound_fits(const AVFormatContext *output, const AVStream *sound) {
   if (!strcmp(name, "flv") && !is_told_in_flv(sound->codecpar))
     return 0;
   if (av_match_name(name, "asf,asf_stream") && sound->codecpar->codec_id == AV_CODEC_ID_FLAC)
-    return 0; /* FFmpeg's reader finds no packets in it */
+    return 0; /* FFmpeg finds no packets of FLAC when it reads an ASF file */
   if (muxer_counts_sound(output->oformat) && !is_named(sound->codecpar, "pcm_") && !samples_a_packet(sound->codecpar))
     return 0;
   if (output->oformat->flags & AVFMT_NOFILE)

@@ -232,7 +232,8 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   note_info(reader, &info);
 }
 
-/* Replaces the stretch that the source gave the frame by one that counts over all sources. */
+/* Replaces frame->stretch, which the source counts from its own beginning, by the number of the stretch of input among
+ * those of all sources that the reader has opened. */
 static void follow_stretch(struct reader *reader, struct frame *frame) {
   if (reader->opened || frame->stretch != reader->own_stretch)
     reader->stretch++;

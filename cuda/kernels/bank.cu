@@ -1,12 +1,12 @@
-/* Kernels of the bank: its state, which one thread updates at the beginning of a run, and the copies of keys and values
- * into a ring. A copy is limited by memory: each thread moves four vectors of 16 bytes, which it loads before it stores
- * the first, and neighbours in a warp have neighbouring vectors. */
+/* Kernels of the bank of earlier frames: one thread updates the bank's state at the beginning of a run, and many copy
+ * keys and values into a ring. The copy is limited by memory: each thread moves four vectors of 16 bytes, which it
+ * loads before it stores the first, and neighbours in a warp have neighbouring vectors. */
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
-constexpr int THREADS = 256, EACH = 4; /* threads of a block; vectors of a thread */
+constexpr int THREADS = 256, EACH = 4; /* threads of a thread block; vectors that a thread copies */
 
 __global__ void recall_kernel(const __grid_constant__ struct recall_args p) {
   wait_for_previous();

@@ -11,7 +11,7 @@ extern "C" {
 
 struct recall_args {
   const struct run_block *block;
-  const int32_t *cut; /* NULL: the run has no cut */
+  const int32_t *cut; /* one value; not 0: the picture has changed altogether. NULL: nothing detects that */
   int32_t *bank;
 };
 

@@ -19,7 +19,7 @@ __device__ __forceinline__ size_t pixel_at(const struct canvas_args &p, int y, i
   return ((size_t)canvas_mirrored(y, p.h) * p.w + canvas_mirrored(x, p.w)) * p.c;
 }
 
-/* Adds one value of x, times a weight, to each channel. */
+/* Adds each channel of the pixel of x that begins at element `from`, times a weight, to its sum. */
 __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, float weight, float sum[3]) {
 #pragma unroll
   for (int k = 0; k < 3; k++)
@@ -27,7 +27,7 @@ __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, fl
       sum[k] += weight * element_read(p.x, p.x_type, from + k);
 }
 
-/* For at most three channels. */
+/* Draws the frame into the window, or cuts it out; x has at most three channels. */
 __global__ void __launch_bounds__(THREADS) draw_kernel(const __grid_constant__ struct canvas_args p) {
   int pixel = blockIdx.x * THREADS + threadIdx.x, i = pixel / p.y_w, j = pixel % p.y_w;
   wait_for_previous();

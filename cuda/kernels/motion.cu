@@ -1,9 +1,10 @@
 /* How the picture moved since the last run: the CUDA device's OP_PYRAMID, OP_MATCH, OP_FIT and OP_FLOW.
  * unet/cpu/cpu_motion.c and cpu_flow.c have the definitions. All arithmetic is that of unet/plan/motion_math.h, on
- * integers; sums of integers do not depend on their order, so that every device finds the same motion.
+ * integers; sums of integers do not depend on their order, so that every device finds the same motion. The kernels
+ * divide their work as follows:
  *
  *   levels  |  a thread block has 32x32 pixels and makes all levels of its tile
- *   details |  a thread has one value
+ *   details |  a thread computes one detail
  *   seek    |  a thread block has 8x8 blocks of the picture; a thread tries one vector for a row of them, whose
  *           |  neighbours share the sums of columns
  *   match   |  a warp has one block of the picture
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) levels_kernel(const __grid_constant__
     grey[i / AROUND][i % AROUND] =
         grey_at(p, (int)blockIdx.x * TILE + i % AROUND - 1, (int)blockIdx.y * TILE + i / AROUND - 1);
   __syncthreads();
-  /* Blur it into level 1. */
+  /* Blur the brightness into level 1. */
   int sum = 0, column = thread % HALF, row = thread / HALF;
   for (int i = 0; i < 16; i++)
     sum += motion_blur(i / 4) * motion_blur(i % 4) * grey[2 * row + i / 4][2 * column + i % 4];
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(THREADS) levels_kernel(const __grid_constant__
   int x = blockIdx.x * HALF + column, y = blockIdx.y * HALF + row;
   if (x < p.size.w[1] && y < p.size.h[1])
     p.scratch[y * p.size.w[1] + x] = half[0][row][column];
-  /* Halve it four times. */
+  /* Halve level 1 four times: levels 2 to 5. */
   for (int level = 2; level <= MOTION_LEVELS; level++) {
     int side = TILE >> level;
     __syncthreads();
@@ -133,7 +134,8 @@ struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
 
-/* Returns the vector of a base in pixels of level 2. */
+/* Returns base number `base` of a block (motion_base), a vector in pixels of level 2. found: keys of level 3's
+ * search. */
 __device__ __forceinline__ int2 base_vector(const struct motion_args &p, const int32_t *found, int x, int y, int base) {
   int block = motion_base(&p.size, x, y, base), key = block < 0 ? 0 : found[block];
   return block < 0 ? make_int2(0, 0) : make_int2(2 * motion_seek_x(key), 2 * motion_seek_y(key));
@@ -201,7 +203,7 @@ __global__ void __launch_bounds__(THREADS) match_kernel(const __grid_constant__ 
   int2 middle = find_middle(p, level_of(p.size, now, 2), level_of(p.size, last, 2), p.scratch + blockIdx.z * blocks, x,
                             y, lane, memory[warp]);
   int2 fine = find_fine(p, now1, last1, middle, x, y, lane, memory[warp]);
-  /* The fraction of a pixel, from the slopes. */
+  /* Find the vector's fraction of a pixel from the slopes of the brightness. */
   struct motion_slopes s = {};
 #pragma unroll
   for (int i = lane; i < 64; i += WARP)
@@ -242,7 +244,7 @@ template <int count> __device__ void block_sums(int64_t *value) {
     value[k] = total[k];
 }
 
-/* Stores the first guess in *model; all threads call it. */
+/* Stores the first guess of the whole picture's motion in *model; all threads of the thread block call it. */
 __device__ void guess_model(const struct motion_args &p, struct motion_model *model) {
   __shared__ int counts[MOTION_BINS * MOTION_BINS];
   __shared__ unsigned long long best;
@@ -277,7 +279,7 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
   const int blocks = motion_pixels(&p.size, 3), w = p.size.w[3];
   wait_for_previous();
   guess_model(p, &model);
-  /* Fit it again and again. */
+  /* Fit the model again and again. */
   for (int pass = 0; pass < MOTION_PASSES; pass++) {
     struct motion_sums sums = {};
     const struct motion_model before = model;
@@ -291,7 +293,7 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
       motion_fit(&model, &sums, pass);
     __syncthreads();
   }
-  /* Judge it. */
+  /* Decide if the model explains the matches. */
   struct motion_merit merit = {};
   for (int i = threadIdx.x; i < blocks; i += FIT_THREADS) {
     const int32_t *one = p.match + MATCH_VALUES * i;
@@ -306,7 +308,7 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
   p.y[2] = moving ? model.ty : 0, p.y[3] = moving ? model.tx : 0;
 }
 
-/* --- the choice for each block --- */
+/* --- the choice of each block's vector, and cuts --- */
 
 constexpr int GROUP_BLOCKS = MOTION_GROUP * MOTION_GROUP, CHOOSE_THREADS = GROUP_BLOCKS * WARP;
 constexpr int GROUP_SIDE = 4 * MOTION_GROUP; /* side of a group in pixels of level 1 */
@@ -317,7 +319,7 @@ struct direction {
   struct motion_model model;
 };
 
-/* Returns the differences around block (x, y), if it moves by this vector. */
+/* Returns the sum of the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;
@@ -344,7 +346,7 @@ __device__ bool is_trusted(const struct motion_args &p, const struct direction &
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Stores a block's vector: the motion of the whole picture, none, or the block's match. */
+/* Stores a block's vector: the motion of the whole picture, no motion, or the block's match. */
 __device__ void choose(const struct motion_args &p, const struct direction &d, int x, int y, int lane,
                        int32_t *vector) {
   int at = y * p.size.w[3] + x, u = motion_place(x, p.size.w[0]), v = motion_place(y, p.size.h[0]);
@@ -362,7 +364,8 @@ __device__ void choose(const struct motion_args &p, const struct direction &d, i
     vector[2 * at] = vy, vector[2 * at + 1] = vx;
 }
 
-/* Adds one pixel of a group to the comparison with those at a vector from them. */
+/* Compares pixel (u, v) of level 1 with the last frame's at this vector from it, and adds the products to *s.
+ * Overexposed pixels are left out. */
 __device__ void compare(const struct motion_args &p, const struct direction &d, int u, int v, int vy, int vx,
                         struct motion_likeness *s) {
   const int w = p.size.w[1], h = p.size.h[1];
@@ -373,9 +376,10 @@ __device__ void compare(const struct motion_args &p, const struct direction &d, 
     motion_compare(s, now, motion_sample(d.last, w, h, 512 * u + vx, 512 * v + vy));
 }
 
+/* Bits of a group of blocks: it has texture now; in both frames; and the frames look alike there. */
 enum { GROUP_NOW = 1, GROUP_BOTH = 2, GROUP_ALIKE = 4 };
 
-/* Returns the bits of a group, in thread 0; all threads of the thread block call it. */
+/* Returns the GROUP_ bits of the thread block's group in thread 0; all threads of the thread block call it. */
 __device__ int judge(const struct motion_args &p, const struct direction &d) {
   constexpr int VECTORS = 3;
   __shared__ int heaviest, sums[VECTORS][3];
@@ -385,7 +389,7 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   if (thread < 3 * VECTORS)
     sums[thread / 3][thread % 3] = 0;
   __syncthreads();
-  /* The match of the block with the highest weight; of equal ones the first. */
+  /* Find the group's block whose match has the highest weight; of equal ones the first. */
   int bx = MOTION_GROUP * x + thread % MOTION_GROUP, by = MOTION_GROUP * y + thread / MOTION_GROUP;
   if (thread < GROUP_BLOCKS && bx < w && by < h)
     atomicMax(&heaviest, d.match[MATCH_VALUES * (by * w + bx) + 2] * 16 + 15 - thread);
@@ -393,7 +397,7 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   int first = 15 - (heaviest & 15);
   const int32_t *match = d.match + MATCH_VALUES * ((MOTION_GROUP * y + first / MOTION_GROUP) * w + MOTION_GROUP * x +
                                                    first % MOTION_GROUP);
-  /* Compare the pixels without motion, with that of the whole picture, and with the match. */
+  /* Compare the group's pixels in both frames: without motion, with the whole picture's motion, and with the match. */
   const int middle = 2 * MOTION_GROUP * MOTION_BLOCK, u = middle * x + middle / 2 - p.size.w[0],
             v = middle * y + middle / 2 - p.size.h[0];
   const int vy[VECTORS] = {0, motion_model_y(&d.model, u, v), match[0]};
@@ -418,8 +422,8 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   return (now ? GROUP_NOW : 0) | (both ? GROUP_BOTH : 0) | (both && alike ? GROUP_ALIKE : 0);
 }
 
-/* Parts of the scratch memory of launch_flow: the vectors of both directions, whether there is a past, and the bits of
- * each group. */
+/* Parts of the scratch memory of launch_flow: the vectors of both directions; one value that is not 0 if a last frame
+ * is known; and the GROUP_ bits of each group. */
 __device__ __forceinline__ int32_t *vectors_of(const struct motion_args &p, int backward) {
   return p.scratch + 2 * backward * motion_pixels(&p.size, 3);
 }
@@ -450,7 +454,7 @@ __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(const __grid_con
 
 /* --- results --- */
 
-/* Counts the groups; all threads of the thread block call it. */
+/* Counts the groups with each of the GROUP_ bits; all threads of the thread block call it. */
 __device__ struct motion_tally count_groups(const struct motion_args &p) {
   struct motion_tally t = {motion_groups(p.size.w[3]) * motion_groups(p.size.h[3]), 0, 0, 0};
   for (int first = 0; first < t.groups; first += THREADS) {

@@ -24,7 +24,8 @@ struct motion_args {
   int cell, rows, columns; /* side of a cell in pixels, and the numbers of cells */
 };
 
-size_t motion_scratch_bytes(const struct motion_size *size); /* for any of the four */
+/* Returns the bytes of scratch memory that suffice for each of the four launches below. */
+size_t motion_scratch_bytes(const struct motion_size *size);
 cudaError_t launch_pyramid(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_match(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_fit(const struct launch_queue *queue, const struct motion_args *args);

@@ -164,7 +164,7 @@ __device__ __forceinline__ halves<M, N> share_rounded(__half *to, int column, in
   return rounded;
 }
 
-/* --- rows as they lie in memory: each thread has 16 bytes of each 16 rows --- */
+/* --- rows as they lie in memory: the thread block moves 16 rows at a time, each thread 16 bytes of a row --- */
 
 template <int C> struct portion {
   static constexpr int OCTETS = C / 8;

@@ -61,7 +61,8 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field. A texture that is renewed gets the entries that are shown. */
+/* Stores the moved field. If the texture is renewed, each of its cells gets the entry that the field's cell of the same
+ * number shows in this frame. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;

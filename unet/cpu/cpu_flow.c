@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Returns the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
+/* Returns the sum of the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
 static int define_cost(const struct direction *d, int x, int y, int vy, int vx) {
   int w = d->size.w[1], h = d->size.h[1], now[64], last[64], all_now = 0, all_last = 0, sum = 0;
   for (int i = 0; i < 64; i++) {
@@ -46,7 +46,7 @@ static bool is_trusted(const struct direction *d, int x, int y) {
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Chooses a block's vector: the motion of the whole picture, none, or the block's match. */
+/* Chooses a block's vector: the motion of the whole picture, no motion, or the block's match. */
 static void choose(const struct direction *d, int x, int y) {
   int at = y * d->size.w[3] + x, u = motion_place(x, d->size.w[0]), v = motion_place(y, d->size.h[0]);
   const int32_t *match = d->match + MATCH_VALUES * at;

@@ -80,7 +80,7 @@ struct compose {
   const struct frame *picture;
   /* rows of w pixels of R, G, B, one after another; input NULL: the result is x alone */
   const float *x, *input;
-  int w;                            /* pixels in a row of x and input; the picture shows the first of them */
+  int w; /* pixels in a row of x and input; a narrower picture shows the left part of the row */
   float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
   float *values;                    /* scratch: 6 * the picture's width for each thread */
 };

@@ -223,8 +223,8 @@ struct shown {
 
 struct engine;
 
-/* The background work of a smooth engine, one thing after another: texts, keys and values, weights. Only the thread
- * that submits uses it. */
+/* The background work of an engine that was opened with `smooth` (unet/engine.h), one thing after another: texts, keys
+ * and values, weights. Only the thread that submits frames uses it. */
 struct background {
   bool smooth;
   bool at_once; /* runs are started when they are asked for, instead of being appended to the jobs */

@@ -4,7 +4,7 @@
 
 #include "unet/plan/plan.h"
 
-/* What a run knows of the picture's motion: states of the plan, of whole numbers (op_motion.h: OP_FLOW). */
+/* The results of OP_FLOW (op_motion.h), the picture's motion since the last run: states of the plan, whole numbers. */
 struct motion {
   struct tensor flow, back, visible, global;
 };

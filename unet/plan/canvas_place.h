@@ -3,7 +3,8 @@
  *
  * The canvas is an endless plane on which the scene stands still while the camera moves. A place is a similarity that
  * maps the pixels of the frame to the canvas: the frame's centre goes to a point, and around it the frame is turned and
- * scaled by the matrix [a -b; b a]. The networks draw a window of the canvas whose corner lies on the lattice. */
+ * scaled by the matrix [a -b; b a]. The networks draw a window of the canvas whose corner lies on the lattice, at
+ * multiples of canvas_size.lattice pixels. */
 #ifndef UNET_PLAN_CANVAS_PLACE_H
 #define UNET_PLAN_CANVAS_PLACE_H
 
@@ -20,7 +21,7 @@
 enum place_value {
   PLACE_A, /* a - 1 and b, in 1 / 2^24 */
   PLACE_B,
-  PLACE_Y, /* row and column of the canvas at which the frame begins, in whole pixels from 0 to below the period */
+  PLACE_Y, /* row and column of the canvas at which the frame begins, in whole pixels, modulo the canvas's period */
   PLACE_X,
   PLACE_REST_Y, /* how far the frame is from there, in 1/256 pixel */
   PLACE_REST_X,
@@ -54,7 +55,8 @@ enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_E
 /* The frame moves by a whole pixel once it is this far from where it is drawn, which is more than half a pixel, so that
  * a motion to and fro does not move it each time. */
 enum { REST_MOST = 160 };
-/* A frame is resampled from the moment that its corner would be a pixel off, until it is a quarter of a pixel off. */
+/* A frame is resampled from the moment that its corner would be a pixel from its place if it were only shifted, until
+ * that distance is a quarter of a pixel. */
 enum { CORNER_WARPS = CANVAS_PIXEL, CORNER_RESTS = CANVAS_PIXEL / 4 };
 
 /* Returns value / 2^bits, rounded to nearest. */
@@ -90,7 +92,7 @@ CANVAS_FUNCTION void canvas_step(int32_t *at, int32_t *rest, int64_t by, int32_t
   *at = canvas_wrapped(*at + whole, period);
 }
 
-/* Returns a matrix element of a motion within the range that camera motions have. */
+/* Returns a matrix element of a motion, clamped to -2..2, a range that camera motions do not leave. */
 CANVAS_FUNCTION int64_t canvas_clamped(int32_t element) {
   return element > 2 * CANVAS_ONE ? 2 * CANVAS_ONE : element < -2 * CANVAS_ONE ? -2 * CANVAS_ONE : element;
 }
@@ -126,7 +128,7 @@ CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canva
   place[PLACE_B] = (int32_t)next_b;
 }
 
-/* Decides if the frame is resampled. */
+/* Decides if the frame is resampled, and makes the matrix the identity when that ends. */
 CANVAS_FUNCTION void canvas_settle(int32_t place[PLACE_VALUES], const struct canvas_size *size) {
   int64_t diagonal = canvas_root((int64_t)size->w * size->w + (int64_t)size->h * size->h);
   int64_t corner = canvas_strain(place[PLACE_A], place[PLACE_B]) * diagonal / 2 * CANVAS_PIXEL / CANVAS_ONE;
@@ -171,10 +173,11 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
 /* How pixels of the frame and of the window correspond. */
 struct canvas_view {
   bool warped;
-  int32_t top, left; /* row and column of the window at which the frame begins; in a warped view its rest is added */
+  /* row and column of the window at which the frame begins; if warped, rest_y and rest_x are added */
+  int32_t top, left;
   int32_t rest_y, rest_x;
-  int64_t a, b;           /* from the frame to the window, in 1 / 2^24 */
-  int64_t back_a, back_b; /* from the window to the frame */
+  int64_t a, b;           /* matrix from the frame to the window, in 1 / 2^24 */
+  int64_t back_a, back_b; /* matrix from the window to the frame */
   int32_t cell_y, cell_x; /* row and column of the canvas at which the window begins, in pixels */
 };
 

@@ -2,8 +2,9 @@
  * compute the same bits. It is plain C and needs no header of a device. Shifts to the right of negative numbers round
  * down.
  *
- * Lengths: a picture of half size has a pixel for every two of the picture; "halves" are 1/512 of its pixel, which is
- * 1/256 pixel of the picture. Levels are in sixteenths of a grey level. */
+ * Lengths: level 1, the picture of half size, has a pixel for every two of the picture along each axis; "halves" are
+ * 1/512 of a pixel of level 1, which is 1/256 pixel of the picture. The levels' brightness and the details are in
+ * 1/16 grey level. */
 #ifndef UNET_PLAN_MOTION_MATH_H
 #define UNET_PLAN_MOTION_MATH_H
 
@@ -23,11 +24,11 @@ enum {
   MOTION_BLOCK = 8, /* side of a block, for which there is a vector, in pixels of the picture */
   MOTION_REACH = 6, /* farthest match that is looked for, in blocks along each axis */
   MOTION_SIDE = 2 * MOTION_REACH + 1,
-  MOTION_BASES = 6, /* vectors from which the search goes on at level 2: see motion_base */
+  MOTION_BASES = 6, /* number of vectors around which the search goes on at level 2: see motion_base */
   MOTION_GROUP = 4, /* side of a group, which is judged as a whole to find cuts, in blocks */
   /* weight of a block's match from which it counts where the motion of the whole picture is fitted */
   MOTION_WEIGHT = 4096,
-  MOTION_LIGHT = 250 * 16,  /* a level from which on it counts as overexposed */
+  MOTION_LIGHT = 250 * 16,  /* brightness from which on a pixel counts as overexposed */
   MOTION_NONE = 1 << 30,    /* a cost that is higher than all others */
   MOTION_ONE = 1 << 24,     /* 1 in the matrix of a similarity */
   MOTION_STEEPEST = 1 << 22 /* most that a similarity's matrix may differ from the identity */
@@ -54,7 +55,7 @@ MOTION_CODE int motion_pixels(const struct motion_size *s, int level) {
   return s->w[level] * s->h[level];
 }
 
-/* Returns where a level begins in an array of the levels from `first` on. */
+/* Returns the index at which a level begins in an array of the levels from `first` on. */
 MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   int at = 0;
   for (int i = first; i < level; i++)
@@ -62,7 +63,8 @@ MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   return at;
 }
 
-/* Returns the number of values of a pyramid: the details of levels 1 to 3, one after another, and then 1. */
+/* Returns the number of values of a pyramid: the details of levels 1 to 3, one after another, and a last value that is
+ * 1. */
 MOTION_CODE int motion_values(const struct motion_size *s) {
   return motion_at(s, 1, 4) + 1;
 }
@@ -87,13 +89,13 @@ MOTION_CODE int motion_grey(int r, int g, int b) {
   return (9798 * r + 19235 * g + 3735 * b + 16384) >> 15;
 }
 
-/* Returns the weight of row or column i, 0 to 3, in a pixel of level 1. */
+/* Returns the weight of row or column i of 4x4 pixels of the picture, 0 to 3, in a pixel of level 1. */
 MOTION_CODE int motion_blur(int i) {
   return i == 0 || i == 3 ? 1 : 3;
 }
 
-/* Returns a level at pixel (x, y) of a level that is `ratio` times as large, by linear interpolation between the
- * pixels' centres. */
+/* Returns the brightness of a level of w x h pixels at the centre of pixel (x, y) of a level that is `ratio` times as
+ * large, by linear interpolation between the pixels' centres. */
 MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y, int ratio) {
   int whole = 2 * ratio, px = 2 * x + 1 + ratio, py = 2 * y + 1 + ratio;
   int u = px % whole, v = py % whole, left = px / whole - 1, top = py / whole - 1;
@@ -111,7 +113,7 @@ MOTION_CODE int motion_detail(int level, int around, bool marks) {
   return marks ? (detail & ~1) | (level >= MOTION_LIGHT) : detail;
 }
 
-/* Returns the number of the level from whose pixels the brightness around those of a level is taken. */
+/* Returns the number of the coarser level that gives the brightness around a pixel of `level`. */
 MOTION_CODE int motion_around(int level) {
   return level == 1 ? 4 : 5;
 }
@@ -139,7 +141,7 @@ MOTION_CODE int motion_seek_key(int sum, int index) {
   return (sum + 16 * (motion_abs(y) + motion_abs(x))) * 256 + index;
 }
 
-/* A vector of the search, packed as the search at level 3 stores it: blocks along each axis. */
+/* motion_seek_y and motion_seek_x return the vector in a key of the search at level 3, in blocks. */
 MOTION_CODE int motion_seek_y(int key) {
   return (key & 255) / MOTION_SIDE - MOTION_REACH;
 }
@@ -148,8 +150,9 @@ MOTION_CODE int motion_seek_x(int key) {
   return (key & 255) % MOTION_SIDE - MOTION_REACH;
 }
 
-/* Returns the number of the block whose vector is base `base` of a block, or -1 if that base is no motion. The bases
- * are the block's own vector, those of its four neighbours (the block itself at the picture's edge), and no motion. */
+/* The search at level 2 goes on around MOTION_BASES vectors of level 3, the bases of a block: its own, those of its
+ * four neighbours (its own again at the picture's edge), and no motion. Returns the number of the block whose vector is
+ * base number `base` of block (x, y), or -1 if that base is no motion. */
 MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
   if (base == MOTION_BASES - 1)
     return -1;
@@ -159,13 +162,13 @@ MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base)
 }
 
 /* Returns the key of a candidate at level 2. sum: of the differences of 6x6 pixels; index: the candidate's number, 9
- * for each base, row by row around it. */
+ * for each base, row by row around it; still: the candidate is no motion, which costs less. */
 MOTION_CODE int motion_middle_key(int sum, int index, bool still) {
   return (sum + (still ? 0 : 16)) * 64 + index;
 }
 
-/* Returns the key of a candidate at level 1. sum: of the differences of 8x8 pixels; index: 0 to 8, row by row. The
- * middle is better than an equal one. */
+/* Returns the key of a candidate at level 1. sum: of the differences of 8x8 pixels; index: 0 to 8, row by row. Of
+ * candidates with equal sums the middle one is the best. */
 MOTION_CODE int motion_fine_key(int sum, int index) {
   return sum * 16 + (index == 4 ? 0 : index + 1);
 }
@@ -174,8 +177,8 @@ MOTION_CODE int motion_fine_index(int key) {
   return (key & 15) ? (key & 15) - 1 : 4;
 }
 
-/* Sums over 8x8 pixels of level 1, of the slopes of now and of its difference from last (motion_slope,
- * motion_change). */
+/* Sums over 8x8 pixels of level 1, of products of the slopes of now along x and y (motion_slope) and of the difference
+ * t between now and last (motion_change). */
 struct motion_slopes {
   int xx, xy, yy, xt, yt;
 };
@@ -200,8 +203,10 @@ MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, 
 }
 
 struct motion_match {
-  int y, x;   /* in 1/256 pixel */
-  int weight; /* how well the brightness around tells a place from its neighbours; about the smaller eigenvalue */
+  int y, x; /* in 1/256 pixel */
+  /* how well the brightness around tells a place from its neighbours: about the smaller eigenvalue of [xx xy; xy yy] in
+   * struct motion_slopes */
+  int weight;
 };
 
 /* Returns a match whose part in whole pixels of level 1 is (y, x), with the fraction that the slopes give. */
@@ -239,10 +244,11 @@ MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
   return m->ty + (int)(((int64_t)m->b * x + (int64_t)m->a * y + 65536) >> 17);
 }
 
-/* The first guess is where most matches lie, in cells of 4 x 4 pixels. */
+/* The first guess of the whole picture's motion is the vector that most matches are near. They are counted in cells of
+ * 4 x 4 pixels, MOTION_BINS along each axis, with no motion in the middle. */
 enum { MOTION_BINS = 32 };
 
-/* Returns the cell of a match, 0 to MOTION_BINS - 1 for each axis, or -1 outside. */
+/* Returns the number of the cell in which a match's vector lies, row by row, or -1 outside all cells. */
 MOTION_CODE int motion_bin(int y, int x) {
   int row = (y + 64 * 256 + 512) >> 10, column = (x + 64 * 256 + 512) >> 10;
   bool inside = row >= 0 && column >= 0 && row < MOTION_BINS && column < MOTION_BINS;
@@ -269,8 +275,8 @@ MOTION_CODE struct motion_model motion_bin_model(int64_t key) {
   return m;
 }
 
-/* Then the model is fitted MOTION_PASSES times by least squares to the matches within a distance of the last model,
- * which shrinks from pass to pass. */
+/* After the first guess the model is fitted MOTION_PASSES times by least squares to the matches within a distance of
+ * the pass before's model (motion_radius, in 1/256 pixel), which shrinks from pass to pass. */
 enum { MOTION_PASSES = 6 };
 
 MOTION_CODE int motion_radius(int pass) {
@@ -302,7 +308,7 @@ MOTION_CODE bool motion_is_wide(int64_t x, int shift) {
   return (x >> shift) > most || (x >> shift) < -most;
 }
 
-/* Returns numerator * 2^17 / denominator within the limits of a similarity's matrix. shift: digits that are dropped
+/* Returns numerator * 2^17 / denominator within the limits of a similarity's matrix. shift: low bits that are dropped
  * from both. */
 MOTION_CODE int motion_ratio(int64_t numerator, int64_t denominator, int shift) {
   int64_t ratio = motion_divide((numerator >> shift) * 131072, (denominator >> shift) + 1);
@@ -373,10 +379,10 @@ MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
   return r;
 }
 
-/* --- the choice for each block --- */
+/* --- the choice of each block's vector --- */
 
-/* Returns the factor, in 1/256, by which now is multiplied where details are compared; last gets the rest of 256. A
- * light that became brighter or darker does not count so. */
+/* Returns the factor, in 1/256, by which now is multiplied where details are compared; last gets the rest of 256.
+ * now and last: sums of the absolute details. With it, a light that became brighter or darker adds no difference. */
 MOTION_CODE int motion_gain(int now, int last) {
   int gain = now + last ? (int)(((int64_t)last * 256 + (now + last) / 2) / (now + last)) : 128;
   return gain < 64 ? 64 : gain > 192 ? 192 : gain;
@@ -417,7 +423,8 @@ MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy,
 
 /* --- cuts --- */
 
-/* Sums over a group's pixels of level 1 that are overexposed in neither frame, in squares of a quarter grey level. */
+/* Sums over a group's pixels of level 1 that are overexposed in neither frame: of the products of the details in both
+ * frames, and of the squares in each, in squares of a quarter grey level. */
 struct motion_likeness {
   int both, now, last;
 };
@@ -445,8 +452,8 @@ struct motion_tally {
   int groups, now, both, alike;
 };
 
-/* True if the frame shows next to nothing, as between the flashes of a strobe. It tells nothing of a motion or a
- * cut. */
+/* True if the frame shows next to nothing, as between the flashes of a strobe. From such a frame neither a motion nor a
+ * cut can be found. */
 MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
   return t->now * 16 < t->groups || !t->now;
 }

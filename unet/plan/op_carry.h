@@ -7,7 +7,7 @@
 
 /* Moves the field of places by one frame, and finds the entry that each cell shows: y = [place of the cell before a
  * renewal | entry | 1 if the texture is renewed in this run, else 0]. In a run without a past, and after a cut, the
- * field becomes the identity and the texture the first table.
+ * field becomes the identity, and each cell of the texture the entry of its own number, of the first table (texture.h).
  *   flow     whole [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
  *   visible  whole [1, h, w, 1]: not 0 if the cell was seen in the last frame
  *   global   whole [1, 1, 1, values], of which the first one is not 0 if nothing is known of the last frame

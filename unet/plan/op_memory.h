@@ -14,7 +14,7 @@ enum bank_value {
   BANK_COUNT,  /* frames that this run attends to: they are in slots 0 to BANK_COUNT - 1 of each ring */
   BANK_STORES, /* 1: this run stores its keys and values; 0: it does not */
   BANK_SLOT,   /* the slot in which this run stores, or the next one that does */
-  BANK_AGE,    /* number of runs since the last one that stored, before the next run; at K it is 0 again */
+  BANK_AGE,    /* number of the next run, from 0, in a cycle of run.bank.every runs, of which run 0 stores */
   BANK_VALUES
 };
 

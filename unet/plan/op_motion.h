@@ -21,9 +21,10 @@ enum global_value {
 
 enum { MATCH_VALUES = 3, FIT_VALUES = 4 };
 
-/* y = what distinguishes the places of a picture. 8-bit codes, floor(255 (scale x + bias) + 0.5) clamped to 0..255,
- * computed by one multiply-add in FP32, with 0 for NaN, become brightness; levels 1 to 5 are blurred and half as large
- * each; y has the details of levels 1 to 3: a pixel's difference from the brightness around it. The last value is 1.
+/* y = the details of a picture, by which its places are told apart. 8-bit codes, floor(255 (scale x + bias) + 0.5)
+ * clamped to 0..255, computed by one multiply-add in FP32, with 0 for NaN, become brightness; levels 1 to 5 are blurred
+ * and half as large each; y has the details of levels 1 to 3: a pixel's difference from the brightness around it. The
+ * last value is 1.
  *   x  [1, h, w, 3]
  *   y  whole [1, 1, 1, motion_values] */
 #define OPERANDS_PYRAMID(T, P)                                                                                         \

@@ -54,7 +54,7 @@ struct style_params {
 
 /* The bank: keys and values of earlier frames, to which self-attention attends (op_memory.h). */
 struct bank_params {
-  int frames; /* most earlier frames to attend to; 0: the bank is off, REGION_BANK */
+  int frames; /* most earlier frames to attend to; 0: the bank is off, and REGION_BANK is skipped */
   int every;  /* one of so many frames is kept; at least 1 */
   bool anew;  /* the bank begins empty: one of the two has changed, or the bank was off in the last run */
 };

@@ -6,10 +6,12 @@
  * smooth where the motion is, and jumps where parts of the picture move against each other. The texture repeats after
  * as many cells as the latent has; places are wrapped after TEXTURE_PERIODS of these repetitions.
  *
- * Each place stands for an entry of one of two tables with as many entries as the latent has cells: entry i of the
- * first table is number i, entry i of the second one number cells + i. At first the texture's cell i is entry i. A zoom
- * or shear changes how far apart the places of two neighbours are. Before this grows, the texture is renewed: what the
- * cells show becomes the texture, and the field the identity. No cell shows another entry because of that. */
+ * Each place stands for an entry of one of two tables of noise (op_carry.h), each of which has an entry, the noise of
+ * one cell, for every cell of the latent: entry i of the first table is number i, entry i of the second one number
+ * cells + i. At first the texture's cell i is entry i. A zoom or shear changes how far apart the places of two
+ * neighbours are. Once these distances differ too much from one cell in too many places (TEXTURE_STRAINED), the
+ * texture is renewed: the entries that the cells show become the texture, and the field the identity. No cell shows
+ * another entry because of that. */
 #ifndef UNET_PLAN_TEXTURE_H
 #define UNET_PLAN_TEXTURE_H
 
@@ -28,8 +30,8 @@ enum {
   /* side of the blocks of a zoomed texture, in cells: within a block neighbours show neighbouring entries */
   TEXTURE_BLOCK = 16,
   TEXTURE_REACH = 4, /* how many cells around one are looked at to see how it is scaled */
-  /* Strains are in 1/256. From TEXTURE_ZOOMED on a cell is read by blocks. A texture is renewed if more than one in
-   * TEXTURE_PART cells is strained by more than TEXTURE_STRAINED. */
+  /* Strains are in 1/256. Above TEXTURE_ZOOMED a cell reads the texture by blocks (texture_reads). A texture is renewed
+   * if more than one in TEXTURE_PART cells is strained by more than TEXTURE_STRAINED. */
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
   TEXTURE_PART = 16,
@@ -77,7 +79,7 @@ TEXTURE_FUNCTION struct texture_place texture_at(const struct texture_field *f, 
   return q;
 }
 
-/* Returns the smallest of all differences that are equal after wrapping. */
+/* Returns the difference that is equal to this one modulo the period and has the least absolute value. */
 TEXTURE_FUNCTION int32_t texture_shortest(int64_t difference, int32_t period) {
   int32_t v = texture_wrap(difference, period);
   return v >= period - v ? v - period : v;
@@ -130,7 +132,8 @@ TEXTURE_FUNCTION int32_t texture_first(int32_t at, int32_t count) {
   return count > 1 && at > count - 2 ? count - 2 : at;
 }
 
-/* Returns the quad whose first cell is (y, x). A field of one row or column is continued. */
+/* Returns the quad whose first cell is (y, x). In a field of one row or column, the missing cells are those of the
+ * identity. */
 TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field *f, int32_t y, int32_t x) {
   bool right = x + 1 < f->w, below = y + 1 < f->h;
   struct texture_quad q = {texture_at(f, y, x), {0, f->unit}, {f->unit, 0}, {f->unit, f->unit}};
@@ -208,8 +211,9 @@ TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field 
   return texture_look_up(f, y * f->unit + flow[0], x * f->unit + flow[1]);
 }
 
-/* Returns the place of the cell that lies `count` cells away from (y, x), against the direction (dy, dx): the texture
- * is continued with slope one. */
+/* Returns the place of the cell at (y, x) - count * (dy, dx), extrapolated from cell (y, x), which was seen in the last
+ * frame: from cell to cell the place changes by the length of one cell, in the direction from the place of cell
+ * (y + dy, x + dx). If that cell was not seen, or the field jumps there, the direction is that of the identity. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};
@@ -240,7 +244,8 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
 
 /* --- strain --- */
 
-/* Returns how much a square of 1 was scaled, in 1/256: the same for s and 1/s. */
+/* Returns by how much a squared length differs from `one`, in 1/256: 256 times 1 minus the smaller of square / one and
+ * one / square, so that growing and shrinking by the same factor give the same. */
 TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }
@@ -258,8 +263,8 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
   return along > s ? along : s;
 }
 
-/* Returns the place of cell (y, x) after a renewal: the identity, plus what the field f lacks to the next entry where
- * it is not strained. */
+/* Returns the place of cell (y, x) after a renewal: the identity, plus the distance from the nearest entry to the
+ * cell's place in f if its strain is at most TEXTURE_CALM. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
@@ -272,7 +277,7 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 /* --- entries --- */
 
 /* The cell of the texture that a cell of the field reads. guest: 0 if it belongs to the block in which the field's
- * place is, else a number that tells apart what several blocks show there. */
+ * place is; else a number of that block, so that several blocks which read the same cell are told apart. */
 struct texture_reading {
   int32_t y, x, guest;
 };
@@ -316,8 +321,8 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
   return even && texture_excess(area, (int64_t)f->unit * f->unit) > TEXTURE_ZOOMED ? texture_root(area) : f->unit;
 }
 
-/* Returns the texture's cell nearest to the place of cell (y, x). Where the field is scaled, the distance to the middle
- * of the block is scaled back first, so that the neighbours within a block read neighbouring cells. */
+/* Returns the texture's cell nearest to the place of cell (y, x). Where the field is scaled, the place's distance to
+ * the middle of its block is first divided by the scale, so that neighbours within a block read neighbouring cells. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
   int32_t unit = f->unit;
@@ -374,9 +379,9 @@ TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int3
   return cells + (int32_t)(h % (uint32_t)cells);
 }
 
-/* Returns the cell of the second table at which sample number `sample` of the noise finds an entry of it. There is one
- * second table for all samples; each reads another part of it, so that they have nothing in common. cells: entries of a
- * table. */
+/* Returns the cell of the second table whose noise sample number `sample` shows for entry `entry` of that table,
+ * counted from 0. All samples share the one second table; each counts its entries from another cell, so that samples
+ * show different noise for the same entry. cells: number of entries of a table. */
 TEXTURE_FUNCTION int32_t texture_second(uint32_t entry, int32_t sample, int32_t cells) {
   return (int32_t)(((int64_t)entry + (int64_t)sample * (cells / 2 + cells / 8 + 1)) % cells);
 }

@@ -116,7 +116,7 @@ int sampler_noise_samples(enum sampler sampler, int steps);
 /* Returns how many earlier predictions, at most, a step uses in a table of this many steps. */
 int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);
 
-/* Returns one more than the number of the last call of the table after which noise is added; 0: none is. */
+/* Returns one more than the number of the last call of the table after which noise is added; 0: no noise is added. */
 int sampler_table_noise(const struct sampler_table *table);
 
 /* Appends steps that change nothing until the table has `count` steps. A plan for `count` steps can then run it, and
