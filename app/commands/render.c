@@ -9,6 +9,7 @@
 #include "app/run/pipeline.h"
 #include "app/run/progress.h"
 #include "app/run/setup.h"
+#include "app/run/warm_up.h"
 #include "app/sink/target.h"
 
 /* Without --size the picture has the input's aspect ratio, and its longest side has so many pixels. */
@@ -94,6 +95,28 @@ static void close_line(const struct render *render, const struct pipeline_result
   setup_print_behind(stderr, &prepared, (double)result->written / result->seconds);
 }
 
+/* Prepares engine and controls for a frame before the first one. Scripts and masks are as at the beginning. */
+static int before_warm_up(void *opaque, const struct frame *frame, double seconds, struct controls *controls,
+                          struct error *err) {
+  struct render *render = opaque;
+  if (controls_at(render, render->playing ? 0 : seconds, controls, err))
+    return -1;
+  return masking_apply(render->masking, render->engine, frame, 0, err);
+}
+
+static int warm_up(struct render *render, const struct source_info *source, struct error *err) {
+  const struct warm_up warm_up = {.input = render->options->input,
+                                  .options = render->source_options,
+                                  .info = *source,
+                                  .frames = render->options->warmup,
+                                  .engine = render->engine,
+                                  .prepared = render->prepared,
+                                  .before = before_warm_up,
+                                  .opaque = render,
+                                  .log = &render->log};
+  return render->options->warmup > 0 ? warm_up_run(&warm_up, err) : 0;
+}
+
 static int run(struct render *render, struct error *err) {
   const struct options *options = render->options;
   struct engine_info engine;
@@ -125,6 +148,8 @@ static int run(struct render *render, struct error *err) {
     setup_values(&values, &engine, &prepared);
     playing_start(render->playing, &values, &prepared, &render->log);
   }
+  if (warm_up(render, &source, err))
+    return -1;
   long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
   progress_init(&render->progress, total, options->verbose < 0);
   int status = pipeline_run(&pipeline, &result, err);
@@ -187,7 +212,7 @@ static int say_batch(const struct render *render, int frames) {
   const char *option = chained_by(&render->options->values);
   if (!option || render->options->batch)
     return frames;
-  log_line(&render->log, LOG_INFO, "one frame a run: with %s each frame needs the one before it", option);
+  log_line(&render->log, LOG_WARNING, "one frame a run: with %s each frame needs the one before it", option);
   return 1;
 }
 

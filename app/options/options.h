@@ -87,7 +87,7 @@ struct options {
 
   /* Options of bench. */
   bool live;                  /* measure the live window */
-  long warmup;                /* frames that are run before the measurements; -1: chosen automatically */
+  long warmup;                /* frames that are run before the first one that counts; -1: the command's default */
   const char *json;           /* file for the figures as JSON, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
   const char *report;         /* file of the HTML report; NULL: none */

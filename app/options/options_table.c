@@ -146,6 +146,9 @@ const struct option option_table[] = {
      .help = "start again at the end of a file, or of a list of sources; a still picture stays anyway"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
      .help = "begin so far into the input: seconds, or as in 500ms, 0:02, 1:02:03.5"},
+    {"warmup", 0, OPTION_LONG, GROUP_INPUT, BENCH | RENDER, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
+     .help = "render: frames before --start that are run first, so that the picture knows of them (default: 0); bench: "
+             "frames before measuring begins (default: 5; with --live 30)"},
     {"duration", 0, OPTION_SECONDS, GROUP_INPUT, ENGINE, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
      .help = "render so much of the input; live: quit after so long; bench --live: measure for so long (default: 10)"},
     {"read-timeout", 0, OPTION_SECONDS, GROUP_INPUT, LIVE, "TIME", AT(read_timeout), .min = 0.05, .max = COUNT_MAX,
@@ -183,8 +186,6 @@ const struct option option_table[] = {
          "at a constant rate and tried again while nobody is there; /dev/videoN, a loopback camera; or a file, which "
          "is recorded to; several times"},
 
-    {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
-     .help = "frames before measuring begins (default: 5; with --live 30)"},
     {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
     {"live", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(live),
