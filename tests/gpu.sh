@@ -116,6 +116,7 @@ if wanted models; then
   step engine-changes "$programs/tests/test_engine_changes" tests/data/goldens cuda
   step bank "$programs/tests/test_bank" tests/data/goldens cuda
   step carry "$programs/tests/test_carry" tests/data/goldens cuda
+  step bank-golden "$programs/tests/test_bank_golden" tests/data/goldens cuda
   step past "$programs/tests/test_past" tests/data/goldens cuda
   step handles "$programs/tests/test_handles" tests/data/goldens cuda
   step adapters "$programs/tests/test_adapters" tests/data/goldens cuda
