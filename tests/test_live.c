@@ -353,7 +353,7 @@ static void test_another_model(void **state) {
   (void)state;
   render_model("first", "");
   render_model("second", "--model " GOLDEN "sd15");
-  start_window("still.mkv --loop --size 64x64 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+  start_window("still.mkv --loop --size 64x64 --window 256x256 --seed 7 --threads 1 --no-hud -v --canvas fixed "
                "--model mini --model " GOLDEN "sd15 --model nowhere");
   wait_said("-> mini, 64x64, 1 step,");
   expect_model("first.mkv");
@@ -371,6 +371,7 @@ static void test_another_size(void **state) {
   (void)state;
   program_expect(0, NULL, "render still.mkv large.mkv -y -c ffv1 --size 128x128 --seed 7 --frames 1");
   start_window("still.mkv --loop --snapshot-dir shots --size 64x64 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+               "--canvas fixed "
                "--device cpu --precision f32 --memory-limit 140M");
   press("braceright");
   wait_said("the picture is 128x128 now");
@@ -391,6 +392,7 @@ static void test_even_size(void **state) {
   (void)state;
   program_expect(0, NULL, "render still.mkv even.mkv -y -c ffv1 --size 80x80 --seed 7 --frames 1");
   start_window("still.mkv --loop --snapshot-dir shots --size 80x80 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+               "--canvas fixed "
                "--device cpu --precision f32");
   expect_model("even.mkv");
   freeze();

@@ -10,7 +10,7 @@
 #define WHOLE "null"
 
 /* Options for a small picture that is shown pixel by pixel. */
-#define PICTURE " --size 256x256 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+#define PICTURE " --size 256x256 --window 256x256 --seed 7 --threads 1 --no-hud -v --canvas fixed "
 /* Filter for the part of a 256x256 picture that the words in its upper left corner, such as "paused", do not cover. */
 #define BELOW_WORDS "crop=256:192:0:64"
 
