@@ -102,6 +102,7 @@ static void open_run(struct run *run, const char *model, const char *adapter, bo
   params.device.name = "cuda";
   params.device.cache_dir = getenv("TUNING_DIR");
   params.device.pictures = 2;
+  params.device.stamps = true;
   params.adapters = &adapter;
   params.adapter_count = 1;
   params.smooth = smooth;
@@ -158,6 +159,9 @@ static bool shows(const struct run *run, const struct frame *picture, int value)
 struct seen {
   double apart; /* paced: from when it was due to the picture; else between pictures */
   double device, submit;
+  /* By the device's stamps: from the end of the frame before to this one's beginning, and from this one's end to the
+   * moment when the thread saw it. */
+  double idle, late;
   /* What the thread was at between this picture and the one before, at full rate: the change itself, what engine_submit
    * does, waiting for the picture, and the comparison of the one before, which is the test's own. */
   double set, collect, compare;
@@ -170,6 +174,7 @@ struct seen {
 struct outcome {
   struct seen seen[TAKES_MAX];
   double submits;                                    /* the longest submission */
+  int64_t ended_ns;                                  /* the end of the frame before, by the device's stamps */
   int frames, changes, missed, wrong, done, longest; /* frames until a change is whole, at most */
   int over;                                          /* frames that lost more than they may */
   long until;                                        /* until changes are whole, in all */
@@ -221,11 +226,16 @@ static void look(const struct run *run, struct outcome *o, struct script *s, con
 static struct seen *note(struct outcome *o, const struct script *s, const struct engine_result *result, int frame,
                          double apart, double submit) {
   struct seen *seen = &o->seen[o->frames++];
+  const struct run_stamps *stamps = &result->stamps;
+  int64_t ended = stamps->downloaded_ns > stamps->computed_ns ? stamps->downloaded_ns : stamps->computed_ns;
   *seen = (struct seen){.apart = 1e3 * apart,
                         .device = result->device_ms,
                         .submit = 1e3 * submit,
+                        .idle = o->ended_ns ? 1e-6 * (double)(stamps->begun_ns - o->ended_ns) : 0,
+                        .late = 1e-6 * (double)(result->finished_ns - ended),
                         .since = s->asked < 0 ? -1 : frame - s->asked,
                         .whole = result->whole};
+  o->ended_ns = stamps->computed_ns;
   o->submits = submit > o->submits ? submit : o->submits;
   return seen;
 }
@@ -327,12 +337,40 @@ static void print_longest_parts(const struct outcome *o) {
   print_parts("longest of each part", &most);
 }
 
+/* The means of the frames that came equally long after a change: where background work, or what follows it, costs frames
+ * their time. */
+static void print_by_age(const struct outcome *o) {
+  enum { AGES = 48 };
+  struct seen sum[AGES] = {0};
+  int count[AGES] = {0};
+  for (int i = 0; i < o->frames; i++) {
+    const struct seen *seen = &o->seen[i];
+    if (seen->since < 0 || seen->since >= AGES)
+      continue;
+    struct seen *mean = &sum[seen->since];
+    count[seen->since]++;
+    mean->apart += seen->apart;
+    mean->device += seen->device;
+    mean->idle += seen->idle;
+    mean->late += seen->late;
+    mean->submit += seen->submit;
+  }
+  for (int i = 0; i < AGES; i++)
+    if (count[i])
+      printf("    %2d frames after a change: %.3f ms apart, %.3f on the device, begun %.3f after the one before, seen "
+             "%.3f late, submission %.3f\n",
+             i, sum[i].apart / count[i], sum[i].device / count[i], sum[i].idle / count[i], sum[i].late / count[i],
+             sum[i].submit / count[i]);
+}
+
 /* What the longest frames were about. */
 static void print_worst(const struct outcome *o, double limit) {
   for (int i = o->frames - 1; i >= 0 && i >= o->frames - WORST && o->seen[i].apart > limit; i--) {
     const struct seen *seen = &o->seen[i];
-    printf("    %.3f ms: %.3f by the device's clock, submission %.3f, %d frames after a change, %s\n", seen->apart,
-           seen->device, seen->submit, seen->since, seen->whole ? "whole" : "not whole");
+    printf("    %.3f ms: %.3f by the device's clock, begun %.3f after the one before, seen %.3f late, submission %.3f, "
+           "%d frames after a change, %s\n",
+           seen->apart, seen->device, seen->idle, seen->late, seen->submit, seen->since,
+           seen->whole ? "whole" : "not whole");
     if (seen->collect > 0)
       print_parts("its parts", seen);
   }
@@ -358,8 +396,10 @@ static void print(const char *name, struct outcome *o, const struct outcome *sti
   printf("%-14s %7d %7d %7d %9.3f %9.3f %9.3f %+9.3f %+9.3f %5d %9.3f %7.1f %5d %6d\n", name, o->changes, o->done,
          o->missed, middle, at(o, 0.99), most, middle - quiet_middle, most - quiet, o->over, 1e3 * o->submits,
          o->done ? (double)o->until / o->done : 0, o->longest, o->wrong);
-  if (!paced)
+  if (!paced) {
     print_longest_parts(o);
+    print_by_age(o);
+  }
   print_worst(o, quiet + spare_ms);
   fflush(stdout);
   judge(name, o, most - quiet, paced);
