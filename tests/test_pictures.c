@@ -351,7 +351,7 @@ static void test_mixed_kinds(void **state) {
         "-i f0006.png b.bmp && mv b.bmp f0006.png && cp f0002.png ../jpeg1.png && cp f0003.png ../jpeg2.png");
   program_expect(0, "6 frames", "render mixed/f%%04d.png m%%d.png" PLAIN);
   for (int i = 1; i <= 6; i++) {
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "m%d.png", i);
     expect_color(name, 40 * i, 10, 10, 5);
   }

@@ -337,8 +337,8 @@ static void print_longest_parts(const struct outcome *o) {
   print_parts("longest of each part", &most);
 }
 
-/* The means of the frames that came equally long after a change: where background work, or what follows it, costs frames
- * their time. */
+/* Prints means of the frames that came equally long after a change: they show where background work, or what follows
+ * it, costs frames their time. */
 static void print_by_age(const struct outcome *o) {
   enum { AGES = 48 };
   struct seen sum[AGES] = {0};
