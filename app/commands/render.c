@@ -114,7 +114,13 @@ static int warm_up(struct render *render, const struct source_info *source, stru
                                   .before = before_warm_up,
                                   .opaque = render,
                                   .log = &render->log};
-  return render->options->warmup > 0 ? warm_up_run(&warm_up, err) : 0;
+  if (render->options->warmup <= 0)
+    return 0;
+  if (render->options->values.stream_batch)
+    return error_set(err, STATUS_USAGE, "--warmup: a stream batch keeps nothing of earlier frames that it could fill");
+  if (render->options->control_source)
+    return error_set(err, STATUS_USAGE, "--warmup: frames of --control-source before --start are not read");
+  return warm_up_run(&warm_up, err);
 }
 
 static int run(struct render *render, struct error *err) {
@@ -204,7 +210,9 @@ static int most_frames(const struct render *render, const struct source_info *in
 static const char *chained_by(const struct parameters *values) {
   if (values->noise == NOISE_CARRIED)
     return "--noise carried";
-  return values->feedback > 0 ? "--feedback" : NULL;
+  if (values->feedback > 0)
+    return "--feedback";
+  return values->canvas == CANVAS_FOLLOW ? "--canvas follow" : NULL;
 }
 
 /* Says that frames are made one by one, if that is because of an option. */

@@ -168,7 +168,8 @@ static void put_back_bank(struct parameters *values, const struct engine_shape *
     parameters_set_number(values, PARAMETER_BANK_LAYERS, 0, values_bank_layers_word(shape->bank_layers), &err);
 }
 
-/* Resets values that the engine refused to those in use. The loop has told the user why. */
+/* Resets values that the engine refused to those in use. The loop has told the user why. A wish of the user's comes
+ * before what follows from it: a stream batch, carried noise and feedback change the canvas by themselves. */
 static void follow_refusal(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
@@ -193,14 +194,14 @@ static void follow_refusal(struct live *live) {
     put_back_bank(values, shape);
   } else if (refused->steps != steps) {
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
-  } else if (refused->canvas != shape->canvas) {
-    parameters_set_number(values, PARAMETER_CANVAS, 0, (double)shape->canvas, &err);
-  } else if (refused->carried != shape->carried) {
-    parameters_set_number(values, PARAMETER_NOISE, 0, shape->carried ? NOISE_CARRIED : NOISE_FIXED, &err);
-  } else if (refused->feedback != shape->feedback) {
-    parameters_set_number(values, PARAMETER_FEEDBACK, 0, 0, &err);
   } else if (refused->stream_batch != shape->stream_batch) {
     parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
+  } else if (refused->carried && !shape->carried) {
+    parameters_set_number(values, PARAMETER_NOISE, 0, NOISE_FIXED, &err);
+  } else if (refused->feedback && !shape->feedback) {
+    parameters_set_number(values, PARAMETER_FEEDBACK, 0, 0, &err);
+  } else if (refused->canvas != shape->canvas) {
+    parameters_set_number(values, PARAMETER_CANVAS, 0, (double)shape->canvas, &err);
   } else {
     if (guidance == GUIDANCE_NONE)
       parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);

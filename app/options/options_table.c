@@ -68,7 +68,9 @@ const struct option option_table[] = {
     {"stream-batch", 0, OPTION_ON, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_STREAM_BATCH},
     {"batch", 0, OPTION_INT, GROUP_PICTURE, RENDER | BENCH, "N", AT(batch), .min = 1, .max = BATCH_MAX,
      .help = "frames that go through the networks together, 1 to 4: more are faster on a GPU, and take more memory; "
-             "excludes --stream-batch and --control (default: in render as many as are faster on the device and find "
+             "excludes --stream-batch, --control and what needs the frame before (--bank, --canvas follow, --noise "
+             "carried, "
+             "--feedback) (default: in render as many as are faster on the device and find "
              "room there, in bench 1)"},
     {"bank", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_BANK},
     {"bank-room", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_BANK_ROOM},

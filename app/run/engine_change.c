@@ -62,6 +62,12 @@ static enum canvas_mode suitable_canvas(const struct loop *loop, const struct pa
   return values->stream_batch || moves ? CANVAS_FIXED : loop->first.canvas;
 }
 
+/* True if a handle may keep room for a bank that is off: a stream batch excludes one, and so do more than 8 calls of the
+ * network, of which a sampler may make one more than it has steps. */
+static bool may_keep_bank(const struct engine_shape *shape) {
+  return !shape->stream_batch && shape->steps < 8;
+}
+
 /* Sets if the noise can move with the picture, and if the last picture can be fed back. A handle that can do so is kept
  * while it does neither, because its next frame may then begin again at once. */
 static void fill_carried(const struct loop *loop, const struct parameters *values, struct engine_shape *shape) {
@@ -85,7 +91,7 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
     shape.guidance = values_guidance(values);
   shape.stream_batch = values->stream_batch;
   shape.canvas = suitable_canvas(loop, values);
-  shape.bank_room = values_bank_room(values, loop->shape.bank_room);
+  shape.bank_room = values_bank_room(values, may_keep_bank(&shape) ? loop->shape.bank_room : 0);
   shape.bank_layers = values_bank_layers(values, shape.bank_room);
   fill_carried(loop, values, &shape);
   shape.controls = values_controls_on(values) & values_controls_there(&loop->opened_with);
@@ -116,18 +122,18 @@ static void name_wish(const struct loop *loop, const struct engine_shape *shape,
     snprintf(words, size, "this control");
   else if (shape->steps != now->steps)
     snprintf(words, size, "%d step%s", shape->steps, shape->steps == 1 ? "" : "s");
-  else if (shape->canvas != now->canvas)
-    snprintf(words, size, "canvas %s", shape->canvas == CANVAS_FOLLOW ? "follow" : "fixed");
   else if (shape->bank_room != now->bank_room)
     snprintf(words, size, "a bank of %d frame%s", shape->bank_room, shape->bank_room == 1 ? "" : "s");
   else if (shape->bank_layers != now->bank_layers)
     snprintf(words, size, "these layers of the bank");
-  else if (shape->carried != now->carried)
-    snprintf(words, size, "noise %s", shape->carried ? "carried" : "fixed");
-  else if (shape->feedback != now->feedback)
-    snprintf(words, size, "feedback");
   else if (shape->stream_batch != now->stream_batch)
     snprintf(words, size, "stream batch");
+  else if (shape->carried && !now->carried)
+    snprintf(words, size, "noise carried");
+  else if (shape->feedback && !now->feedback)
+    snprintf(words, size, "feedback");
+  else if (shape->canvas != now->canvas)
+    snprintf(words, size, "canvas %s", shape->canvas == CANVAS_FOLLOW ? "follow" : "fixed");
   else
     snprintf(words, size, shape->chunks != now->chunks ? "so long a prompt" : "this guidance");
 }

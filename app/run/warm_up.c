@@ -30,7 +30,7 @@ static long run_frames(const struct warm_up *w, struct source *source, double le
   long count = 0;
   int got = 0;
   source_get_info(source, &info);
-  while (count < w->frames && (got = source_read(source, &frame, err)) > 0) {
+  while ((got = source_read(source, &frame, err)) > 0) {
     double seconds = (double)frame.pts * source_tick(&info) - lead;
     int status = run_frame(w, &frame, seconds, err);
     frame_release(&frame);
@@ -50,7 +50,8 @@ int warm_up_run(const struct warm_up *w, struct error *err) {
   }
   if (check(w, err))
     return -1;
-  /* half a frame more, so that times that are rounded cost none */
+  /* Half a frame more, so that times that are rounded cost none. Where --start lies between two frames it may be one
+   * frame more: the last ones count. */
   options.start = fmax(0, w->options.start - ((double)w->frames + 0.5) / w->info.fps);
   options.duration = w->options.start - options.start;
   options.tell_left_out = options.tell_transparency = false;

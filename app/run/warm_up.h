@@ -10,7 +10,7 @@ struct warm_up {
   const char *input;
   struct source_options options; /* as the render reads the input */
   struct source_info info;       /* of the render's source */
-  long frames;                   /* most frames to run */
+  long frames;                   /* frames to run; one more where options.start lies between two frames */
   struct engine *engine;
   struct prepared *prepared;
   /* Prepares engine and controls for a frame at this time, in seconds from the beginning of the render. Returns 0, or

@@ -46,10 +46,8 @@ void carry_fill(struct engine *engine, struct prepared *prepared, const struct c
                 struct run_params *run) {
   run->carried = prepared->shape.carried && controls->carried;
   run->feedback = feedback_of(engine, prepared, controls, run);
-  run->motion = run->motion || run->carried || run->feedback > 0 ||
-                (run->bank.frames > 0 && (prepared->shape.carried || prepared->shape.feedback));
+  run->motion = run->motion || run->carried || run->feedback > 0;
   /* the states that motion leaves are out of date after a run without it */
   if (run->motion && !prepared->has_motion)
     run->restart = true;
-  prepared->has_motion = run->motion;
 }

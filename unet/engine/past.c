@@ -17,5 +17,6 @@ bool past_ends(const struct engine *engine, const struct engine_request *request
 
 void past_follow(struct engine *engine, const struct engine_request *request, const struct run_params *run) {
   request->prepared->bank = run->bank;
+  request->prepared->has_motion = run->motion;
   engine->last_handle = request->drain ? 0 : request->prepared->number;
 }

@@ -6,6 +6,7 @@
 #include "unet/model/canvas.h"
 #include "unet/model/frame_states.h"
 #include "unet/model/models.h"
+#include "unet/plan/motion_math.h"
 
 enum { SIDE_MAX = 8192 };
 
@@ -90,9 +91,30 @@ static int check_canvas(const struct engine_shape *wish, struct error *err) {
   return 0;
 }
 
+/* True if motion can be measured in pictures of the shape's size. */
+static bool is_measurable(const struct frame_shape *shape) {
+  return shape->width <= MOTION_SIDE_MOST && shape->height <= MOTION_SIDE_MOST;
+}
+
+/* Refuses what needs the motion between frames where it cannot be measured. */
+static int check_motion(const struct engine_shape *wish, const struct frame_shape *shape, struct error *err) {
+  bool banked = wish->bank_room && !wish->text_to_image;
+  const char *option = wish->carried                   ? "--noise carried"
+                       : wish->feedback                ? "--feedback"
+                       : wish->canvas == CANVAS_FOLLOW ? "--canvas follow"
+                       : banked                        ? "--bank"
+                                                       : NULL;
+  if (!option || is_measurable(shape))
+    return 0;
+  return error_set(err, STATUS_USAGE, "%s at %dx%d: motion is measured in pictures of at most %d pixels a side", option,
+                   shape->picture_width, shape->picture_height, MOTION_SIDE_MOST);
+}
+
 /* True if the handle's canvas follows the camera. */
-static bool follows_camera(const struct engine *engine, const struct engine_shape *wish) {
-  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2 && !wish->carried && !wish->feedback;
+static bool follows_camera(const struct engine *engine, const struct engine_shape *wish,
+                           const struct frame_shape *shape) {
+  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2 && !wish->carried && !wish->feedback &&
+             is_measurable(shape);
   bool suits = styles_lattice(engine->checkpoint->styles) > 0;
   return wish->canvas == CANVAS_FOLLOW || (wish->canvas == CANVAS_AUTO && may && suits);
 }
@@ -149,7 +171,9 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
   shape->height = round_up(shape->picture_height, multiple);
-  if (follows_camera(engine, wish))
+  if (check_motion(wish, shape, err) < 0)
+    return -1;
+  if (follows_camera(engine, wish, shape))
     shape->canvas = canvas_size_for(&engine->model, shape->height, shape->width);
   return bank_choose(engine, wish, shape, err);
 }

@@ -21,8 +21,9 @@
 enum {
   MOTION_LEVELS =
       5, /* levels of the pyramid, each half as large as the one before: level 1 is the picture of half size */
-  MOTION_BLOCK = 8, /* side of a block, for which there is a vector, in pixels of the picture */
-  MOTION_REACH = 6, /* farthest match that is looked for, in blocks along each axis */
+  MOTION_SIDE_MOST = 4096, /* longest side of a picture, in pixels: sums and packed numbers stay within their types */
+  MOTION_BLOCK = 8,        /* side of a block, for which there is a vector, in pixels of the picture */
+  MOTION_REACH = 6,        /* farthest match that is looked for, in blocks along each axis */
   MOTION_SIDE = 2 * MOTION_REACH + 1,
   MOTION_BASES = 6, /* number of vectors around which the search goes on at level 2: see motion_base */
   MOTION_GROUP = 4, /* side of a group, which is judged as a whole to find cuts, in blocks */

@@ -1,11 +1,8 @@
 #include "unet/plan/motion_math.h"
 #include "unet/plan/op_checks.h"
 
-/* The largest side keeps sums and packed numbers within their types. */
-enum { SIDE_MAX = 4096 };
-
 static bool has_side(int w, int h) {
-  return w >= MOTION_BLOCK && h >= MOTION_BLOCK && w <= SIDE_MAX && h <= SIDE_MAX;
+  return w >= MOTION_BLOCK && h >= MOTION_BLOCK && w <= MOTION_SIDE_MOST && h <= MOTION_SIDE_MOST;
 }
 
 static bool is_row(struct tensor t, int c) {
