@@ -44,6 +44,7 @@ static void test_uneven_clip_with_sound(void **state) {
 
 /* Frames 17 to 78 ms apart, beside sound that begins with them or 0.3 s before: to the millisecond, from start on. */
 static void expect_exact_times(const char *in, const char *out, double start) {
+  static const double packet = 1024 / 44100.0; /* seconds of AAC */
   double was[MOST], is[MOST], sound_was[MOST], sound_is[MOST];
   int frames = clip_times(in, CLIP_FRAMES, was, MOST), sounds = clip_times(in, CLIP_SOUND, sound_was, MOST), skip = 0,
       silent = 0;
@@ -53,7 +54,11 @@ static void expect_exact_times(const char *in, const char *out, double start) {
   while (start > 0 && silent < sounds && sound_was[silent] < from)
     silent++;
   assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames - skip);
-  assert_int_equal(clip_times(out, CLIP_SOUND, sound_is, MOST), sounds - silent);
+  int sounds_out = clip_times(out, CLIP_SOUND, sound_is, MOST);
+  /* MP4 and MOV also have the packet during which the first picture begins; Matroska has no times before 0. */
+  if (silent > 0 && sound_was[silent - 1] + packet > from && !strstr(out, ".mkv"))
+    silent--;
+  assert_int_equal(sounds_out, sounds - silent);
   assert_true(frames - skip > 40 && sounds - silent > 40);
   for (int i = 0; i < frames - skip; i++)
     if (fabs((was[i + skip] - was[skip]) - (is[i] - is[0])) > 1e-3)
@@ -266,11 +271,11 @@ static void test_rates_of_codecs(void **state) {
       "rate", "echo mpeg2video,10/1",
       "ffprobe -v error -show_entries stream=codec_name,r_frame_rate -of csv=p=0 ten.mpg | head -1 | cut -d, -f1,2");
   assert_int_equal(clip_count_frames("ten.mpg"), 10);
-  program_expect(6, "mpeg1video cannot do 10 frames a second; try .mkv",
+  program_expect(6, "mpeg with --codec mpeg1video does not take 10 frames a second at 64x64, but 23.976",
                  "render lavfi:testsrc2=s=96x64:r=10 no.mpg --size 64x64 --frames 10 -c mpeg1video");
-  program_expect(6, "mpeg1video cannot do 10 frames a second",
+  program_expect(6, "mpeg1video does not take 10 frames a second",
                  "render lavfi:testsrc2=s=96x64:r=10 no.m1v --size 64x64 --frames 10");
-  program_expect(6, "mpeg1video cannot do 100 frames a second", /* time would run slower */
+  program_expect(6, "matroska with --codec mpeg1video does not take 100 frames", /* time would run slower */
                  "render lavfi:testsrc2=s=96x64:r=100 no.mkv --size 64x64 --frames 10 -c mpeg1video");
   shell("test ! -e no.mpg -a ! -e no.m1v -a ! -e no.mkv");
   program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mkv --size 64x64 --frames 10 -c mpeg1video");

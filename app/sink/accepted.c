@@ -92,19 +92,21 @@ static bool list_pairs(char *list, size_t size, const struct target *target, con
 
 bool accepted_say(const struct target *target, const struct sink_options *options, struct error *err) {
   const struct shape shape = {options->width, options->height};
-  const char *name = target->name, *container = target->container->name;
-  char list[400];
+  const char *name = target->name, *remedy = options->codec ? "try another --codec" : "try .mkv or .mp4";
+  char list[400], container[96];
+  snprintf(container, sizeof container, "%s%s%s", target->container->name, options->codec ? " with --codec " : "",
+           options->codec ? options->codec : "");
   if (target->stream || target->container->flags & AVFMT_NOFILE || options->fps <= 0)
     return false;
   if (list_rates(list, sizeof list, target, options, shape))
-    error_set(err, STATUS_OUTPUT, "%s: %s does not take %.5g frames a second at %dx%d, but %s; try .mkv or .mp4", name,
-              container, options->fps, shape.width, shape.height, list);
+    error_set(err, STATUS_OUTPUT, "%s: %s does not take %.5g frames a second at %dx%d, but %s; %s", name, container,
+              options->fps, shape.width, shape.height, list, remedy);
   else if (list_shapes(list, sizeof list, target, options))
     error_set(err, STATUS_OUTPUT, "%s: %s does not take %dx%d at %.5g frames a second; --size may be %s", name,
               container, shape.width, shape.height, options->fps, list);
   else if (list_pairs(list, sizeof list, target, options))
-    error_set(err, STATUS_OUTPUT, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; try .mkv or .mp4", name,
-              container, shape.width, shape.height, options->fps, list);
+    error_set(err, STATUS_OUTPUT, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; %s", name, container,
+              shape.width, shape.height, options->fps, list, remedy);
   else
     return false;
   return true;
