@@ -62,8 +62,8 @@ static enum canvas_mode suitable_canvas(const struct loop *loop, const struct pa
   return values->stream_batch || moves ? CANVAS_FIXED : loop->first.canvas;
 }
 
-/* True if a handle may keep room for a bank that is off: a stream batch excludes one, and so do more than 8 calls of the
- * network, of which a sampler may make one more than it has steps. */
+/* True if a handle may keep room for a bank that is off: a stream batch excludes one, and so do more than 8 calls of
+ * the network, of which a sampler may make one more than it has steps. */
 static bool may_keep_bank(const struct engine_shape *shape) {
   return !shape->stream_batch && shape->steps < 8;
 }
