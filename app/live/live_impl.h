@@ -216,8 +216,8 @@ struct live {
   struct script *script; /* the script that is played; NULL: none */
   /* writes the recorded script; NULL: none is recorded, or the engine is not open yet */
   struct script_recorder *recorder;
-  FILE *script_file;           /* file of the recorded script; NULL once the recorder owns it */
-  bool script_broken;          /* writing the recorded script failed, and its file is incomplete */
+  FILE *script_file;  /* file to which changes of parameters are recorded; NULL: none, or the recorder owns it */
+  bool script_broken; /* writing the recorded script failed, and its file is incomplete */
   int64_t begun_ns, script_ns; /* when recording began; when the played script began, or began again */
   double script_s;             /* seconds up to which the script was played; < 0: it has not begun */
 

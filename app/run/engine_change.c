@@ -111,7 +111,8 @@ bool loop_is_suited(const struct loop *loop, const struct moment *now) {
 
 /* --- another handle --- */
 
-/* Writes the first difference between a shape and that of the handle in use, for users: "640x360" or "4 steps". */
+/* Writes, for users, what `shape` asks for in the first property in which it differs from the shape in use: "640x360"
+ * or "4 steps". */
 static void name_wish(const struct loop *loop, const struct engine_shape *shape, char *words, size_t size) {
   const struct engine_shape *now = &loop->shape;
   if (shape->width != now->width || shape->height != now->height)

@@ -41,7 +41,8 @@ struct governor {
    * measured because they are slower. */
   long measured, skipped;
   int left; /* index of the rung that was in use before this one */
-  /* median frame time on that previous rung, in ms; 0: unknown, or `relative` was already updated with it */
+  /* median frame time, in ms, of the rung in use before this one (index `left`); 0: it is unknown, or was already used
+   * to correct `relative`, the ratios of the rungs' frame times */
   double left_ms;
   /* last measured frame time in ms divided by the rung's work (pixels times steps); 0: unknown */
   double ms_by_work;

@@ -32,12 +32,14 @@ struct styling {
 void styling_ask(struct styling *styling);
 /* Starts reading files that have changed, and gives the engine styles that were read. The loop calls it in each turn.
  * has: the files whose styles the engine has, which this function updates; wish: the files that the user wants. frame:
- * the newest video frame, or NULL. A new engine gets the style of a video frame, too, if its image encoder takes the
- * same format. Returns 0, 1 if the engine got another style, or -1 with err. */
+ * the newest video frame, or NULL. If a style that was made from a video frame is in use, and the engine is another
+ * than in the last call, that engine gets the style, too, if its image encoder reads pictures of the size and patch
+ * size for which the style was made. Returns 0, 1 if the engine got another style, or -1 with err. */
 int styling_follow(struct styling *styling, struct engine *engine, struct parameters *has,
                    const struct parameters *wish, const struct frame *frame, struct error *err);
-/* Resets the value of a slot whose file could not be read to the file in `has`, unless the user has changed it
- * meanwhile. The loop calls it after each styling_follow; it does not wait. */
+/* If the file that a parameter `style` names could not be read, resets that parameter in `values` to the file whose
+ * style the engine has, which is in `has`, unless the user has changed it meanwhile. The loop calls it after each
+ * styling_follow; it does not wait. */
 void styling_put_back(struct styling *styling, const struct parameters *has, struct parameters *values);
 /* Forgets which engine styling_follow saw last. Must be called when an engine is closed before the next is opened,
  * which may get the same address. */

@@ -131,7 +131,7 @@ bool input_lends_few(const struct ffmpeg_source *from);
 /* True if nothing came for longer than options.read_timeout; then silent_ms is set. Called on the source's thread and,
  * by FFmpeg's interrupt callback, on arrivals' thread. */
 bool input_is_silent(struct ffmpeg_source *from);
-/* Fills err with the length of the silence, and returns -1. */
+/* Fills err with a message that says for how long the input has sent no data (silent_ms), and returns -1. */
 int input_say_silent(const struct ffmpeg_source *from, struct error *err);
 
 /* --- ffmpeg_about.c --- */

@@ -58,7 +58,9 @@ template <class T> struct loader {
   /* y, x: for each row of A that the thread copies, the input row and column of the window's first tap; at: number of
    * pixels of all pictures before its own */
   int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS];
-  int weight[T::B_LOADS]; /* offset of the first chunk in elements; -1: no row */
+  /* for each row of the weight that the thread copies: offset in the weight, in elements, of the 16 bytes that it
+   * copies in block 0 along K; -1: there is no such row */
+  int weight[T::B_LOADS];
   int depth, channels;
   int k, channel, dy, dx; /* position of the next block's chunk */
 

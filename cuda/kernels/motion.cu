@@ -319,7 +319,10 @@ struct direction {
   struct motion_model model;
 };
 
-/* Returns the sum of the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
+/* Returns how badly block (x, y) of this frame fits the last frame at the vector (vy, vx), in 1/256 pixel of the
+ * picture: the sum of the absolute differences of details (brightness less the brightness around it) over 8x8 pixels
+ * around the block in level 1 of the pyramids, which has half the picture's width and height. All lanes of a warp call
+ * it. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;

@@ -76,7 +76,7 @@ struct controls {
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
 
-  /* The adapters, style pictures and controls. */
+  /* How strongly adapters, style pictures and controls act. */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters; 0: the adapter changes nothing */
   struct control_style style[STYLES_MAX]; /* for the pictures given to engine_set_style */
   struct control_values control[CONTROLS_MAX];

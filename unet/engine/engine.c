@@ -37,7 +37,8 @@ static int check_room(const struct engine *engine, struct error *err) {
                            : "end what else uses it, or choose a smaller model or another device");
 }
 
-/* Opens the device and loads onto it what all handles share. */
+/* Opens the device and loads onto it what does not depend on size, sampler or step count, and so serves all handles
+ * (struct prepared). */
 static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
       prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)

@@ -445,10 +445,11 @@ void sampling_tell(struct engine *engine, const struct engine_shape *wish, const
  * time projections of the run's calls of the U-Net on the device. Each does nothing if its result is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
-/* True if a frame of this run can go on showing the texts of the frame before: the time projections for these steps and
- * those texts are on the device, or do not depend on texts. */
+/* True if a frame of this run can be made with the prompts of the frame before: the time projections for these steps
+ * and those prompts are on the device, or do not depend on prompts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
-/* Computes the time projections of a run that shows the texts of the frame before. sampling_keeps_texts must hold. */
+/* Computes the time projections of a run that still uses the prompts of the frame before, because those that its
+ * controls ask for are not ready. It may be called only if sampling_keeps_texts has returned true. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                                    struct error *err);
 

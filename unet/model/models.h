@@ -15,7 +15,7 @@
 struct unet {
   const struct unet_config *config;
   const struct component *weights;
-  struct walk walk; /* the layers of its blocks */
+  struct walk walk; /* all layers between conv_in and conv_norm_out, in the order in which they run */
 };
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
