@@ -76,6 +76,8 @@ static void refuse_item(struct config *config, const cJSON *item, const char *hi
 
 void config_only_parts(struct config *config, const char *const *known, const char *hint) {
   const cJSON *item = NULL;
+  if (config->failed) /* the root may be an array, whose items have no names */
+    return;
   cJSON_ArrayForEach(item, config->root) {
     const char *class = cJSON_GetStringValue(cJSON_GetArrayItem(item, 1));
     bool is_known = item->string[0] == '_' || !class;
